@@ -1,0 +1,5 @@
+"""abiscan: symbol and ABI forensics for PyTorch extension binaries."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
