@@ -1,0 +1,24 @@
+"""Bytes to facts about one ELF file. Nothing here knows torch, Python or the machine it runs on.
+
+The structures are those of the System V gABI (https://refspecs.linuxfoundation.org/elf/gabi4+/contents.html), symbol
+versions those of the Linux Standard Base (LSB core generic, chapter 10.7), DT_GNU_HASH as its author described it
+(https://sourceware.org/legacy-ml/binutils/2006-10/msg00377.html).
+"""
+
+from __future__ import annotations
+
+from abiscan.elf.file import ElfFile, open_elf, read_elf
+from abiscan.elf.hashing import gnu_hash, sysv_hash
+from abiscan.elf.sniff import looks_like_elf
+from abiscan.elf.symbols import RawSymbol, SymbolVersion
+
+__all__ = [
+    "ElfFile",
+    "RawSymbol",
+    "SymbolVersion",
+    "gnu_hash",
+    "looks_like_elf",
+    "open_elf",
+    "read_elf",
+    "sysv_hash",
+]

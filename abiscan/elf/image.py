@@ -1,0 +1,176 @@
+"""A file as a bounded buffer: ELF header, program headers, and addresses turned into offsets.
+
+Every read is checked against the end of the file, because no offset in it can be trusted; a read beyond raises
+`UnreadableFile` and never returns short data.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from abiscan.elf.sniff import ELF_MAGIC, describe_other
+from abiscan.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    import mmap
+
+    Buffer = bytes | mmap.mmap
+
+PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS = 1, 2, 3, 4, 7
+ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
+
+# e_machine (gABI, "ELF Header"); names as `uname -m` has them, where it has one.
+MACHINES = {
+    3: "i386",
+    8: "mips",
+    20: "ppc",
+    21: "ppc64le",
+    22: "s390x",
+    40: "arm",
+    43: "sparc64",
+    62: "x86_64",
+    183: "aarch64",
+    224: "amdgpu",
+    190: "cuda",
+    243: "riscv64",
+    258: "loongarch64",
+}
+
+# A real shared object has about ten; 65,535 is what the header can say, and each is read and kept.
+_MAX_SEGMENTS = 4096
+# Longest string taken from a string table. The longest mangled name seen in torch is 15 KiB.
+MAX_STRING = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A program header; offsets and sizes in bytes, addresses relative to the load base."""
+
+    type: int
+    flags: int
+    offset: int
+    address: int
+    file_size: int
+    memory_size: int
+    align: int
+
+
+class Image:
+    """The mapped file with its headers read.
+
+    Raises:
+        UnreadableFile: no ELF file, or its header or program headers lie outside of it.
+    """
+
+    def __init__(self, buffer: Buffer, path: str) -> None:
+        self.buffer = buffer
+        self.path = path
+        self.size = len(buffer)
+        head = buffer[:64]
+        if not head.startswith(ELF_MAGIC):
+            raise UnreadableFile(path, describe_other(bytes(buffer[:512])))
+        if len(head) < 52:
+            raise UnreadableFile(path, f"truncated ELF file: {self.size} bytes, less than its header")
+        if head[4] not in (1, 2) or head[5] not in (1, 2):
+            raise UnreadableFile(path, "corrupt ELF header: unknown class or data encoding")
+        self.is64 = head[4] == 2
+        self.little_endian = head[5] == 1
+        self.endian = "<" if self.little_endian else ">"
+        self.native = self.little_endian == (sys.byteorder == "little")
+        layout = struct.Struct(self.endian + ("HHIQQQIHHHHHH" if self.is64 else "HHIIIIIHHHHHH"))
+        if len(head) < 16 + layout.size:
+            raise UnreadableFile(path, f"truncated ELF file: {self.size} bytes, less than its header")
+        (
+            self.type,
+            machine,
+            _version,
+            _entry,
+            phoff,
+            self.section_offset,
+            _flags,
+            _ehsize,
+            phentsize,
+            phnum,
+            self.section_entry_size,
+            self.section_count,
+            self.section_names,
+        ) = layout.unpack_from(head, 16)
+        self.machine_number: int = machine
+        self.machine = MACHINES.get(machine, f"EM_{machine}")
+        if machine == 21 and not self.little_endian:
+            self.machine = "ppc64"
+        self.segments = self._read_segments(phoff, phentsize, phnum)
+        self._loads = [s for s in self.segments if s.type == PT_LOAD]
+
+    def _read_segments(self, offset: int, entry_size: int, count: int) -> tuple[Segment, ...]:
+        layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
+        if count == 0:
+            return ()
+        if entry_size != layout.size or count > _MAX_SEGMENTS:
+            raise UnreadableFile(self.path, f"corrupt ELF header: {count} program headers of {entry_size} bytes")
+        if offset + count * entry_size > self.size:
+            raise UnreadableFile(
+                self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes"
+            )
+        segments = []
+        for fields in layout.iter_unpack(self.buffer[offset : offset + count * entry_size]):
+            if self.is64:
+                kind, flags, off, vaddr, _paddr, filesz, memsz, align = fields
+            else:
+                kind, off, vaddr, _paddr, filesz, memsz, flags, align = fields
+            segments.append(Segment(kind, flags, off, vaddr, filesz, memsz, align))
+        return tuple(segments)
+
+    def truncated_segment(self) -> Segment | None:
+        """The first PT_LOAD segment that ends beyond the end of the file, if one does."""
+        for segment in self._loads:
+            if segment.file_size and segment.offset + segment.file_size > self.size:
+                return segment
+        return None
+
+    def offset_of(self, address: int, what: str) -> int:
+        """The file offset of a virtual address.
+
+        Raises:
+            UnreadableFile: no segment of the file holds it; `what` names the table for the message.
+        """
+        for s in self._loads:
+            if s.address <= address < s.address + s.file_size:
+                offset = s.offset + address - s.address
+                if offset < self.size:
+                    return offset
+                break
+        raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} at {address:#x} is outside of the file")
+
+    def slice(self, offset: int, size: int, what: str) -> bytes:
+        """Copy `size` bytes at `offset`.
+
+        Raises:
+            UnreadableFile: they are not all there.
+        """
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
+        return self.buffer[offset : offset + size]
+
+    def words(self, offset: int, count: int, code: str, what: str) -> memoryview:
+        """`count` integers of struct code `code` (H, I or Q) at `offset`, as a view that copies nothing where the
+        byte order is this machine's."""
+        size = struct.calcsize("=" + code) * count
+        if offset < 0 or count < 0 or offset + size > self.size:
+            raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
+        if self.native:
+            return memoryview(self.buffer)[offset : offset + size].cast(code)
+        import array
+
+        swapped = array.array(code, self.buffer[offset : offset + size])
+        swapped.byteswap()
+        return memoryview(swapped)
+
+    def string(self, offset: int, end: int) -> bytes:
+        """The zero-terminated string at `offset` of a table that ends at `end`; empty if it lies outside of it."""
+        limit = min(end, self.size, offset + MAX_STRING)
+        stop = self.buffer.find(b"\0", offset, limit) if 0 <= offset < limit else -1
+        return self.buffer[offset:stop] if stop >= 0 else b""

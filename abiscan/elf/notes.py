@@ -1,0 +1,79 @@
+"""The build id, and the compilers that left their name in .comment."""
+
+from __future__ import annotations
+
+import struct
+
+from abiscan.elf.image import PT_NOTE, Image
+
+_NT_GNU_BUILD_ID = 3
+_MAX_NOTES = 64
+_MAX_COMMENT = 1 << 16
+
+
+def build_id(image: Image) -> str | None:
+    """The GNU build id in hexadecimal, or None; a damaged note is read as no note."""
+    layout = struct.Struct(image.endian + "III")
+    for segment in image.segments:
+        if segment.type != PT_NOTE:
+            continue
+        align = 8 if segment.align == 8 else 4
+        at, end = segment.offset, min(segment.offset + segment.file_size, image.size)
+        for _ in range(_MAX_NOTES):
+            if at + layout.size > end:
+                break
+            name_size, desc_size, kind = layout.unpack_from(image.buffer, at)
+            name_at = at + layout.size
+            # With 8-byte alignment (NT_GNU_PROPERTY) the descriptor starts at the next multiple of 8 of the note itself.
+            desc_at = at + -(-(layout.size + name_size) // align) * align
+            if desc_at + desc_size > end:
+                break
+            if kind == _NT_GNU_BUILD_ID and image.buffer[name_at : name_at + name_size] == b"GNU\0":
+                return image.buffer[desc_at : desc_at + desc_size].hex() if desc_size <= 64 else None
+            at = desc_at + -(-desc_size // align) * align
+    return None
+
+
+def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
+    """(offset, size) of the section of this name, clipped to the file; None where section headers are gone or damaged.
+
+    Only for what a loader does not read: nothing that decides a verdict comes from section headers.
+    """
+    layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
+    if image.section_entry_size != layout.size or not image.section_offset:
+        return None
+    end = image.section_offset + image.section_count * layout.size
+    if end > image.size or image.section_names >= image.section_count:
+        return None
+    headers = list(layout.iter_unpack(image.buffer[image.section_offset : end]))
+    names_at, names_size = headers[image.section_names][4:6]
+    for header in headers:
+        start = names_at + header[0]
+        if (
+            header[1] != 8  # SHT_NOBITS: nothing in the file
+            and start < names_at + names_size
+            and image.buffer[start : start + len(wanted) + 1] == wanted + b"\0"
+        ):
+            offset, size = header[4], header[5]
+            return (offset, min(size, image.size - offset)) if offset < image.size else None
+    return None
+
+
+def compilers(image: Image) -> tuple[str, ...]:
+    """The distinct strings of .comment, in order; empty where the section was stripped."""
+    found = section(image, b".comment")
+    if found is None:
+        return ()
+    offset, size = found
+    text = image.buffer[offset : offset + min(size, _MAX_COMMENT)]
+    strings = [part.decode("utf-8", "replace").strip() for part in text.split(b"\0")]
+    return tuple(dict.fromkeys(s for s in strings if s))
+
+
+def has_sections(image: Image) -> bool:
+    """Whether a section header table is there and inside the file."""
+    return bool(
+        image.section_offset
+        and image.section_count
+        and image.section_offset + image.section_count * image.section_entry_size <= image.size
+    )

@@ -1,0 +1,46 @@
+"""What a file that is no shared object is instead, in words a user recognises."""
+
+from __future__ import annotations
+
+ELF_MAGIC = b"\x7fELF"
+
+_MAGICS: tuple[tuple[bytes, str], ...] = (
+    (b"!<arch>\n", "a static library (ar archive), not a shared object: link it into one first"),
+    (b"!<thin>\n", "a thin static library (ar archive), not a shared object: link it into one first"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O file (macOS): abiscan reads ELF files"),
+    (b"\xce\xfa\xed\xfe", "a Mach-O file (macOS): abiscan reads ELF files"),
+    (b"\xca\xfe\xba\xbe", "a Mach-O universal file (macOS) or a Java class: abiscan reads ELF files"),
+    (b"MZ", "a PE file (Windows .dll or .pyd): abiscan reads ELF files"),
+    (b"BC\xc0\xde", "LLVM bitcode: compile and link it into a shared object first"),
+    (b"PK\x03\x04", "a zip archive that is named like a shared object"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "gzip data: decompress it first"),
+    (b"\xfd7zXZ\x00", "xz data: decompress it first"),
+    (b"(\xb5/\xfd", "zstd data: decompress it first"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
+)
+
+_LINKER_SCRIPT_WORDS = (b"GROUP", b"INPUT", b"OUTPUT_FORMAT", b"GNU ld script")
+
+
+def looks_like_elf(head: bytes) -> bool:
+    """True if these first bytes of a file are those of an ELF file."""
+    return head.startswith(ELF_MAGIC)
+
+
+def describe_other(head: bytes) -> str:
+    """Say what a file is whose first bytes (up to 512) are `head` and are not those of an ELF file."""
+    if not head:
+        return "empty file: the build or the copy that made it was cut off"
+    for magic, words in _MAGICS:
+        if head.startswith(magic):
+            return words
+    if head.startswith(ELF_MAGIC[: len(head)]) and len(head) < len(ELF_MAGIC):
+        return "truncated ELF file: it ends inside its first four bytes"
+    if not head.strip(b"\0"):
+        return "not an ELF file: it starts with zero bytes (an interrupted copy or a sparse file)"
+    if b"\0" not in head:
+        if any(word in head for word in _LINKER_SCRIPT_WORDS):
+            return "a linker script (text), not a shared object: name the library that it points to"
+        return "not an ELF file: it is text"
+    return f"not an ELF file: it starts with the bytes {head[:4].hex(' ')}"

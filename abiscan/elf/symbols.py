@@ -1,0 +1,371 @@
+"""The dynamic symbol table, its hash tables and its versions, read straight from the map.
+
+.dynsym is the table that the loader uses; .symtab is not consulted, because stripped files have none.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from abiscan.elf.dynamic import (
+    DT_GNU_HASH,
+    DT_HASH,
+    DT_SYMENT,
+    DT_SYMTAB,
+    DT_VERDEF,
+    DT_VERDEFNUM,
+    DT_VERNEED,
+    DT_VERNEEDNUM,
+    DT_VERSYM,
+    Dynamic,
+)
+from abiscan.elf.hashing import gnu_hash, sysv_hash
+from abiscan.elf.image import Image
+from abiscan.errors import UnreadableFile
+
+SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
+STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
+STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_GNU_IFUNC = 0, 1, 2, 3, 4, 5, 6, 10
+STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = 0, 1, 2, 3
+
+VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
+VERSYM_HIDDEN = 0x8000
+VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
+
+# Version records of a real file number some dozens (libc.so.6: 40).
+_MAX_VERSIONS = 1 << 15
+
+
+class RawSymbol(NamedTuple):
+    """An entry of .dynsym as it stands: offsets into .dynstr, `st_info` and `st_other` still packed."""
+
+    index: int
+    name: int
+    info: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+    @property
+    def binding(self) -> int:
+        """STB_*."""
+        return self.info >> 4
+
+    @property
+    def type(self) -> int:
+        """STT_*."""
+        return self.info & 0xF
+
+    @property
+    def visibility(self) -> int:
+        """STV_*."""
+        return self.other & 0x3
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolVersion:
+    """A version index of the file, resolved.
+
+    Attributes:
+        library: the needed library it is asked of; None for a version that the file defines itself.
+        hidden: the record's own hidden flag is on the symbol, not here; see `SymbolTable.version_of`.
+    """
+
+    name: str
+    hash: int
+    library: str | None
+    weak: bool
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+class SymbolTable:
+    """.dynsym with lookups through DT_GNU_HASH or DT_HASH.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+
+    def __init__(self, image: Image, dynamic: Dynamic) -> None:
+        self._image = image
+        self._dynamic = dynamic
+        self._layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
+        entry = dynamic.values.get(DT_SYMENT, self._layout.size)
+        if entry != self._layout.size:
+            raise UnreadableFile(image.path, f"corrupt ELF file: symbol table entries of {entry} bytes")
+        self._offset = image.offset_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
+        self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
+        self._versym: memoryview | None = None
+        self._versions: dict[int, SymbolVersion] | None = None
+        self._gnu: tuple[memoryview, memoryview, int, int, int, int] | None = None
+        self._sysv: tuple[memoryview, memoryview] | None = None
+        self._read_hash()
+        self._count: int | None = None
+
+    # --- hash tables ------------------------------------------------------------------------------------------
+
+    def _read_hash(self) -> None:
+        image, values = self._image, self._dynamic.values
+        # glibc prefers DT_GNU_HASH where both are there.
+        if DT_GNU_HASH in values:
+            offset = image.offset_of(values[DT_GNU_HASH], "the GNU hash table")
+            nbuckets, symoffset, bloom_size, bloom_shift = image.words(offset, 4, "I", "the GNU hash table")
+            word = 8 if image.is64 else 4
+            bloom = image.words(offset + 16, bloom_size, "Q" if image.is64 else "I", "the GNU hash table's filter")
+            at = offset + 16 + bloom_size * word
+            buckets = image.words(at, nbuckets, "I", "the GNU hash table's buckets")
+            if bloom_size and nbuckets:
+                self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift & 31, word * 8)
+                return
+            if DT_HASH not in values:
+                self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift & 31, word * 8)
+                return
+        if DT_HASH in values:
+            offset = image.offset_of(values[DT_HASH], "the hash table")
+            nbucket, nchain = image.words(offset, 2, "I", "the hash table")
+            self._sysv = (
+                image.words(offset + 8, nbucket, "I", "the hash table's buckets"),
+                image.words(offset + 8 + 4 * nbucket, nchain, "I", "the hash table's chains"),
+            )
+
+    @property
+    def has_hash(self) -> bool:
+        """Whether exports can be looked up at all."""
+        return self._gnu is not None or self._sysv is not None
+
+    def find(self, name: bytes, hashed: int | None = None) -> list[int]:
+        """Indices of all entries of this name that the hash table reaches, in chain order.
+
+        `hashed` is `gnu_hash(name)` where the caller has it already.
+        """
+        if self._gnu is not None:
+            return self._find_gnu(name, gnu_hash(name) if hashed is None else hashed)
+        if self._sysv is not None:
+            return self._find_sysv(name)
+        return []
+
+    def _find_gnu(self, name: bytes, h: int) -> list[int]:
+        assert self._gnu is not None
+        bloom, buckets, chains, symoffset, shift, bits = self._gnu
+        if not bloom or not buckets:
+            return []
+        word = bloom[h // bits % len(bloom)]
+        if not (word >> h % bits) & (word >> (h >> shift) % bits) & 1:
+            return []
+        index = buckets[h % len(buckets)]
+        if index < symoffset:
+            return []
+        found = []
+        buffer, size = self._image.buffer, self._image.size
+        unpack = struct.Struct(self._image.endian + "I").unpack_from
+        entry, layout = self._layout.size, self._layout
+        wanted = name + b"\0"
+        at = chains + 4 * (index - symoffset)
+        while at + 4 <= size:
+            (chain,) = unpack(buffer, at)
+            if (chain ^ h) >> 1 == 0 and self._offset + (index + 1) * entry <= size:
+                string = self._strtab + layout.unpack_from(buffer, self._offset + index * entry)[0]
+                if buffer[string : string + len(wanted)] == wanted:
+                    found.append(index)
+            if chain & 1:
+                break
+            index += 1
+            at += 4
+        return found
+
+    def _find_sysv(self, name: bytes) -> list[int]:
+        assert self._sysv is not None
+        buckets, chains = self._sysv
+        if not buckets:
+            return []
+        found = []
+        wanted = name + b"\0"
+        index = buckets[sysv_hash(name) % len(buckets)]
+        steps = 0
+        # A cycle in a damaged chain must not hang: no chain is longer than the table.
+        while index and index < len(chains) and steps <= len(chains):
+            symbol = self.raw(index)
+            string = self._strtab + symbol.name
+            if self._image.buffer[string : string + len(wanted)] == wanted:
+                found.append(index)
+            index = chains[index]
+            steps += 1
+        return found
+
+    # --- entries ----------------------------------------------------------------------------------------------
+
+    def raw(self, index: int) -> RawSymbol:
+        """Entry `index`.
+
+        Raises:
+            UnreadableFile: it lies outside of the file.
+        """
+        at = self._offset + index * self._layout.size
+        if index < 0 or at + self._layout.size > self._image.size:
+            raise UnreadableFile(self._image.path, f"corrupt ELF file: symbol {index} is outside of the file")
+        fields = self._layout.unpack_from(self._image.buffer, at)
+        if self._image.is64:
+            name, info, other, section, value, size = fields
+        else:
+            name, value, size, info, other, section = fields
+        return RawSymbol(index, name, info, other, section, value, size)
+
+    def name_of(self, symbol: RawSymbol) -> bytes:
+        """The entry's name; empty if its offset lies outside of .dynstr."""
+        return self._image.string(self._strtab + symbol.name, self._strtab_end)
+
+    def count(self, at_least: int = 0) -> int:
+        """How many entries the table has: from the hash table, or the section headers where that is longer.
+
+        Args:
+            at_least: highest index plus one that a relocation refers to; the table cannot be shorter.
+        """
+        if self._count is None:
+            self._count = self._count_entries()
+        room = (self._image.size - self._offset) // self._layout.size
+        return min(max(self._count, at_least), room)
+
+    def _count_entries(self) -> int:
+        counted = self._section_count()
+        if self._sysv is not None:
+            return max(len(self._sysv[1]), counted)
+        if DT_HASH in self._dynamic.values:
+            offset = self._image.offset_of(self._dynamic.values[DT_HASH], "the hash table")
+            return max(self._image.words(offset, 2, "I", "the hash table")[1], counted)
+        if self._gnu is not None:
+            _bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
+            last = max(buckets, default=0)
+            if last >= symoffset:
+                at = chains + 4 * (last - symoffset)
+                unpack = struct.Struct(self._image.endian + "I").unpack_from
+                while at + 4 <= self._image.size:
+                    last += 1
+                    if unpack(self._image.buffer, at)[0] & 1:
+                        break
+                    at += 4
+                return max(last, counted)
+            counted = max(counted, symoffset)
+        # Nothing exported, so the hash table says nothing of the length. Linkers place .dynstr behind .dynsym.
+        gap = self._strtab - self._offset
+        return max(counted, gap // self._layout.size if gap > 0 else 0)
+
+    def _section_count(self) -> int:
+        """Entries by the SHT_DYNSYM section, if there is one at the same place; 0 otherwise."""
+        image = self._image
+        layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
+        if image.section_entry_size != layout.size or image.section_offset == 0:
+            return 0
+        end = image.section_offset + image.section_count * layout.size
+        if end > image.size:
+            return 0
+        for section in layout.iter_unpack(image.buffer[image.section_offset : end]):
+            if section[1] == 11 and section[4] == self._offset:
+                return int(section[5]) // self._layout.size
+        return 0
+
+    def table(self, at_least: int = 0) -> Iterator[RawSymbol]:
+        """Every entry but the null entry, in order."""
+        count = self.count(at_least)
+        size = self._layout.size
+        chunk = 1 << 14
+        for start in range(1, count, chunk):
+            stop = min(count, start + chunk)
+            data = self._image.slice(self._offset + start * size, (stop - start) * size, "the dynamic symbol table")
+            for index, fields in enumerate(self._layout.iter_unpack(data), start):
+                if self._image.is64:
+                    name, info, other, section, value, length = fields
+                else:
+                    name, value, length, info, other, section = fields
+                yield RawSymbol(index, name, info, other, section, value, length)
+
+    # --- versions ---------------------------------------------------------------------------------------------
+
+    def version_index(self, index: int) -> int:
+        """The raw .gnu.version entry of a symbol: the version index with the hidden bit; VER_NDX_GLOBAL where the
+        file has no versions."""
+        if self._versym is None:
+            address = self._dynamic.values.get(DT_VERSYM)
+            if address is None:
+                return VER_NDX_GLOBAL
+            offset = self._image.offset_of(address, "the symbol version table")
+            room = (self._image.size - offset) // 2
+            self._versym = self._image.words(offset, min(self.count(), room), "H", "the symbol version table")
+        return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the file has a .gnu.version table."""
+        return DT_VERSYM in self._dynamic.values
+
+    def versions(self) -> dict[int, SymbolVersion]:
+        """Version index to version, needed and defined ones."""
+        if self._versions is None:
+            found: dict[int, SymbolVersion] = {}
+            for need in self.needs():
+                for version, index in need[1]:
+                    found[index & 0x7FFF] = version
+            for version, index, _flags in self.definitions():
+                found[index & 0x7FFF] = version
+            self._versions = found
+        return self._versions
+
+    def needs(self) -> list[tuple[str, list[tuple[SymbolVersion, int]]]]:
+        """.gnu.version_r in order: (library, [(version, version index), ...])."""
+        image, values = self._image, self._dynamic.values
+        if DT_VERNEED not in values:
+            return []
+        at = image.offset_of(values[DT_VERNEED], "the needed versions")
+        need_layout = struct.Struct(image.endian + "HHIII")
+        aux_layout = struct.Struct(image.endian + "IHHII")
+        result = []
+        budget = _MAX_VERSIONS
+        for _ in range(min(values.get(DT_VERNEEDNUM, _MAX_VERSIONS), _MAX_VERSIONS)):
+            data = image.slice(at, need_layout.size, "the needed versions")
+            _version, count, file, aux, following = need_layout.unpack(data)
+            library = _text(image.string(self._strtab + file, self._strtab_end))
+            entries = []
+            aux_at = at + aux
+            for _ in range(count):
+                budget -= 1
+                if budget < 0:
+                    raise UnreadableFile(image.path, "corrupt ELF file: endless list of needed versions")
+                hashed, flags, other, name, aux_next = aux_layout.unpack(
+                    image.slice(aux_at, aux_layout.size, "the needed versions")
+                )
+                text = _text(image.string(self._strtab + name, self._strtab_end))
+                entries.append((SymbolVersion(text, hashed, library, bool(flags & VER_FLG_WEAK)), other))
+                if not aux_next:
+                    break
+                aux_at += aux_next
+            result.append((library, entries))
+            if not following:
+                break
+            at += following
+        return result
+
+    def definitions(self) -> list[tuple[SymbolVersion, int, int]]:
+        """.gnu.version_d in order: (version, version index, vd_flags)."""
+        image, values = self._image, self._dynamic.values
+        if DT_VERDEF not in values:
+            return []
+        at = image.offset_of(values[DT_VERDEF], "the defined versions")
+        layout = struct.Struct(image.endian + "HHHHIII")
+        aux_layout = struct.Struct(image.endian + "II")
+        result = []
+        for _ in range(min(values.get(DT_VERDEFNUM, _MAX_VERSIONS), _MAX_VERSIONS)):
+            _version, flags, index, _count, hashed, aux, following = layout.unpack(
+                image.slice(at, layout.size, "the defined versions")
+            )
+            name, _next = aux_layout.unpack(image.slice(at + aux, aux_layout.size, "the defined versions"))
+            text = _text(image.string(self._strtab + name, self._strtab_end))
+            result.append((SymbolVersion(text, hashed, None, False), index, flags))
+            if not following:
+                break
+            at += following
+        return result
