@@ -1,0 +1,142 @@
+"""Fetches and unpacks the corpus: `python -m tests.corpus.fetch [DIR] [--only NAME]...`
+
+DIR is the environment variable ABISCAN_CORPUS, or `abiscan/corpus` in the user's cache directory. Wheels stay in DIR,
+each is unpacked as pip would install it into a directory of its own, `DIR/unpacked/<wheel>/`, but only what abiscan
+reads: ELF files, Python and C++ sources, and the metadata. Nothing is fetched or unpacked twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from tests.corpus.wheels import WHEELS, Wheel
+
+# Wheels of CPython 3.11 on x86_64, whatever interpreter runs this; pip takes none that it is not told of.
+_PLATFORMS = (
+    *(f"manylinux_2_{minor}_x86_64" for minor in (5, 12, 17, 24, 26, 27, 28, 31, 34, 35)),
+    *(f"manylinux{year}_x86_64" for year in ("1", "2010", "2014")),
+    "linux_x86_64",
+)
+_SOURCES = (".py", ".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh", ".hip")
+_ELF = b"\x7fELF"
+
+
+def corpus_dir() -> Path:
+    """Where the corpus is, or will be."""
+    if named := os.environ.get("ABISCAN_CORPUS"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "corpus"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def download(wheel: Wheel, directory: Path) -> Path:
+    """The wheel in `directory`, fetched if it is not there.
+
+    Raises:
+        RuntimeError: pip did not bring it, or brought another file.
+    """
+    path = directory / wheel.file
+    if path.exists():
+        return path
+    directory.mkdir(parents=True, exist_ok=True)
+    # A pip that is set up to prefer local wheels would bring another build of the same version.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_FIND_LINKS")}
+    environment["PIP_CONFIG_FILE"] = os.devnull
+    platforms = [argument for platform in _PLATFORMS for argument in ("--platform", platform)]
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary=:all:", "--python-version", "3.11", *platforms, "-d", scratch, wheel.requirement]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        brought = Path(scratch) / wheel.file
+        if not brought.exists():
+            raise RuntimeError(f"{wheel.file}: not fetched: {done.stderr.strip()[-500:] or 'another file was served'}")
+        if (found := _digest(brought)) != wheel.sha256:
+            raise RuntimeError(f"{wheel.file}: its SHA-256 is {found}, not {wheel.sha256}")
+        brought.replace(path)
+    return path
+
+
+def _installed_name(member: str) -> PurePosixPath | None:
+    """Where pip would put a member, relative to site-packages; None for what goes elsewhere."""
+    path = PurePosixPath(member)
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    if path.parts[0].endswith(".data"):
+        return PurePosixPath(*path.parts[2:]) if path.parts[1] in {"purelib", "platlib"} else None
+    return path
+
+
+def unpack(wheel: Path, directory: Path) -> Path:
+    """Unpack into `directory/<wheel's name>/`, if that is not there yet, and return that directory."""
+    target = directory / wheel.stem
+    if target.exists():
+        return target
+    partial = directory / f".{wheel.stem}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            name = None if member.is_dir() else _installed_name(member.filename)
+            if name is None:
+                continue
+            with archive.open(member) as source:
+                head = source.read(4)
+                wanted = head == _ELF or name.suffix in _SOURCES or name.parts[0].endswith(".dist-info")
+                if not wanted:
+                    continue
+                path = partial / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as out:
+                    out.write(head)
+                    shutil.copyfileobj(source, out, 1 << 20)
+    partial.mkdir(parents=True, exist_ok=True)
+    partial.rename(target)
+    return target
+
+
+def shared_objects(directory: Path) -> Iterator[Path]:
+    """Every ELF shared object (ET_DYN without an interpreter's name ending) below `directory`, sorted."""
+    for path in sorted(directory.rglob("*")):
+        if path.is_symlink() or not path.is_file() or ".so" not in path.name:
+            continue
+        with path.open("rb") as file:
+            header = file.read(18)
+        # e_type, two bytes in the file's own byte order (gABI, "ELF Header").
+        order = "big" if header[5:6] == b"\x02" else "little"
+        if header[:4] == _ELF and int.from_bytes(header[16:18], order) == 3:
+            yield path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.corpus.fetch", description=__doc__)
+    parser.add_argument("directory", type=Path, nargs="?", default=corpus_dir())
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="wheels whose file name begins so")
+    options = parser.parse_args(arguments)
+    failed = 0
+    for wheel in WHEELS:
+        if options.only and not wheel.file.startswith(tuple(options.only)):
+            continue
+        try:
+            unpack(download(wheel, options.directory), options.directory / "unpacked")
+        except (RuntimeError, zipfile.BadZipFile) as error:
+            print(error, file=sys.stderr)
+            failed = 1
+    found = sum(1 for _ in shared_objects(options.directory / "unpacked"))
+    print(f"{options.directory / 'unpacked'}: {found} shared objects")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
