@@ -90,7 +90,7 @@ class ElfFile:
     @property
     def is_executable(self) -> bool:
         """ET_EXEC; a position-independent executable is ET_DYN and tells by DF_1_PIE."""
-        return self.image.type == ET_EXEC
+        return bool(self.image.type == ET_EXEC)
 
     @cached_property
     def soname(self) -> str | None:
@@ -141,7 +141,7 @@ class ElfFile:
             name = _text(table.name_of(symbol))
             if not name:
                 continue
-            need = versions.get(table.version_index(symbol.index) & 0x7FFF) if versions else None
+            need = versions.get(table.version_index(symbol.number) & 0x7FFF) if versions else None
             found.append(
                 Import(
                     name=name,
@@ -151,8 +151,8 @@ class ElfFile:
                     version=VersionNeed(need.library, need.name, need.weak)
                     if need is not None and need.library is not None
                     else None,
-                    relocated=symbol.index in relocated,
-                    index=symbol.index,
+                    relocated=symbol.number in relocated,
+                    index=symbol.number,
                 )
             )
         return tuple(found)
@@ -187,7 +187,7 @@ class ElfFile:
                     yield self._to_export(symbol, name)
 
     def _to_export(self, symbol: RawSymbol, name: str) -> Export:
-        raw = self.symbols.version_index(symbol.index)
+        raw = self.symbols.version_index(symbol.number)
         version = self.symbols.versions().get(raw & 0x7FFF) if self.symbols.has_versions else None
         return Export(
             name=name,

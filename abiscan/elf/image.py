@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
@@ -112,9 +112,7 @@ class Image:
         if entry_size != layout.size or count > _MAX_SEGMENTS:
             raise UnreadableFile(self.path, f"corrupt ELF header: {count} program headers of {entry_size} bytes")
         if offset + count * entry_size > self.size:
-            raise UnreadableFile(
-                self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes"
-            )
+            raise UnreadableFile(self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes")
         segments = []
         for fields in layout.iter_unpack(self.buffer[offset : offset + count * entry_size]):
             if self.is64:
@@ -155,7 +153,7 @@ class Image:
             raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
         return self.buffer[offset : offset + size]
 
-    def words(self, offset: int, count: int, code: str, what: str) -> memoryview:
+    def words(self, offset: int, count: int, code: Literal["H", "I", "Q"], what: str) -> memoryview[int]:
         """`count` integers of struct code `code` (H, I or Q) at `offset`, as a view that copies nothing where the
         byte order is this machine's."""
         size = struct.calcsize("=" + code) * count
@@ -165,7 +163,7 @@ class Image:
             return memoryview(self.buffer)[offset : offset + size].cast(code)
         import array
 
-        swapped = array.array(code, self.buffer[offset : offset + size])
+        swapped: array.array[int] = array.array(code, self.buffer[offset : offset + size])
         swapped.byteswap()
         return memoryview(swapped)
 

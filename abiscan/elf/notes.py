@@ -24,7 +24,7 @@ def build_id(image: Image) -> str | None:
                 break
             name_size, desc_size, kind = layout.unpack_from(image.buffer, at)
             name_at = at + layout.size
-            # With 8-byte alignment (NT_GNU_PROPERTY) the descriptor starts at the next multiple of 8 of the note itself.
+            # With 8-byte alignment (NT_GNU_PROPERTY) the descriptor starts at a multiple of 8 from the note.
             desc_at = at + -(-(layout.size + name_size) // align) * align
             if desc_at + desc_size > end:
                 break

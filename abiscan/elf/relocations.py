@@ -1,7 +1,7 @@
 """Dynamic relocations: which symbols the loader looks up, and in which order.
 
-glibc's loader goes through DT_RELR (no symbols), then DT_RELA or DT_REL from its start, then DT_JMPREL (elf/do-rel.h and
-elf/dynamic-link.h in its sources); a symbol that no relocation refers to is never looked up.
+glibc's loader goes through DT_RELR (no symbols), then DT_RELA or DT_REL from its start, then DT_JMPREL (elf/do-rel.h
+and elf/dynamic-link.h in its sources); a symbol that no relocation refers to is never looked up.
 """
 
 from __future__ import annotations

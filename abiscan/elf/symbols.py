@@ -40,9 +40,9 @@ _MAX_VERSIONS = 1 << 15
 
 
 class RawSymbol(NamedTuple):
-    """An entry of .dynsym as it stands: offsets into .dynstr, `st_info` and `st_other` still packed."""
+    """An entry of .dynsym as it stands, with its number in the table: offsets into .dynstr, `st_info` and `st_other` still packed."""
 
-    index: int
+    number: int
     name: int
     info: int
     other: int
@@ -101,10 +101,10 @@ class SymbolTable:
             raise UnreadableFile(image.path, f"corrupt ELF file: symbol table entries of {entry} bytes")
         self._offset = image.offset_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
         self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
-        self._versym: memoryview | None = None
+        self._versym: memoryview[int] | None = None
         self._versions: dict[int, SymbolVersion] | None = None
-        self._gnu: tuple[memoryview, memoryview, int, int, int, int] | None = None
-        self._sysv: tuple[memoryview, memoryview] | None = None
+        self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
+        self._sysv: tuple[memoryview[int], memoryview[int]] | None = None
         self._read_hash()
         self._count: int | None = None
 

@@ -86,7 +86,14 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
         version=version,
         prefix=prefix,
         base_prefix=base,
-        site_packages=_site_packages(prefix, base, version, config is not None, system_packages, python_path, user_base),
+        site_packages=_existing(
+            [p for p in (python_path or "").split(os.pathsep) if p]
+            + [
+                directory
+                for root in _roots(prefix, base, config is not None, system_packages, user_base)
+                for directory in _site_directories(root, version)
+            ]
+        ),
         stdlib=_stdlib(base, version),
     )
 
@@ -136,35 +143,35 @@ def _stdlib(base: str, version: tuple[int, int] | None) -> str | None:
     return None
 
 
-def _site_packages(
-    prefix: str,
-    base: str,
-    version: tuple[int, int] | None,
-    virtual: bool,
-    system_packages: bool,
-    python_path: str | None,
-    user_base: str | None,
-) -> tuple[str, ...]:
-    found: list[str] = [p for p in (python_path or "").split(os.pathsep) if p]
-    if version is not None:
-        name = f"python{version[0]}.{version[1]}"
-        roots = [prefix] if virtual else []
-        if not virtual or system_packages:
-            roots += [user_base, base] if user_base is not None else [base]
-        for root in roots:
-            found += [os.path.join(root, lib, name, "site-packages") for lib in ("lib", "lib64")]
-            if root in ("/usr", "/usr/local"):
-                # Debian's layout (site.py of its Python).
-                found += [f"/usr/local/lib/{name}/dist-packages", "/usr/lib/python3/dist-packages"]
-    unique: dict[str, None] = {}
-    for path in found:
-        real = os.path.realpath(path)
-        if os.path.isdir(real) and real not in (os.path.realpath(p) for p in unique):
-            unique[path] = None
-    for path in list(unique):
+def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_base: str | None) -> list[str]:
+    """Installations whose packages are importable, in the order of `sys.path`."""
+    roots = [prefix] if virtual else []
+    if not virtual or system_packages:
+        roots += [user_base, base] if user_base is not None else [base]
+    return roots
+
+
+def _site_directories(root: str, version: tuple[int, int] | None) -> list[str]:
+    if version is None:
+        return []
+    name = f"python{version[0]}.{version[1]}"
+    found = [os.path.join(root, lib, name, "site-packages") for lib in ("lib", "lib64")]
+    if root in ("/usr", "/usr/local"):
+        # Debian's layout (site.py of its Python).
+        found += [f"/usr/local/lib/{name}/dist-packages", "/usr/lib/python3/dist-packages"]
+    return found
+
+
+def _existing(directories: list[str]) -> tuple[str, ...]:
+    """Those that exist, each once (lib64 is often a link to lib), then what their .pth files add."""
+    unique: dict[str, str] = {}
+    for path in directories:
+        if os.path.isdir(path):
+            unique.setdefault(os.path.realpath(path), path)
+    for path in list(unique.values()):
         for extra in _pth_directories(path):
-            unique.setdefault(extra, None)
-    return tuple(unique)
+            unique.setdefault(os.path.realpath(extra), extra)
+    return tuple(unique.values())
 
 
 def _pth_directories(site: str) -> list[str]:

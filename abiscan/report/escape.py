@@ -1,0 +1,27 @@
+"""Names from files, made safe to print: a symbol name can hold anything but a zero byte."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control, format (bidirectional overrides among them), surrogate, private use, unassigned; line and paragraph ends.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str) -> str:
+    """`text` with every character that could steer a terminal or hide itself written as an escape (`\\x1b`).
+
+    Bytes that are no UTF-8 (kept by the readers as lone surrogates) become `\\xNN`, so nothing is lost.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if unicodedata.category(c) not in _UNSAFE else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
