@@ -1,0 +1,105 @@
+"""When are two mangled names names of the same entity? The rules of the canonical form, and the tables behind them.
+
+The canonical form of a name is text: `qualified-name<arguments>(parameters) qualifiers -> return type`. Two names share it if a
+caller of one could have meant the other, that is, if source code that names one names the other after a change of compiler,
+of the std::string ABI or of the torch release alone. These are neutral:
+
+- *std::string.* `Ss` and `std::__cxx11::basic_string<char, ...>` are both `std::string`; so are the other types that libstdc++
+  keeps twice (list, stringstream, ios_base::failure, facets): the inline namespace is left out. _GLIBCXX_USE_CXX11_ABI chooses.
+- *Abi tags.* `[abi:cxx11]` marks what returns such a type; the source doesn't show it.
+- *Inline namespaces* that version an implementation (`nodes.INLINE_NAMESPACES`).
+- *Declarations of template parameters* before their arguments (`Tn...`). Clang writes them from version 18 on, GCC doesn't, and
+  nvcc's front end spells what is inside in its own way.
+- *Template parameters* are replaced by their arguments, so that `PKT_` and `PKS3_` are the same return type.
+- *Scopes of dependent expressions* that nvcc's front end invents (`sr4__T0` for `sr3std`, pytorch issue 174898).
+- *Constructor and destructor variants.* C1 and C2 (complete, base object) are one constructor; which of them a name is
+  remains a field. A missing C2 beside an exported C1 is a missing symbol, but no other entity.
+- *Thunks, clones* have the canonical form of what they are of, with the kind before it.
+- *Names that PyTorch moved* (`RENAMED`): the sources name them through an alias, or call with values of a type that became one.
+
+These are not: `long` and `long long` (two types, also where they have one size); const of a parameter's target; default arguments
+(a function that gained one is another function: `entity` brings them together); an `enable_if` in the return type (it
+tells overloads apart); CUDA and HIP (`gpu_neutral` is a form of its own).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import re
+
+# Qualified name -> what the newest release calls it. Looked up on the qualified name without arguments, and on templates
+# with theirs. "Since" is the first release whose headers (and exports) have the new name, by the exports of the released
+# wheels and the headers of 2.13.0.
+RENAMED: Final[dict[str, str]] = {
+    # c10/util/Optional.h: `using std::optional` since 2.2; before that an implementation of its own.
+    "c10::optional": "std::optional",
+    "c10::nullopt_t": "std::nullopt_t",
+    "c10::bad_optional_access": "std::bad_optional_access",
+    # c10/util/variant.h (MPark.Variant) was removed in 2.1 for std::variant.
+    "c10::variant": "std::variant",
+    "c10::monostate": "std::monostate",
+    "c10::bad_variant_access": "std::bad_variant_access",
+    # c10/util/string_view.h: `using string_view = std::string_view` since 2.6.
+    "c10::string_view": "std::string_view",
+    "c10::basic_string_view<char>": "std::string_view",
+    # c10/util/in_place.h: std's since 2.2.
+    "c10::in_place_t": "std::in_place_t",
+    # ATen/core/enum_tag.h: `using torch::headeronly::Tag` since 2.10. The other types that torch::headeronly names
+    # (ScalarType, DeviceType, Half, Layout, ...) are still defined in c10, and mangled so.
+    "at::Tag": "torch::headeronly::Tag",
+    # ATen/core/TensorAccessor.h: moved to torch/headeronly/core/TensorAccessor.h in 2.10.
+    "at::DefaultPtrTraits": "torch::headeronly::DefaultPtrTraits",
+    "at::RestrictPtrTraits": "torch::headeronly::RestrictPtrTraits",
+}
+
+# Scopes that only nvcc's front end writes, in place of a namespace; seen for std alone.
+_INVENTED_SCOPE_PREFIX: Final = "__T"
+
+
+def is_invented_scope(identifier: str) -> bool:
+    """Whether nvcc's front end made this up for a namespace in a dependent expression (`__T0`)."""
+    return identifier.startswith(_INVENTED_SCOPE_PREFIX) and identifier[len(_INVENTED_SCOPE_PREFIX) :].isdecimal()
+
+
+def other_names(qualified: str) -> tuple[str, ...]:
+    """The other qualified names under which releases of torch have had `qualified`."""
+    newest = RENAMED.get(qualified, qualified)
+    names = [newest, *(old for old, new in RENAMED.items() if new == newest and "<" not in old)]
+    return tuple(name for name in names if name != qualified)
+
+
+@functools.cache
+def _hip_words() -> re.Pattern[str]:
+    # Compiled on first use: few names need it, and compiling costs more than importing this module.
+    import re
+
+    return re.compile(r"(?<![a-z0-9])hip(?=[A-Z_\W]|$)|HIP(?![a-z])|MasqueradingAsCUDA")
+
+
+def to_cuda(text: str) -> str:
+    """A canonical form with the words that hipify makes put back: `c10::hip::getCurrentHIPStream` becomes
+    `c10::cuda::getCurrentCUDAStream`.
+
+    The words are those of PyTorch's own hipify (torch/utils/hipify/cuda_to_hip_mappings.py): hip for cuda and HIP for CUDA in names, and
+    the wrappers `...MasqueradingAsCUDA` that stand for the CUDA class under ROCm.
+    """
+    if "hip" not in text and "HIP" not in text and "Masq" not in text:
+        return text
+    text = text.replace("ihipStream_t", "CUstream_st").replace("ihipEvent_t", "CUevent_st")
+    text = text.replace("hipError_t", "cudaError")
+    return _hip_words().sub(lambda match: {"hip": "cuda", "HIP": "CUDA"}.get(match.group(), ""), text)
+
+
+def gpu_spellings(identifier: str) -> tuple[str, ...]:
+    """The spellings that an identifier has in CUDA and ROCm builds, itself first."""
+    cuda = to_cuda(identifier)
+    spellings = [identifier, cuda]
+    if "cuda" in cuda or "CUDA" in cuda:
+        hip = cuda.replace("cuda", "hip").replace("CUDA", "HIP")
+        spellings.append(hip)
+        if "HIP" in hip:
+            spellings.append(hip + "MasqueradingAsCUDA")
+    return tuple(dict.fromkeys(spellings))
