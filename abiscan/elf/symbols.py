@@ -40,7 +40,7 @@ _MAX_VERSIONS = 1 << 15
 
 
 class RawSymbol(NamedTuple):
-    """An entry of .dynsym as it stands, with its number in the table: offsets into .dynstr, `st_info` and `st_other` still packed."""
+    """An entry of .dynsym as it stands, with its number in the table; `st_info` and `st_other` still packed."""
 
     number: int
     name: int

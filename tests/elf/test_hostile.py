@@ -1,0 +1,100 @@
+"""Damaged files give `UnreadableFile` or facts, quickly; never another exception."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abiscan.elf import ElfFile, open_elf, read_elf
+from abiscan.errors import UnreadableFile
+
+SMALL = (Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib" / "libshm.so").read_bytes()
+
+
+def read_everything(data: bytes) -> None:
+    elf = read_elf(data, "damaged.so")
+    facts = elf.facts()
+    for found in facts.imports[:50]:
+        elf.exports_name(found.name)
+    for _export, _ in zip(elf.exports(), range(5000), strict=False):
+        pass
+    elf.names_with_prefix("_ZN")
+
+
+def attempt(data: bytes) -> None:
+    try:
+        read_everything(data)
+    except UnreadableFile as error:
+        assert str(error).startswith("damaged.so: ")
+        assert "\n" not in str(error)
+
+
+@given(st.integers(0, len(SMALL)))
+@settings(max_examples=150, deadline=2000)
+def test_any_truncation(length: int) -> None:
+    attempt(SMALL[:length])
+
+
+@given(st.lists(st.tuples(st.integers(0, 1500), st.binary(min_size=1, max_size=8)), min_size=1, max_size=6))
+@settings(max_examples=300, deadline=2000)
+def test_damage_in_the_headers_and_tables(damage: list[tuple[int, bytes]]) -> None:
+    data = bytearray(SMALL)
+    for at, new in damage:
+        data[at : at + len(new)] = new
+    attempt(bytes(data))
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=2000)
+def test_damage_in_the_dynamic_section(data: st.DataObject) -> None:
+    elf = ElfFile(SMALL, "whole")
+    segment = next(s for s in elf.image.segments if s.type == 2)
+    damaged = bytearray(SMALL)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = segment.offset + data.draw(st.integers(0, segment.file_size - 8))
+        damaged[at : at + 8] = data.draw(st.binary(min_size=8, max_size=8))
+    attempt(bytes(damaged))
+
+
+@given(st.binary(max_size=600))
+@settings(max_examples=200)
+def test_any_bytes_behind_the_magic(tail: bytes) -> None:
+    attempt(b"\x7fELF\x02\x01\x01" + tail)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"", "empty file"),
+        (b"\x7fE", "truncated ELF file"),
+        (b"!<arch>\nfoo.o/", "static library"),
+        (b"MZ\x90\0", "PE file"),
+        (b"\xcf\xfa\xed\xfe\0", "Mach-O"),
+        (b"/* GNU ld script */\nINPUT(libfoo.so.1)\n", "linker script"),
+        (b"hello world\n", "it is text"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        (b"\0" * 64, "zero bytes"),
+        (b"\x01\x02\x03\x04\0", "01 02 03 04"),
+    ],
+)
+def test_what_is_no_elf_file_is_named(head: bytes, words: str) -> None:
+    with pytest.raises(UnreadableFile, match=words):
+        read_elf(head, "x.so")
+
+
+def test_special_files_are_refused_without_blocking(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo.so"
+    os.mkfifo(fifo)
+    with pytest.raises(UnreadableFile, match="named pipe"):
+        open_elf(fifo)
+    with pytest.raises(UnreadableFile, match="directory"):
+        open_elf(tmp_path)
+    with pytest.raises(UnreadableFile, match="character device"):
+        open_elf("/dev/null")
+    with pytest.raises(FileNotFoundError):
+        open_elf(tmp_path / "nothing.so")
