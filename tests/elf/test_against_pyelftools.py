@@ -110,11 +110,8 @@ def test_reads_the_versions_that_pyelftools_reads(path: Path) -> None:
             continue
         index = versym.get_symbol(found.index)["ndx"]
         expected = verneed.get_version(index) if isinstance(index, int) else None
-        assert (
-            (found.version.library, found.version.name)
-            if found.version
-            else None == ((expected[0].name, expected[1].name) if expected else None)
-        )
+        wanted = (expected[0].name, expected[1].name) if expected else None
+        assert ((found.version.library, found.version.name) if found.version else None) == wanted
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.name)

@@ -27,11 +27,12 @@ def read_everything(data: bytes) -> None:
 
 
 def attempt(data: bytes) -> None:
+    refusal = None
     try:
         read_everything(data)
     except UnreadableFile as error:
-        assert str(error).startswith("damaged.so: ")
-        assert "\n" not in str(error)
+        refusal = str(error)
+    assert refusal is None or (refusal.startswith("damaged.so: ") and "\n" not in refusal)
 
 
 @given(st.integers(0, len(SMALL)))
