@@ -1,0 +1,31 @@
+"""Mangled names: what they say, whether they are well formed, and which of them mean the same thing.
+
+`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says whose it is, `classify` tells C++ from
+the rest. `canonical.py` has the rules by which two names are names of one entity. Only this package imports cxxfilt and
+pycxxfilt.
+"""
+
+from __future__ import annotations
+
+from abiscan.model import DemangledBy
+from abiscan.names.classify import NameKind, classify
+from abiscan.names.compare import Difference, DifferenceKind, differences, search_prefixes, string_abi
+from abiscan.names.cxxname import CxxName, SpecialKind, parse
+from abiscan.names.demangle import Demangled, Demangler, is_malformed
+
+__all__ = [
+    "CxxName",
+    "Demangled",
+    "DemangledBy",
+    "Demangler",
+    "Difference",
+    "DifferenceKind",
+    "NameKind",
+    "SpecialKind",
+    "classify",
+    "differences",
+    "is_malformed",
+    "parse",
+    "search_prefixes",
+    "string_abi",
+]

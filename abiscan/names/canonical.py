@@ -55,15 +55,6 @@ RENAMED: Final[dict[str, str]] = {
     "at::RestrictPtrTraits": "torch::headeronly::RestrictPtrTraits",
 }
 
-# Scopes that only nvcc's front end writes, in place of a namespace; seen for std alone.
-_INVENTED_SCOPE_PREFIX: Final = "__T"
-
-
-def is_invented_scope(identifier: str) -> bool:
-    """Whether nvcc's front end made this up for a namespace in a dependent expression (`__T0`)."""
-    return identifier.startswith(_INVENTED_SCOPE_PREFIX) and identifier[len(_INVENTED_SCOPE_PREFIX) :].isdecimal()
-
-
 def other_names(qualified: str) -> tuple[str, ...]:
     """The other qualified names under which releases of torch have had `qualified`."""
     newest = RENAMED.get(qualified, qualified)

@@ -15,8 +15,8 @@ from typing import Final
 
 from abiscan.names.errors import NameSyntaxError, NameTooComplex
 from abiscan.names.nodes import (
-    Args,
     ArgPack,
+    Args,
     Array,
     Bindings,
     Closure,
@@ -46,11 +46,9 @@ from abiscan.names.nodes import (
     Structor,
     Tagged,
     Template,
-    TypedLiteral,
     Vector,
     VendorQualified,
     Wrapped,
-    base_name,
 )
 from abiscan.names.tables import BUILTIN_TYPES, D_BUILTIN_TYPES, LITERAL_SUFFIX, OPERATORS, STD_ABBREVIATIONS
 

@@ -1017,7 +1017,12 @@ class Unresolved(Node):
 
     def render(self, r: Renderer) -> str:
         name = r.text(self.name)
-        return name if self.scope is None else f"{r.text(self.scope)}::{name}"
+        if self.scope is None:
+            return name
+        scope = r.text(self.scope)
+        if r.neutral and _is_invented_scope(scope):
+            scope = "std"
+        return f"{scope}::{name}"
 
     def children(self) -> tuple[Node, ...]:
         return (self.name,) if self.scope is None else (self.scope, self.name)
@@ -1059,6 +1064,11 @@ class LambdaLiteral(Node):
 
     def children(self) -> tuple[Node, ...]:
         return (self.closure,)
+
+
+def _is_invented_scope(scope: str) -> bool:
+    """Whether nvcc's front end made this up in place of a namespace (`__T0`); seen for std alone (pytorch issue 174898)."""
+    return scope.startswith("__T") and scope[3:].isdecimal()
 
 
 # --- whole symbols ------------------------------------------------------------------------------------------------
