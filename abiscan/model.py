@@ -382,6 +382,28 @@ class ReleaseVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownBuild:
+    """A torch build as `abiscan releases` lists it.
+
+    Attributes:
+        wheel: the file that it was read from, with its sha256 where that was a file.
+        user: from the user's own index, not from the shipped one.
+    """
+
+    key: str
+    torch: str
+    variant: str
+    machine: str
+    cuda: str | None
+    hip: str | None
+    cxx11_abi: bool | None
+    git_revision: str | None
+    wheel: str
+    sha256: str | None
+    user: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIf:
     """The window that a file would have if the calls a rule advises against were rewritten."""
 

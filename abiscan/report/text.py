@@ -85,7 +85,7 @@ def render(report: Report, style: Style | None = None) -> str:
             lines.append("")
         lines += _block(artifact, report.target, style)
     for error in report.errors:
-        lines += _wrap(
+        lines += wrap(
             f"{printable(error.path)}: {printable(error.message)}", style, style.paint("unreadable ", "31;1"), "  "
         )
     lines += _run_notes(report, style)
@@ -150,7 +150,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
 
 def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
     word, code = _WORDS[artifact.verdict]
-    lines = _wrap(_headline(artifact, target), style, style.paint(word, code) + " ", "  ")
+    lines = wrap(_headline(artifact, target), style, style.paint(word, code) + " ", "  ")
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         lines += _loader_lines(artifact, style)
     lines += _cause_lines(artifact, style)
@@ -192,9 +192,9 @@ def target_words(target: Target) -> str:
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     loader = artifact.loader
     if loader.outcome is LoaderOutcome.FAILS:
-        return _wrap(printable(loader.error or "?"), style, "  " + style.strong("loader says: "), "    ", chop=True)
+        return wrap(printable(loader.error or "?"), style, "  " + style.strong("loader says: "), "    ", chop=True)
     if loader.outcome is None and loader.undecided and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
-        return _wrap(printable(loader.undecided), style, "  loader: ", "    ") if style.verbose else []
+        return wrap(printable(loader.undecided), style, "  loader: ", "    ") if style.verbose else []
     return []
 
 
@@ -204,10 +204,10 @@ def _cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     groups = artifact.causes if style.verbose else artifact.causes[:_CAUSES]
     for number, group in enumerate(groups):
         title = style.strong("why") if number == 0 else "also"
-        lines += _wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
+        lines += wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
         evidence = group.evidence if style.verbose else group.evidence[: _EVIDENCE if number == 0 else 1]
         for sentence in evidence:
-            lines += _wrap(printable(sentence), style, "    - ", "      ")
+            lines += wrap(printable(sentence), style, "    - ", "      ")
         limit = len(group.symbols) if style.verbose else (_SYMBOLS_FIRST if number == 0 else _SYMBOLS_OTHER)
         for symbol in group.symbols[:limit]:
             lines += _symbol(names.get(symbol), symbol, style)
@@ -222,14 +222,14 @@ def _cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _fix(group: CauseGroup, style: Style) -> list[str]:
     first, *rest = group.fix.split("\n")
-    lines = _wrap(printable(first), style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines = wrap(printable(first), style, "  " + style.paint("fix: ", "32;1"), "    ")
     lines += [f"      {printable(line)}" for line in rest]
     return lines
 
 
 def _symbol(bound: BoundImport | None, mangled: str, style: Style) -> list[str]:
     text = bound.demangled if bound is not None and bound.demangled else mangled
-    return _wrap(printable(text), style, "      ", "        ", chop=not style.verbose)
+    return wrap(printable(text), style, "      ", "        ", chop=not style.verbose)
 
 
 # Findings that say of each import what the causes say already, once, above.
@@ -272,7 +272,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     label = f"  {style.paint(first.severity.value, _SEVERITY_COLOR[first.severity])}[{first.rule}]: "
     lines: list[str] = []
     for finding in findings if style.verbose else findings[:1]:
-        lines += _wrap(printable(finding.message), style, label, "    ")
+        lines += wrap(printable(finding.message), style, label, "    ")
         for location in finding.locations if style.verbose else finding.locations[:2]:
             where = location.function or ""
             if location.file is not None:
@@ -280,9 +280,9 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             elif location.offset is not None:
                 where = f"{where or 'code'} at {location.offset:#x}"
             if where:
-                lines += _wrap(printable(where), style, "    at ", "      ", chop=not style.verbose)
+                lines += wrap(printable(where), style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is findings[-1 if style.verbose else 0]:
-            lines += _wrap(printable(finding.fix.split("\n")[0]), style, "    " + style.paint("fix: ", "32"), "      ")
+            lines += wrap(printable(finding.fix.split("\n")[0]), style, "    " + style.paint("fix: ", "32"), "      ")
             lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
     if not style.verbose and len(findings) > 1:
         lines.append(style.dim(f"    ... and {len(findings) - 1} more of this rule"))
@@ -293,9 +293,9 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines: list[str] = []
     matrix = _matrix_line(artifact)
     if matrix:
-        lines += _wrap(matrix, style, "  releases: ", "    ")
+        lines += wrap(matrix, style, "  releases: ", "    ")
     for what_if in artifact.what_if:
-        lines += _wrap(
+        lines += wrap(
             f"with {_count(len(what_if.symbols), 'call')} of {what_if.rule} rewritten: {windows_words(what_if.windows)}"
             f" ({what_if.assumes})",
             style,
@@ -303,13 +303,13 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             "    ",
         )
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
-        lines += _wrap(_import_counts(artifact), style, "  imports: ", "    ")
+        lines += wrap(_import_counts(artifact), style, "  imports: ", "    ")
     built = _provenance_words(artifact)
     if built:
-        lines += _wrap(built, style, "  built: ", "    ")
+        lines += wrap(built, style, "  built: ", "    ")
     notes = artifact.notes if style.verbose else artifact.notes[:2]
     for note in notes:
-        lines += _wrap(printable(note), style, "  note: ", "    ")
+        lines += wrap(printable(note), style, "  note: ", "    ")
     if len(artifact.notes) > len(notes):
         lines.append(style.dim(f"  {_count(len(artifact.notes) - len(notes), 'more note')}: -v"))
     return lines
@@ -426,9 +426,9 @@ def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
     notes = [n for n in (report.target.note if report.target else None, *report.notes) if n]
     for note in notes:
-        lines += _wrap(printable(note), style, "note: ", "  ")
+        lines += wrap(printable(note), style, "note: ", "  ")
     for entry in report.stale:
-        lines += _wrap(printable(f"{entry.entry} ({entry.source})"), style, style.paint("stale: ", "33;1"), "  ")
+        lines += wrap(printable(f"{entry.entry} ({entry.source})"), style, style.paint("stale: ", "33;1"), "  ")
     return lines
 
 
@@ -448,8 +448,8 @@ def _shorten_error(error: str) -> str:
     return printable(error.split(": ", 1)[-1] if error.startswith("/") else error)
 
 
-def _wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
-    """Lines of `text` behind `first`, continued behind `rest`.
+def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
+    """Lines of `text` behind `first`, continued behind `rest`. Continuation never breaks a word that fits on a line.
 
     With `chop`, a text longer than two lines ends in "...": mangled names run to thousands of characters.
     """

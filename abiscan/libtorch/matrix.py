@@ -1,0 +1,132 @@
+"""How a file fares on every released build, by the index alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from abiscan.libtorch.releases import Build, ReleaseIndex, SymbolHistory, windows_of
+from abiscan.model import ReleaseVerdict, Windows
+from abiscan.names import string_abi
+
+# Libraries that only a build for some accelerator ships.
+_ACCELERATOR_LIBRARIES = {
+    "libc10_cuda.so": "CUDA",
+    "libtorch_cuda.so": "CUDA",
+    "libtorch_cuda_linalg.so": "CUDA",
+    "libtorch_nvshmem.so": "CUDA",
+    "libc10_hip.so": "ROCm",
+    "libtorch_hip.so": "ROCm",
+    "libc10_xpu.so": "XPU",
+    "libtorch_xpu.so": "XPU",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TorchNeeds:
+    """What a file wants of torch.
+
+    Attributes:
+        names: its strong, relocated imports that are torch's to provide.
+        libraries: sonames of torch libraries among its needed ones.
+        machine: the file's architecture.
+    """
+
+    names: tuple[str, ...]
+    libraries: tuple[str, ...]
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Verdicts over all builds of one architecture.
+
+    Attributes:
+        verdicts: oldest build first.
+        windows: versions with a build on which the file loads.
+        histories: what the index knows of each name.
+        unknown: names that the index does not record, so that no build can be judged by them.
+    """
+
+    verdicts: tuple[ReleaseVerdict, ...]
+    windows: Windows
+    histories: dict[str, SymbolHistory]
+    unknown: tuple[str, ...]
+
+
+def judge(needs: TorchNeeds, index: ReleaseIndex) -> Matrix:
+    """Resolve the needs against every known build of the file's architecture."""
+    builds = index.builds(needs.machine)
+    histories = index.lookup(needs.names, needs.machine)
+    unknown = tuple(n for n in needs.names if n not in histories and index.known_omitted(n) is not None)
+    decided = [n for n in needs.names if n not in unknown]
+    masks = {name: histories[name].mask if name in histories else 0 for name in decided}
+    everywhere = (1 << len(builds)) - 1
+    common = everywhere
+    for mask in masks.values():
+        common &= mask
+    # Names that some build lacks; the others need no look per build.
+    partial = [name for name, mask in masks.items() if mask != everywhere]
+    verdicts = []
+    for position, build in enumerate(builds):
+        bit = 1 << position
+        missing = tuple(name for name in partial if not masks[name] & bit)
+        lacking = tuple(s for s in needs.libraries if s in _ACCELERATOR_LIBRARIES and not build.ships(s))
+        loads = not missing and not lacking
+        verdicts.append(
+            ReleaseVerdict(
+                build=build.key,
+                torch=build.torch,
+                variant=build.variant,
+                cxx11_abi=bool(build.cxx11_abi),
+                loads=loads,
+                missing=missing,
+                drift=(),
+                reason="" if loads else _reason(build, position, missing, lacking, histories, masks),
+            )
+        )
+    return Matrix(
+        tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown
+    )
+
+
+def window_of(names: Iterable[str], index: ReleaseIndex, machine: str) -> Windows:
+    """The versions with a build that exports all of `names`."""
+    builds = index.builds(machine)
+    mask = (1 << len(builds)) - 1
+    wanted = [n for n in names if index.known_omitted(n) is None]
+    histories = index.lookup(wanted, machine)
+    for name in wanted:
+        mask &= histories[name].mask if name in histories else 0
+    return windows_of(builds, [bool(mask >> i & 1) for i in range(len(builds))])
+
+
+def _reason(
+    build: Build,
+    position: int,
+    missing: Sequence[str],
+    lacking: Sequence[str],
+    histories: dict[str, SymbolHistory],
+    masks: dict[str, int],
+) -> str:
+    """The reason in a word, the one that explains most."""
+    if lacking:
+        kind = _ACCELERATOR_LIBRARIES[lacking[0]]
+        return "CPU build" if build.variant == "cpu" or not (build.cuda or build.hip) else f"no {kind}"
+    never = [n for n in missing if n not in histories]
+    if len(never) == len(missing):
+        return "never exported"
+    spelled = {string_abi(n) for n in missing} - {None}
+    if build.cxx11_abi is not None and spelled == {"new" if not build.cxx11_abi else "old"}:
+        others = [n for n in missing if string_abi(n) is None]
+        if not others or len(others) < len(missing) / 2:
+            return "old string ABI" if not build.cxx11_abi else "new string ABI"
+    below, above = (1 << position) - 1, ~((1 << position + 1) - 1)
+    known = [n for n in missing if n in histories]
+    later = sum(1 for n in known if masks[n] & above and not masks[n] & below)
+    earlier = sum(1 for n in known if masks[n] & below and not masks[n] & above)
+    if later == len(known):
+        return "names came later"
+    if earlier == len(known):
+        return "names were removed or changed"
+    return "changed signatures"

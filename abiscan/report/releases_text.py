@@ -1,0 +1,33 @@
+"""`abiscan releases`: the builds that are known, as a table or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from abiscan.model import KnownBuild
+
+
+def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:
+    """One line a build: version, variant, architecture, std::string, GPU toolkit, and where it comes from."""
+    if as_json:
+        import json
+
+        return json.dumps([asdict(build) for build in builds], indent=2, ensure_ascii=False) + "\n"
+    rows = [("torch", "variant", "machine", "std::string", "GPU", "index", "revision")]
+    strings = {True: "new", False: "old", None: "?"}
+    for build in builds:
+        gpu = f"CUDA {build.cuda}" if build.cuda else f"ROCm {build.hip}" if build.hip else "-"
+        rows.append(
+            (
+                build.torch,
+                build.variant,
+                build.machine,
+                strings[build.cxx11_abi],
+                gpu,
+                "yours" if build.user else "shipped",
+                (build.git_revision or "?")[:12],
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows)
