@@ -8,7 +8,7 @@ versions those of the Linux Standard Base (LSB core generic, chapter 10.7), DT_G
 from __future__ import annotations
 
 from abiscan.elf.file import ElfFile, open_elf, read_elf
-from abiscan.elf.hashing import gnu_hash, sysv_hash
+from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.sniff import looks_like_elf
 from abiscan.elf.symbols import RawSymbol, SymbolVersion
 
@@ -17,6 +17,7 @@ __all__ = [
     "RawSymbol",
     "SymbolVersion",
     "gnu_hash",
+    "gnu_hashes",
     "looks_like_elf",
     "open_elf",
     "read_elf",

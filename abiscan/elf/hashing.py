@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterable, Sequence
+
+_WORD = 0xFFFFFFFF
+# 5381 * 33**n modulo 2**32, the part of gnu_hash that depends on the length of the name alone.
+_SEEDS: list[int] = [5381]
+_NARROWEST = 32
+
 
 def gnu_hash(name: bytes) -> int:
     """DT_GNU_HASH's function (djb2, modulo 2**32)."""
@@ -19,3 +27,41 @@ def sysv_hash(name: bytes) -> int:
         high = h & 0xF0000000
         h = (h ^ high >> 24) & ~high & 0xFFFFFFFF
     return h
+
+
+def gnu_hashes(names: Sequence[bytes]) -> list[int]:
+    """`gnu_hash` of each name, all at once: some ten times as fast for the thousands of names that a library imports.
+
+    The hash of b1..bn is 5381 * 33**n + b1 * 33**(n-1) + ... + bn. Names are laid side by side in one big integer, in
+    fields of equal width, and neighbouring digits of all fields are joined pairwise: bytes to digits of two bytes, these to
+    four, and so on, so that a dozen multiplications of the one integer do the work of one per character.
+    """
+    result = [0] * len(names)
+    groups: dict[int, list[int]] = {}
+    for index, name in enumerate(names):
+        width = max(_NARROWEST, 1 << (len(name) - 1).bit_length()) if name else _NARROWEST
+        groups.setdefault(width, []).append(index)
+    longest = max(map(len, names), default=0)
+    while len(_SEEDS) <= longest:
+        _SEEDS.append(_SEEDS[-1] * 33 & _WORD)
+    for width, members in groups.items():
+        values = _polynomials([names[index] for index in members], width)
+        for index, value in zip(members, values, strict=True):
+            result[index] = value + _SEEDS[len(names[index])] & _WORD
+    return result
+
+
+def _polynomials(names: list[bytes], width: int) -> Iterable[int]:
+    """b1 * 33**(n-1) + ... + bn of each name, modulo 2**32 or larger by a multiple of it."""
+    total = width * len(names)
+    value = int.from_bytes(b"".join([name.rjust(width, b"\0") for name in names]), "big")
+    digit = 1
+    while digit < width:
+        # Digits are kept to 32 bits once they are wider: the hash is modulo 2**32.
+        kept = min(digit, 4)
+        mask = int.from_bytes((b"\0" * (2 * digit - kept) + b"\xff" * kept) * (total // (2 * digit)), "big")
+        value = (value >> 8 * digit & mask) * pow(33, digit, 1 << 32) + (value & mask)
+        digit *= 2
+    # Little-endian, so the fields come out last name first.
+    fields = struct.iter_unpack(f"<I{width - 4}x", value.to_bytes(total, "little"))
+    return [field for (field,) in fields][::-1]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -149,6 +149,26 @@ class SymbolTable:
         if self._sysv is not None:
             return self._find_sysv(name)
         return []
+
+    def screen(self, hashes: Sequence[int], positions: Iterable[int]) -> list[int]:
+        """Those of `positions` whose name may be here, by the filter of DT_GNU_HASH: a few in a hundred of the others
+        pass too. Without that table, all of them.
+
+        Args:
+            hashes: `gnu_hash` of each name.
+            positions: indices into `hashes`.
+        """
+        if self._gnu is None:
+            return list(positions) if self._sysv is not None else []
+        bloom, buckets, _chains, _symoffset, shift, bits = self._gnu
+        if not bloom or not buckets:
+            return []
+        count, low = len(bloom), bits - 1
+        return [
+            i
+            for i in positions
+            if (word := bloom[(h := hashes[i]) // bits % count]) >> (h & low) & word >> (h >> shift & low) & 1
+        ]
 
     def _find_gnu(self, name: bytes, h: int) -> list[int]:
         assert self._gnu is not None
