@@ -1,0 +1,84 @@
+"""Names for findings and modules that survive what should not matter. Imports nothing of abiscan.
+
+A fingerprint is what a baseline and a code-scanning service remember. It must be the same after a rebuild, after code
+moved inside the file, in another checkout, for another Python version's build of the same module, and whether a wheel
+was scanned packed or unpacked. So it is made of the rule, the mangled name and the *module's name alone*, never of an
+offset, a line, a size or a directory. Two modules of one name in different packages then share fingerprints; a
+baseline tells them apart by `module_key` and by count (`gate/baseline.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+# PEP 3149 and PEP 384 tags between a module's name and its suffix: `.cpython-311-x86_64-linux-gnu`, `.abi3`, ...
+_PYTHON_TAG = re.compile(
+    r"\.(?:cpython-\d+[a-z]*|pypy\d+-pp\d+|abi3t?|cp\d+|graalpy[\w.]*)(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
+)
+# auditwheel's `libgomp-a34b3233.so.1`, torchvision's `libjpeg.ceea7512.so.62`: eight hexadecimal digits of a hash.
+_VENDOR_HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so\b)")
+_SO_VERSION = re.compile(r"(?<=\.so)(?:\.\d+)+$")
+_PACKAGES = re.compile(r"(?:^|.*/)(?:site-packages|dist-packages)/")
+# setuptools' build directory, and the `purelib`/`platlib` part of a wheel's data directory (PEP 427).
+_BUILD_LIB = re.compile(r"(?:^|.*/)build/lib(?:\.[^/]+)?/")
+_WHEEL_DATA = re.compile(r"^[^/]+\.data/(?:purelib|platlib|data)/")
+_SDIST_ROOT = re.compile(r"^[^/]+-\d[^/]*/")
+_ARCHIVE = re.compile(r"^(?P<name>.+?)-v?\d[^/]*\.(?:whl|conda|zip|tar(?:\.\w+)?|tgz|tbz2|txz)$", re.IGNORECASE)
+
+
+def module_name(path: str) -> str:
+    """The file's name without what a rebuild changes: Python tags, a vendored library's hash, a soname's version.
+
+    `pkg/_C.cpython-311-x86_64-linux-gnu.so` and `_C.abi3.so` are both `_C.so`; `libjpeg.ceea7512.so.62` is
+    `libjpeg.so`.
+    """
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    return _VENDOR_HASH.sub("", _SO_VERSION.sub("", _PYTHON_TAG.sub("", name)))
+
+
+def module_key(path: str, member: str | None = None) -> str:
+    """The module's place in its package where that can be told, else its bare `module_name`.
+
+    A member of an archive and a file below `site-packages` or `build/lib...` have a place that no checkout changes
+    (`torchvision/_C.so`); of any other file only the name is taken (`_C.so`).
+    """
+    inside: str | None = None
+    if member is not None:
+        # The innermost member of archives in archives is the one whose layout is a package's.
+        inside = _SDIST_ROOT.sub("", _WHEEL_DATA.sub("", member.rsplit("!", 1)[-1].replace("\\", "/").lstrip("/")))
+    whole = inside if inside is not None else path.replace("\\", "/")
+    for root in (_PACKAGES, _BUILD_LIB):
+        match = root.match(whole)
+        if match is not None:
+            inside = whole[match.end() :]
+            break
+    if inside is None or "/" not in inside:
+        return module_name(whole)
+    return f"{inside.rsplit('/', 1)[0]}/{module_name(inside)}"
+
+
+def container_key(path: str) -> str:
+    """The distribution that an archive's file name stands for, normalized as PEP 503 says; of others the file name.
+
+    `dist/TorchVision-0.19.0-cp311-cp311-manylinux1_x86_64.whl` is `torchvision`.
+    """
+    name = path.replace("\\", "/").rsplit("/", 1)[-1]
+    match = _ARCHIVE.match(name)
+    return re.sub(r"[-_.]+", "-", match["name"]).lower() if match is not None else name
+
+
+def fingerprint(rule: str, symbol: str | None, path: str, detail: str = "") -> str:
+    """32 hexadecimal digits that name a finding.
+
+    Args:
+        rule: the rule's id.
+        symbol: the mangled name it is about, if it is about one.
+        path: of the file (a path or a member's name); only its `module_name` counts.
+        detail: what else tells two findings of one rule, symbol and module apart and survives a rebuild (a needed
+            library's soname, a function's name); never an offset or a line.
+    """
+    # Length prefixes, so that no two different tuples read the same.
+    parts = (rule, symbol or "", module_name(path), detail)
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
