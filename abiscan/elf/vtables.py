@@ -1,0 +1,143 @@
+"""What the words of a vtable point to: relocations of the table's range, read back into names.
+
+A vtable (Itanium C++ ABI, 2.5 "Virtual Table Layout") holds offset to top, typeinfo pointer and one pointer a virtual
+function. In a shared object the pointers are dynamic relocations: by symbol where the function can be interposed, else
+relative (base + address), and then only a symbol table tells whose address it is. .symtab is read for that where the
+file was not stripped, because inline virtual functions are hidden and stand in no other table.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+
+from abiscan.elf.dynamic import DT_RELA, DT_RELASZ, DT_RELR
+from abiscan.elf.file import ElfFile
+from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
+from abiscan.errors import UnreadableFile
+from abiscan.model import Export
+
+# R_*_64 (symbol + addend) and R_*_RELATIVE (base + addend) by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7.
+_ABSOLUTE = {"x86_64": 1, "aarch64": 257}
+_RELATIVE = {"x86_64": 8, "aarch64": 1027}
+_SHT_SYMTAB = 2
+# A table of a megabyte has 131,072 functions: no class has.
+_MAX_TABLE = 1 << 20
+
+Word = str | int | None
+
+
+def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word, ...]]:
+    """The words of each vtable, in order.
+
+    Args:
+        tables: exports whose name starts with `_ZTV`; others are data all the same, and read alike.
+
+    Returns:
+        By name: for each word the mangled name it points to, its number where it holds no address (offset to top,
+        virtual base offset, or 0 for a function that was never emitted), or None where no symbol has the address.
+
+    Raises:
+        UnreadableFile: a relocation table lies outside of the file.
+    """
+    image = elf.image
+    wanted = [t for t in tables if 0 < t.size <= _MAX_TABLE and t.size % 8 == 0 and t.value]
+    if not wanted or not image.is64 or elf.machine not in _ABSOLUTE:
+        return {}
+    low = min(t.value for t in wanted)
+    high = max(t.value + t.size for t in wanted)
+    symbols, addresses = _pointers(elf, low, high)
+    packed = DT_RELR in elf.dynamic.values
+    plain: dict[str, list[int]] = {}
+    for table in wanted:
+        try:
+            offset = image.offset_of(table.value, "a vtable")
+        except UnreadableFile:
+            continue
+        plain[table.name] = [
+            # Offset to top and its kin are small numbers of either sign.
+            value - (1 << 64) if value >> 63 else value
+            for value in image.words(offset, table.size // 8, "Q", "a vtable")
+        ]
+        if packed:
+            # DT_RELR keeps the addend in place, and a list of addresses that is not read here.
+            for index, value in enumerate(plain[table.name]):
+                if value > 1 << 16:
+                    addresses.setdefault(table.value + 8 * index, value)
+    names = _names_of(elf, set(addresses.values()))
+
+    def word(at: int, value: int) -> Word:
+        if at in symbols:
+            return symbols[at]
+        if at in addresses:
+            return names.get(addresses[at])
+        return value
+
+    return {
+        table.name: tuple(word(table.value + 8 * i, value) for i, value in enumerate(plain[table.name]))
+        for table in wanted
+        if table.name in plain
+    }
+
+
+def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[int, int]]:
+    """Relocated words of an address range: those that name a symbol, and those that hold an address."""
+    image, values = elf.image, elf.dynamic.values
+    symbols: dict[int, str] = {}
+    addresses: dict[int, int] = {}
+    if DT_RELA not in values or not values.get(DT_RELASZ):
+        return symbols, addresses
+    count = values[DT_RELASZ] // 24
+    offset = image.offset_of(values[DT_RELA], "a relocation table")
+    absolute, relative = _ABSOLUTE[elf.machine], _RELATIVE[elf.machine]
+    chunk = 1 << 16
+    for start in range(0, count, chunk):
+        view = image.words(offset + 24 * start, 3 * min(chunk, count - start), "Q", "a relocation table").tolist()
+        for at, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
+            if low <= at < high:
+                kind = info & 0xFFFFFFFF
+                if kind == absolute:
+                    raw = elf.symbols.name_of(elf.symbols.raw(info >> 32))
+                    symbols[at] = raw.decode("utf-8", "surrogateescape")
+                elif kind == relative:
+                    addresses[at] = addend
+    return symbols, addresses
+
+
+def _names_of(elf: ElfFile, addresses: set[int]) -> dict[int, str]:
+    found: dict[int, set[str]] = {}
+    for export in elf.exports():
+        if export.value in addresses:
+            found.setdefault(export.value, set()).add(export.name)
+    for name, value in _static_symbols(elf, addresses - set(found)):
+        found.setdefault(value, set()).add(name)
+    return {value: min(names, key=_preference) for value, names in found.items()}
+
+
+def _preference(name: str) -> tuple[bool, bool, str]:
+    """The base-object destructor (D2) is often an alias of the complete one (D1), which is what a vtable refers to; a
+    suffix (`.localalias`) is the compiler's."""
+    return ("." in name, "D2Ev" in name, name)
+
+
+def _static_symbols(elf: ElfFile, addresses: set[int]) -> Iterator[tuple[str, int]]:
+    """Functions and objects of .symtab at these addresses; nothing for a stripped or damaged table."""
+    image = elf.image
+    section = struct.Struct(image.endian + "IIQQQQIIQQ")
+    entry = struct.Struct(image.endian + "IBBHQQ")
+    end = image.section_offset + image.section_count * section.size
+    if not addresses or image.section_entry_size != section.size or not image.section_offset or end > image.size:
+        return
+    sections = list(section.iter_unpack(image.buffer[image.section_offset : end]))
+    for _name, kind, _flags, _address, offset, size, link, *_rest in sections:
+        if kind != _SHT_SYMTAB or link >= len(sections) or offset + size > image.size:
+            continue
+        strings, strings_end = sections[link][4], sections[link][4] + sections[link][5]
+        step = entry.size << 14
+        for start in range(offset, offset + size - size % entry.size, step):
+            stop = min(start + step, offset + size - size % entry.size)
+            for name, info, _other, index, value, _size in entry.iter_unpack(image.buffer[start:stop]):
+                if value in addresses and info & 0xF in (STT_FUNC, STT_OBJECT) and index != SHN_UNDEF:
+                    raw = image.string(strings + name, strings_end)
+                    if raw:
+                        yield raw.decode("utf-8", "surrogateescape"), value

@@ -1,0 +1,209 @@
+"""Make abiscan/data/releases.idx: what every stable torch release since 1.13.0 exports.
+
+    python tools/build_release_index.py             fetch the releases that the file lacks, and add them
+    python tools/build_release_index.py --only 2.15.0
+    python tools/build_release_index.py --rebuild   make it anew from all releases (some 30 GB if the cache is empty)
+    python tools/build_release_index.py --check     compare the file with every build in the cache
+
+A wheel is fetched with pip, read, and deleted; what was read stays in the cache (some 1 MB a build), so that an
+interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from abiscan.errors import AbiscanError, UsageError
+from abiscan.libtorch.releases.add import PYTHONS, download
+from abiscan.libtorch.releases.collect import RawBuild, RawLibrary, assemble, read_build
+from abiscan.libtorch.releases.index import SHIPPED
+from abiscan.libtorch.releases.table import ReleaseTable
+from abiscan.libtorch.releases.writer import BuildExports, read_back, write_index
+
+OLDEST = Version("1.13.0")
+MACHINES = ("x86_64", "aarch64")
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+# --- the cache ----------------------------------------------------------------------------------------------------
+
+
+def cache_file(cache: Path, version: str, machine: str) -> Path:
+    return cache / f"{version}-{machine}.json.gz"
+
+
+def save(file: Path, version: str, raw: RawBuild) -> None:
+    value = {
+        "version": version,
+        "machine": raw.machine,
+        "wheel": raw.source,
+        "sha256": raw.sha256,
+        "version_py": raw.version_text,
+        "others": list(raw.others),
+        "libraries": {
+            path: {
+                "soname": library.soname,
+                "needed": library.needed,
+                "symbols": [[n, kind.upper(), bound.upper(), size, v] for n, kind, bound, size, v in library.symbols],
+                "vtables": library.vtables,
+            }
+            for path, library in raw.libraries.items()
+        },
+    }
+    unfinished = file.with_suffix(".tmp")
+    with gzip.open(unfinished, "wt", encoding="utf-8", compresslevel=5) as stream:
+        json.dump(value, stream)
+    unfinished.replace(file)
+
+
+def load(file: Path) -> RawBuild:
+    with gzip.open(file, "rt", encoding="utf-8") as stream:
+        value: dict[str, Any] = json.load(stream)
+    return RawBuild(
+        source=value["wheel"],
+        sha256=value["sha256"],
+        machine=value["machine"],
+        version_text=value["version_py"],
+        others=tuple(value["others"]),
+        libraries={
+            path: RawLibrary(
+                soname=library["soname"],
+                needed=tuple(library["needed"]),
+                symbols=tuple(
+                    (n, kind.lower(), bound.lower(), size, v) for n, kind, bound, size, v in library["symbols"]
+                ),
+                vtables={name: tuple(words) for name, words in library["vtables"].items()},
+            )
+            for path, library in value["libraries"].items()
+        },
+    )
+
+
+def in_cache(cache: Path) -> list[Path]:
+    return sorted(cache.glob("*.json.gz"))
+
+
+# --- the package index ----------------------------------------------------------------------------------------------
+
+
+def released() -> list[str]:
+    """Stable versions that pip finds, oldest first."""
+    command = [sys.executable, "-m", "pip", "index", "versions", "torch", "--only-binary=:all:"]
+    done = subprocess.run([*command, "--python-version", PYTHONS[0]], capture_output=True, text=True, check=False)
+    found = re.search(r"Available versions: (.*)", done.stdout)
+    if found is None:
+        raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
+    versions = {Version(text.strip()) for text in found[1].split(",")}
+    return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease]
+
+
+def fetch(version: str, machine: str, cache: Path) -> bool:
+    """Bring one build into the cache; False where the release has no wheel for this architecture."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="abiscan-torch-") as directory:
+        try:
+            wheel = download(version, machine, Path(directory), quiet=not sys.stderr.isatty())
+        except UsageError as error:
+            say(f"  {error}")
+            return False
+        fetched = time.monotonic()
+        raw = read_build(wheel)
+        size = wheel.stat().st_size / 1e6
+    save(cache_file(cache, version, machine), version, raw)
+    exports = sum(len(library.symbols) for library in raw.libraries.values())
+    say(
+        f"  {raw.source}: {size:.0f} MB in {fetched - start:.0f} s, "
+        f"{exports} exports read in {time.monotonic() - fetched:.0f} s"
+    )
+    return True
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+def in_order(builds: list[BuildExports]) -> list[BuildExports]:
+    return sorted(
+        builds,
+        key=lambda item: (MACHINES.index(item.build.machine), Version(item.build.torch), item.build.variant),
+    )
+
+
+def check(file: Path, cache: Path) -> int:
+    """Compare the file with the cache, name by name; returns the number of differences."""
+    table = ReleaseTable(file)
+    say(f"{file.name}: {table.verify()} names, {len(table.builds)} builds, {file.stat().st_size} bytes, undamaged")
+    kept = {item.build.key: item for item in read_back(table)}
+    wrong = 0
+    for cached in in_cache(cache):
+        fresh = assemble(load(cached))
+        old = kept.get(fresh.build.key)
+        if old is None:
+            say(f"  {fresh.build.key}: in the cache, not in the file")
+        elif old != fresh:
+            names = [n for n in {*old.exports, *fresh.exports} if old.exports.get(n) != fresh.exports.get(n)]
+            tables = [n for n in {*old.vtables, *fresh.vtables} if old.vtables.get(n) != fresh.vtables.get(n)]
+            say(f"  {fresh.build.key}: {len(names)} exports and {len(tables)} vtables differ {sorted(names)[:3]}")
+        wrong += old != fresh
+    say(f"{len(in_cache(cache))} cached builds compared, {wrong} differ")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "releases"
+    parser.add_argument("--cache", type=Path, default=default, help="where what was read of each wheel is kept")
+    parser.add_argument("--only", action="append", metavar="VERSION", help="this release alone; repeatable")
+    parser.add_argument("--rebuild", action="store_true", help="make the file anew, from every release")
+    parser.add_argument("--check", action="store_true", help="write nothing; compare the file with the cache")
+    parser.add_argument("--refetch", action="store_true", help="fetch even what the cache has")
+    parser.add_argument("--fetch-only", action="store_true", help="fill the cache, leave the file alone")
+    parser.add_argument("--output", type=Path, default=SHIPPED)
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    if options.check:
+        return 1 if check(options.output, options.cache) else 0
+
+    builds: list[BuildExports] = []
+    if not options.rebuild and options.output.exists():
+        builds = read_back(ReleaseTable(options.output))
+    known = {(item.build.torch, item.build.machine) for item in builds}
+    wanted = [(version, machine) for version in options.only or released() for machine in MACHINES]
+    if options.only:
+        builds = [item for item in builds if item.build.torch not in options.only]
+    else:
+        wanted = [each for each in wanted if each not in known]
+    for number, (version, machine) in enumerate(wanted, 1):
+        say(f"{number}/{len(wanted)} torch {version} {machine}")
+        cached = cache_file(options.cache, version, machine)
+        if (options.refetch or not cached.exists()) and not fetch(version, machine, options.cache):
+            continue
+        if not options.fetch_only:
+            builds.append(assemble(load(cached)))
+    if not options.fetch_only:
+        write_index(options.output, in_order(builds))
+        say(f"{options.output}: {len(builds)} builds, {options.output.stat().st_size} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except AbiscanError as error:
+        sys.exit(f"error: {error}")
