@@ -77,7 +77,7 @@ def _is_vector_variant(name: str) -> bool:
         if at == start:
             return False
     underscore = name.find("_", at)
-    return underscore > at and underscore + 1 < len(name)
+    return underscore >= at and underscore + 1 < len(name)
 
 
 def _is_legacy_rust(name: str) -> bool:

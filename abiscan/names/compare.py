@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from abiscan.names.canonical import gpu_spellings, other_names
 from abiscan.names.cxxname import CxxName, Parts, SpecialKind, parse
-from abiscan.names.nodes import Ident, Nested, Node, StdAbbreviation
+from abiscan.names.nodes import (
+    Conversion,
+    Encoding,
+    Ident,
+    LiteralOperator,
+    Local,
+    Nested,
+    Node,
+    StdAbbreviation,
+    Structor,
+    Tagged,
+    Template,
+)
 from abiscan.names.nodes import Special as SpecialNode
 from abiscan.names.render import Style
 from abiscan.names.tables import OPERATORS
@@ -244,22 +256,21 @@ def search_prefixes(name: CxxName) -> tuple[str, ...]:
     that releases and GPU variants of torch have for it; sorted, without duplicates.
 
     They narrow a search in a sorted table; compare `entity` (or `gpu_neutral`) of what they find. A member of a class
-    template is searched up to the template's name, an entity in a function up to that function's name, and a thunk with
-    the offsets that it has.
+    template is searched up to the template's name, an entity in a function up to that function's name, a thunk with the
+    offsets that it has, and what is not reached by identifiers alone by its own mangled name.
     """
-    parts = Parts(name.searched)
-    names = tuple(reversed(parts.names))
+    entity = name.searched
     lead = _lead(name)
     function = name.parameters is not None
-    if parts.functions:
+    while (enclosing := _enclosing_function(entity)) is not None:
         lead += "Z"
-        names = names[: parts.functions]
+        entity = enclosing
         function = True
-        codes: tuple[str, ...] | None = None
-    else:
-        codes = _last_codes(name)
-    cut = len(parts.names) - 1 - parts.first_template if parts.first_template >= 0 else len(names)
+    parts = Parts(entity)
+    names = tuple(reversed(parts.names))
+    codes = _last_codes(parts)
     tail = ""
+    cut = len(names) - 1 - parts.first_template if parts.first_template >= 0 else len(names)
     if cut < len(names) - 1:
         names = names[: cut + 1]
         codes = None
@@ -267,7 +278,24 @@ def search_prefixes(name: CxxName) -> tuple[str, ...]:
     found: set[str] = set()
     for spelled in _spellings(names):
         found.update(_mangled(lead, spelled, codes, tail, function))
+    if not name.mangled.startswith(tuple(found)):
+        # Its way there is not made of plain identifiers (a builtin type, a lambda, a tag in the middle).
+        found.add(name.mangled)
     return tuple(sorted(found))
+
+
+def _enclosing_function(node: Node) -> Node | None:
+    """The name of the function that an entity lives in; the outermost comes last when asked again."""
+    while True:
+        if isinstance(node, Local):
+            function = node.function
+            return function.name if isinstance(function, Encoding) else function
+        if isinstance(node, Nested):
+            node = node.scope
+        elif isinstance(node, (Template, Tagged)):
+            node = node.name
+        else:
+            return None
 
 
 def _lead(name: CxxName) -> str:
@@ -302,22 +330,18 @@ def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield (*(choice[min(2, len(choice) - 1)] for choice in choices[:-1]), choices[-1][min(variant, len(choices[-1]) - 1)])
 
 
-def _last_codes(name: CxxName) -> tuple[str, ...] | None:
+def _last_codes(parts: Parts) -> tuple[str, ...] | None:
     """How the last component is mangled where it is no identifier; None where it is one."""
-    base = name.base
-    if name.is_constructor:
-        return ("C",)
-    if name.is_destructor:
-        return ("D",)
-    if base.startswith("operator"):
-        if base.startswith('operator""'):
-            literal = base[11:]
-            return (f"li{len(literal.encode())}{literal}",)
-        codes = [table[base] for table in (_CODES, _UNARY_CODES) if base in table]
-        if codes:
-            return tuple(codes)
-        if base.startswith("operator "):
-            return ("cv",)
+    last = parts.last
+    if isinstance(last, Structor):
+        return ("D",) if last.destructor else ("C",)
+    if isinstance(last, Conversion):
+        return ("cv",)
+    if isinstance(last, LiteralOperator):
+        return (f"li{_source_name(parts.names[0][11:])}",)
+    if isinstance(last, Ident):
+        codes = tuple(table[last.text] for table in (_CODES, _UNARY_CODES) if last.text in table)
+        return codes or None
     return None
 
 
@@ -351,6 +375,9 @@ def _scopes(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if rest:
         yield ("St", "7__cxx11", *rest)
         yield ("St", "3_V2", *rest)
+        # std::filesystem and std::chrono have an inline namespace of their own.
+        for inline in ("7__cxx11", "3_V2"):
+            yield ("St", rest[0], inline, *rest[1:])
         for code in _STD_CODES.get(names[1], ()):
             yield (code, *rest[1:])
 

@@ -225,7 +225,7 @@ def _unresolved(p: Parser, global_scope: bool) -> Node:
     scope: Node | None = Ident("") if global_scope else None
     if not p.take("sr"):
         return Unresolved(scope, _base_unresolved_name(p))
-    if text[p.at] == "N" and not p.gnu_prefixes and not (text[p.at + 1] in _DIGITS or text.startswith("St", p.at + 1)):
+    if p.clang and text[p.at] == "N":
         p.at += 1
         level = p.type()
         if text[p.at] == "I":

@@ -98,8 +98,9 @@ class Parser:
         text: the name, with a NUL after it so that looking ahead never runs off its end.
         at: index of the next character.
         declared: whether some template argument carried the declaration of its parameter.
-        gnu_prefixes: read `srN...E` as GCC writes it, a <nested-name> that later substitutions may refer to, and not as
-            Clang does (and the grammar, N <unresolved-type> <unresolved-qualifier-level>* E). Nothing else tells them apart.
+        clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC counts
+            the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>). Nothing in a name
+            tells which compiler made it.
     """
 
     __slots__ = (
@@ -114,18 +115,18 @@ class Parser:
         "_subs",
         "_synthetic",
         "at",
+        "clang",
         "declared",
-        "gnu_prefixes",
         "text",
     )
 
-    def __init__(self, text: str, at: int = 0, gnu_prefixes: bool = False) -> None:
+    def __init__(self, text: str, at: int = 0, clang: bool = False) -> None:
         if len(text) > LENGTH_LIMIT:
             raise NameTooComplex(f"longer than {LENGTH_LIMIT} characters")
         self.text = text + "\0\0\0"
         self.at = at
         self.declared = False
-        self.gnu_prefixes = gnu_prefixes
+        self.clang = clang
         self._subs: list[Node] = []
         # Arguments that T_, T0_, TL0__ ... stand for, by level; None where a level has only a lambda's `auto`.
         self._outer: list[Node] = []
@@ -578,8 +579,10 @@ class Parser:
             self.at = at + 1
             if state is not None:
                 state.no_return_type = True
-            if inheriting:
-                self.name(state)
+            if inheriting and self.clang:
+                self.name(None)
+            elif inheriting:
+                self.type()
             return Structor(scope, False, variant)
         if text[at + 1] not in "01245":
             raise self.fail("a destructor's variant")
@@ -1146,13 +1149,13 @@ def read(mangled: str) -> Reading:
     except NameTooComplex:
         raise
     except NameSyntaxError:
-        if "srN" not in mangled:
+        if "srN" not in mangled and "CI" not in mangled:
             raise
         return _read(mangled, True)
 
 
-def _read(mangled: str, gnu_prefixes: bool) -> Reading:
-    parser = Parser(mangled, 2, gnu_prefixes)
+def _read(mangled: str, clang: bool) -> Reading:
+    parser = Parser(mangled, 2, clang)
     try:
         root = parser.encoding()
     except RecursionError:
