@@ -107,15 +107,15 @@ def unpack(wheel: Path, directory: Path) -> Path:
 
 
 def shared_objects(directory: Path) -> Iterator[Path]:
-    """Every ELF shared object (ET_DYN without an interpreter's name ending) below `directory`, sorted."""
+    """Every ELF shared object (ET_DYN) below `directory`, sorted."""
     for path in sorted(directory.rglob("*")):
         if path.is_symlink() or not path.is_file() or ".so" not in path.name:
             continue
         with path.open("rb") as file:
             header = file.read(18)
         # e_type, two bytes in the file's own byte order (gABI, "ELF Header").
-        order = "big" if header[5:6] == b"\x02" else "little"
-        if header[:4] == _ELF and int.from_bytes(header[16:18], order) == 3:
+        kind = header[16:18] if header[5:6] == b"\x02" else header[17:15:-1]
+        if header[:4] == _ELF and kind == b"\0\x03":
             yield path
 
 

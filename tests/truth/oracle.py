@@ -35,16 +35,15 @@ class Answer:
     text: str = ""
 
 
-def _run(
-    python: Path, mode: str, paths: list[str], env: Mapping[str, str], cwd: Path | None, timeout: int
-) -> list[Answer]:
-    request = b"".join(os.fsencode(item) + b"\0" for item in (mode, str(timeout), *paths))
+def _run(python: Path, request: list[str], env: Mapping[str, str], cwd: Path | None) -> list[Answer]:
+    paths = request[2:]
+    encoded = b"".join(os.fsencode(item) + b"\0" for item in request)
     environment = {name: value for name, value in os.environ.items() if name not in _LOADER_VARIABLES}
     # One thread: a pool started by the import would be missing in the forked child.
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= env
     done = subprocess.run(
-        [python, "-P", _SERVER], input=request, capture_output=True, env=environment, cwd=cwd, check=False
+        [python, "-P", _SERVER], input=encoded, capture_output=True, env=environment, cwd=cwd, check=False
     )
     fields = [os.fsdecode(field) for field in done.stdout.split(b"\0")[:-1]]
     if len(fields) != 2 * len(paths):
@@ -80,10 +79,10 @@ def ask(
     mode = "torch" if torch else "plain"
     paths = [str(file) for file in files]
     if fresh:
-        return {path: _run(python, mode, [path], env or {}, cwd, timeout)[0] for path in paths}
-    answers = dict(zip(paths, _run(python, mode, paths, env or {}, cwd, timeout), strict=True))
+        return {path: _run(python, [mode, str(timeout), path], env or {}, cwd)[0] for path in paths}
+    answers = dict(zip(paths, _run(python, [mode, str(timeout), *paths], env or {}, cwd), strict=True))
     # A constructor may fail over being forked (threads, locks): only a fresh process says that it fails always.
     for path, answer in answers.items():
         if answer.outcome in {"crash", "timeout"}:
-            answers[path] = _run(python, mode, [path], env or {}, cwd, timeout)[0]
+            answers[path] = _run(python, [mode, str(timeout), path], env or {}, cwd)[0]
     return answers

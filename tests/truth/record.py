@@ -21,9 +21,7 @@ MODES = {"torch": True, "plain": False}
 
 def expand(targets: Iterable[Path]) -> list[Path]:
     """The files named, and the shared objects below the directories named, absolute."""
-    return [
-        file.absolute() for target in targets for file in (shared_objects(target) if target.is_dir() else [target])
-    ]
+    return [file.absolute() for target in targets for file in (shared_objects(target) if target.is_dir() else [target])]
 
 
 def record(files: Sequence[Path], python: Path) -> dict[str, object]:

@@ -23,6 +23,9 @@ def _open(path: bytes, report: int, timeout: int) -> None:
         ctypes.CDLL(os.fsdecode(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
     except OSError as error:
         os.write(report, b"fails\0" + os.fsencode(str(error)))
+    except UnicodeDecodeError as error:
+        # A message that names bytes which are not UTF-8; CPython 3.11 cannot make a str of it.
+        os.write(report, b"fails\0" + error.object)
     else:
         os.write(report, b"loads\0")
     # Destructors of what was opened are not the question.
@@ -63,7 +66,7 @@ def _ask(path: bytes, timeout: int) -> tuple[bytes, bytes]:
 def main() -> None:
     mode, seconds, *paths = sys.stdin.buffer.read().split(b"\0")[:-1]
     if mode == b"torch":
-        import torch  # noqa: F401, PLC0415
+        import torch  # noqa: F401
     for path in paths:
         outcome, text = _ask(path, int(seconds))
         sys.stdout.buffer.write(outcome + b"\0" + text + b"\0")
