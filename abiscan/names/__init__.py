@@ -7,11 +7,15 @@ pycxxfilt.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from abiscan.model import DemangledBy
 from abiscan.names.classify import NameKind, classify
-from abiscan.names.compare import Difference, DifferenceKind, differences, search_prefixes, string_abi
 from abiscan.names.cxxname import CxxName, SpecialKind, parse
 from abiscan.names.demangle import Demangled, Demangler, is_malformed
+
+if TYPE_CHECKING:
+    from abiscan.names.compare import Difference, DifferenceKind, differences, search_prefixes, string_abi
 
 __all__ = [
     "CxxName",
@@ -29,3 +33,14 @@ __all__ = [
     "search_prefixes",
     "string_abi",
 ]
+
+_OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_prefixes", "string_abi"})
+
+
+def __getattr__(name: str) -> object:
+    # Only a missing import is compared with others, so a file that loads doesn't pay for it.
+    if name in _OF_COMPARE:
+        from abiscan.names import compare
+
+        return getattr(compare, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,6 +55,7 @@ RENAMED: Final[dict[str, str]] = {
     "at::RestrictPtrTraits": "torch::headeronly::RestrictPtrTraits",
 }
 
+
 def other_names(qualified: str) -> tuple[str, ...]:
     """The other qualified names under which releases of torch have had `qualified`."""
     newest = RENAMED.get(qualified, qualified)

@@ -79,7 +79,9 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     if a.variant != b.variant:
         found.append(Difference(DifferenceKind.CONSTRUCTOR_VARIANT, None, a.variant or None, b.variant or None))
     if a.abi_tags != b.abi_tags:
-        found.append(Difference(DifferenceKind.ABI_TAG, None, " ".join(a.abi_tags) or None, " ".join(b.abi_tags) or None))
+        found.append(
+            Difference(DifferenceKind.ABI_TAG, None, " ".join(a.abi_tags) or None, " ".join(b.abi_tags) or None)
+        )
     old_abi, new_abi = string_abi(a.mangled), string_abi(b.mangled)
     if old_abi != new_abi and old_abi and new_abi and not any(d.kind is DifferenceKind.STRING_ABI for d in found):
         found.append(Difference(DifferenceKind.STRING_ABI, None, old_abi, new_abi))
@@ -327,7 +329,10 @@ def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for variant in range(max(len(choice) for choice in choices)):
             yield tuple(choice[min(variant, len(choice) - 1)] for choice in choices)
             # hipify's wrappers live in the namespace that has no wrapper.
-            yield (*(choice[min(2, len(choice) - 1)] for choice in choices[:-1]), choices[-1][min(variant, len(choices[-1]) - 1)])
+            yield (
+                *(choice[min(2, len(choice) - 1)] for choice in choices[:-1]),
+                choices[-1][min(variant, len(choices[-1]) - 1)],
+            )
 
 
 def _last_codes(parts: Parts) -> tuple[str, ...] | None:

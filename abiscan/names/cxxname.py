@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from abiscan.names.canonical import RENAMED, to_cuda
@@ -26,7 +25,7 @@ from abiscan.names.nodes import (
     Template,
 )
 from abiscan.names.nodes import Special as SpecialNode
-from abiscan.names.render import Renderer, Style
+from abiscan.names.render import Renderer, Style, check_size
 
 if TYPE_CHECKING:
     from abiscan.names.nodes import Args
@@ -71,9 +70,6 @@ _SPECIAL_KINDS: Final = {
 }
 
 
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CxxName:
     """A C++ name in its parts. Two are equal where their mangled names are.
 
@@ -95,22 +91,61 @@ class CxxName:
         searched: the part of it that `scope` and `base` are of.
     """
 
-    mangled: str
-    kind: SpecialKind
-    scope: tuple[str, ...]
-    base: str
-    is_constructor: bool
-    is_destructor: bool
-    variant: str
-    abi_tags: tuple[str, ...]
-    qualifiers: tuple[str, ...]
-    is_local: bool
-    suffix: str
-    declares_parameters: bool
-    root: Node
-    searched: Node
-    _encoding: Encoding | None
-    _kept: dict[str, str | tuple[str, ...] | None]
+    __slots__ = (
+        "_encoding",
+        "_kept",
+        "abi_tags",
+        "base",
+        "declares_parameters",
+        "is_constructor",
+        "is_destructor",
+        "is_local",
+        "kind",
+        "mangled",
+        "qualifiers",
+        "root",
+        "scope",
+        "searched",
+        "suffix",
+        "variant",
+    )
+
+    # Written out, and read-only to mypy: a frozen dataclass takes a millisecond of every start, and longer to fill.
+    def __init__(
+        self,
+        mangled: str,
+        kind: SpecialKind,
+        scope: tuple[str, ...],
+        base: str,
+        is_constructor: bool,
+        is_destructor: bool,
+        variant: str,
+        abi_tags: tuple[str, ...],
+        qualifiers: tuple[str, ...],
+        is_local: bool,
+        suffix: str,
+        declares_parameters: bool,
+        root: Node,
+        searched: Node,
+        encoding: Encoding | None,
+        kept: dict[str, str | tuple[str, ...] | None],
+    ) -> None:
+        self.mangled: Final = mangled
+        self.kind: Final = kind
+        self.scope: Final = scope
+        self.base: Final = base
+        self.is_constructor: Final = is_constructor
+        self.is_destructor: Final = is_destructor
+        self.variant: Final = variant
+        self.abi_tags: Final = abi_tags
+        self.qualifiers: Final = qualifiers
+        self.is_local: Final = is_local
+        self.suffix: Final = suffix
+        self.declares_parameters: Final = declares_parameters
+        self.root: Final = root
+        self.searched: Final = searched
+        self._encoding: Final = encoding
+        self._kept: Final = kept
 
     def __eq__(self, other: object) -> bool:
         return self.mangled == other.mangled if isinstance(other, CxxName) else NotImplemented
@@ -385,6 +420,7 @@ def parse(mangled: str) -> CxxName | None:
 def _build(mangled: str) -> CxxName:
     reading = read(mangled)
     node = root = reading.root
+    text = check_size(root, mangled)
     kind = SpecialKind.DATA
     if isinstance(node, SpecialNode):
         kind = _SPECIAL_KINDS[node.code]
@@ -417,5 +453,5 @@ def _build(mangled: str) -> CxxName:
         root,
         node,
         encoding,
-        {},
+        {} if text is None else {"display": text},
     )

@@ -50,7 +50,6 @@ class Demangled:
         return self.text is None and (self.gnu_ok is False or self.llvm_ok is False)
 
 
-
 class _Gnu:
     """`__cxa_demangle` of the C++ runtime on this machine, through cxxfilt."""
 

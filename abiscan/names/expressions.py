@@ -7,30 +7,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from abiscan.names.nodes import (
+from abiscan.names.cursor import DIGITS
+from abiscan.names.expression_nodes import (
     Binary,
     Call,
-    Closure,
-    Comma,
     Condition,
     CStyleCast,
     Designated,
-    Expansion,
     Fold,
-    Ident,
     LambdaLiteral,
     Member,
     NamedCast,
-    Nested,
     New,
-    Node,
     Pair,
     Postfix,
     Prefix,
     Subscript,
+    Unresolved,
+)
+from abiscan.names.nodes import (
+    Closure,
+    Comma,
+    Expansion,
+    Ident,
+    Nested,
+    Node,
     Template,
     TypedLiteral,
-    Unresolved,
     Wrapped,
 )
 from abiscan.names.tables import (
@@ -52,7 +55,6 @@ from abiscan.names.tables import (
 if TYPE_CHECKING:
     from abiscan.names.itanium import Parser
 
-_DIGITS: Final = frozenset("0123456789")
 _HEX: Final = frozenset("0123456789abcdef")
 # <float> literals: characters of the mangled value and what the type is written as.
 _FLOATS: Final = {"f": "float", "d": "double", "e": "long double", "g": "__float128"}
@@ -75,7 +77,7 @@ def expression(p: Parser) -> Node:
             return p.template_param()
         if char == "f":
             following = text[at + 1]
-            if following == "p" or (following == "L" and text[at + 2] in _DIGITS):
+            if following == "p" or (following == "L" and text[at + 2] in DIGITS):
                 return _function_param(p)
             if following in "lrLR":
                 return _fold(p)
@@ -209,10 +211,10 @@ def _simple_id(p: Parser) -> Node:
 
 def _base_unresolved_name(p: Parser) -> Node:
     """<base-unresolved-name>"""
-    if p.text[p.at] in _DIGITS:
+    if p.text[p.at] in DIGITS:
         return _simple_id(p)
     if p.take("dn"):
-        name = _simple_id(p) if p.text[p.at] in _DIGITS else p.type()
+        name = _simple_id(p) if p.text[p.at] in DIGITS else p.type()
         return Wrapped("~", name, "")
     p.take("on")
     name = p.operator_name(None)
@@ -234,7 +236,7 @@ def _unresolved(p: Parser, global_scope: bool) -> Node:
             level = Nested(level, _simple_id(p))
         p.at += 1
         return Unresolved(level, _base_unresolved_name(p))
-    if text[p.at] in _DIGITS:
+    if text[p.at] in DIGITS:
         while True:
             level = _simple_id(p)
             scope = level if scope is None else Nested(scope, level)

@@ -10,9 +10,9 @@ else goes wrong is a `NameSyntaxError`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from abiscan.names.cursor import DIGITS, NESTING_LIMIT, Cursor
 from abiscan.names.errors import NameSyntaxError, NameTooComplex
 from abiscan.names.nodes import (
     ArgPack,
@@ -52,13 +52,6 @@ from abiscan.names.nodes import (
 )
 from abiscan.names.tables import BUILTIN_TYPES, D_BUILTIN_TYPES, LITERAL_SUFFIX, OPERATORS, STD_ABBREVIATIONS
 
-# Bytes; longer names are refused. Compilers emit names of a few KiB in template-heavy code, the longest of torch 2.13.0
-# has 595.
-LENGTH_LIMIT: Final = 64 * 1024
-# Productions within productions; up to four Python frames each. Compilers stop at 256 by default (-fbracket-depth).
-NESTING_LIMIT: Final = 96
-
-_DIGITS: Final = frozenset("0123456789")
 _SOURCE_NAME_START: Final = frozenset("123456789")
 _ENCODING_END: Final = frozenset("E._@")
 _PARAMETER_DECLARATIONS: Final = frozenset("yptnk")
@@ -91,12 +84,10 @@ class _State:
         self.first_forward = first_forward
 
 
-class Parser:
+class Parser(Cursor):
     """One pass over one mangled name.
 
     Attributes:
-        text: the name, with a NUL after it so that looking ahead never runs off its end.
-        at: index of the next character.
         declared: whether some template argument carried the declaration of its parameter.
         clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC counts
             the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>). Nothing in a name
@@ -105,7 +96,6 @@ class Parser:
 
     __slots__ = (
         "_args_allowed",
-        "_depth",
         "_forward",
         "_forward_allowed",
         "_incomplete",
@@ -114,17 +104,12 @@ class Parser:
         "_params",
         "_subs",
         "_synthetic",
-        "at",
         "clang",
         "declared",
-        "text",
     )
 
     def __init__(self, text: str, at: int = 0, clang: bool = False) -> None:
-        if len(text) > LENGTH_LIMIT:
-            raise NameTooComplex(f"longer than {LENGTH_LIMIT} characters")
-        self.text = text + "\0\0\0"
-        self.at = at
+        super().__init__(text, at)
         self.declared = False
         self.clang = clang
         self._subs: list[Node] = []
@@ -137,70 +122,6 @@ class Parser:
         self._incomplete = False
         self._lambda_level = -1
         self._synthetic = [0, 0, 0]
-        self._depth = 0
-
-    # --- characters
-
-    def fail(self, expected: str) -> NameSyntaxError:
-        """The error to raise: what should stand here and doesn't."""
-        return NameSyntaxError(f"at character {self.at}: {expected} expected")
-
-    def take(self, token: str) -> bool:
-        """Skip `token` if it is next."""
-        if self.text.startswith(token, self.at):
-            self.at += len(token)
-            return True
-        return False
-
-    def need(self, token: str) -> None:
-        """Skip `token`, which must be next."""
-        if not self.text.startswith(token, self.at):
-            raise self.fail(token)
-        self.at += len(token)
-
-    def number(self, negative: bool = False) -> str:
-        """<number>, as it is written; empty where there is none."""
-        text = self.text
-        start = at = self.at
-        if negative and text[at] == "n":
-            at += 1
-        while text[at] in _DIGITS:
-            at += 1
-        self.at = at
-        return text[start:at]
-
-    def seq_id(self) -> int:
-        """<seq-id>_: 0 for the bare underscore, else one more than the base-36 number."""
-        text = self.text
-        at = self.at
-        end = text.find("_", at, at + 12)
-        if end < 0:
-            raise self.fail("_")
-        self.at = end + 1
-        if end == at:
-            return 0
-        digits = text[at:end]
-        if not (digits.isascii() and digits.isalnum() and digits == digits.upper()):
-            raise self.fail("a base 36 number")
-        return int(digits, 36) + 1
-
-    def index(self) -> int:
-        """[<number>]_: 0 for the bare underscore, else one more than the number."""
-        digits = self.number()
-        self.need("_")
-        if len(digits) > 9:
-            raise self.fail("a small number")
-        return int(digits) + 1 if digits else 0
-
-    def deeper(self) -> None:
-        """Enter a production; `self._depth -= 1` leaves it (an exception need not)."""
-        self._depth += 1
-        if self._depth > NESTING_LIMIT:
-            raise NameTooComplex("nested too deeply")
-
-    def shallower(self) -> None:
-        """Leave a production."""
-        self._depth -= 1
 
     # --- <encoding>, <special-name>
 
@@ -400,11 +321,11 @@ class Parser:
         at = self.at
         if text[at] != "_":
             return
-        if text[at + 1] in _DIGITS:
+        if text[at + 1] in DIGITS:
             self.at = at + 2
         elif text[at + 1] == "_":
             end = at + 2
-            while text[end] in _DIGITS:
+            while text[end] in DIGITS:
                 end += 1
             if end > at + 2 and text[end] == "_":
                 self.at = end + 1
@@ -520,7 +441,7 @@ class Parser:
         """<source-name> ::= <length> <identifier>"""
         text = self.text
         start = at = self.at
-        while text[at] in _DIGITS:
+        while text[at] in DIGITS:
             at += 1
         if at == start or at - start > 6:
             raise self.fail("a length")
@@ -664,7 +585,7 @@ class Parser:
         if code == "li":
             self.at = at + 2
             return LiteralOperator(self.source_name())
-        if code[0] == "v" and code[1] in _DIGITS:
+        if code[0] == "v" and code[1] in DIGITS:
             self.at = at + 2
             return Conversion(self.source_name())
         raise self.fail("an operator's name")
@@ -1012,7 +933,7 @@ class Parser:
         self.at += 1
         text = self.text
         bound: Node | None = None
-        if text[self.at] in _DIGITS:
+        if text[self.at] in DIGITS:
             bound = Ident(self.number())
         elif text[self.at] != "_":
             bound = self.expression()
@@ -1047,7 +968,7 @@ class Parser:
             return Ident("std::bfloat16_t" if suffix == "b" else f"_Float{bits}{'x' if suffix == 'x' else ''}")
         if letter == "B" or letter == "U":
             self.at = at + 2
-            bits_: Node = Ident(self.number()) if text[self.at] in _DIGITS else self.expression()
+            bits_: Node = Ident(self.number()) if text[self.at] in DIGITS else self.expression()
             self.need("_")
             return Wrapped("_BitInt(" if letter == "B" else "unsigned _BitInt(", bits_, ")")
         if letter == "k" or letter == "K":
@@ -1067,7 +988,7 @@ class Parser:
         self.at += 2
         text = self.text
         size: Node | None = None
-        if text[self.at] in _DIGITS:
+        if text[self.at] in DIGITS:
             size = Ident(self.number())
         elif text[self.at] != "_":
             size = self.expression()
@@ -1121,7 +1042,6 @@ def _function_qualifiers(state: _State) -> str:
     return state.qualifiers + state.reference
 
 
-@dataclass(frozen=True, slots=True)
 class Reading:
     """What the parser makes of a mangled name.
 
@@ -1131,9 +1051,12 @@ class Reading:
         declared: whether template arguments carry the declarations of their parameters (Clang 18 and later).
     """
 
-    root: Node
-    suffix: str
-    declared: bool
+    __slots__ = ("declared", "root", "suffix")
+
+    def __init__(self, root: Node, suffix: str, declared: bool) -> None:
+        self.root: Final = root
+        self.suffix: Final = suffix
+        self.declared: Final = declared
 
 
 def read(mangled: str) -> Reading:

@@ -15,8 +15,8 @@ from abiscan.names.errors import NameTooComplex
 if TYPE_CHECKING:
     from abiscan.names.nodes import Node
 
-# Characters of text, intermediate ones included, that one name may cost. The longest name that torch 2.13.0 exports costs
-# 12 thousand.
+# Characters of text, intermediate ones included, that one name may cost. The most that a name which torch 2.13.0 exports
+# costs is 12 thousand.
 TEXT_BUDGET = 1_000_000
 # Levels of parts in parts. Two Python frames each, well below the interpreter's own limit of 1000.
 DEPTH_LIMIT = 160
@@ -46,18 +46,18 @@ class Renderer:
 
     __slots__ = ("_depth", "_memo", "budget", "neutral", "pack_index", "pack_size", "renamed")
 
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: Style, budget: int = TEXT_BUDGET, depth: int = 0) -> None:
         self.neutral = style is not Style.DISPLAY
         self.renamed: dict[str, str] | None = None
         if style is Style.CANONICAL:
             from abiscan.names.canonical import RENAMED
 
             self.renamed = RENAMED
-        self.budget = TEXT_BUDGET
+        self.budget = budget
         self.pack_size = -1
         self.pack_index = -1
         self._memo: dict[Node, str] = {}
-        self._depth = 0
+        self._depth = depth
 
     def text(self, node: Node) -> str:
         """The whole text of a part.
@@ -143,3 +143,18 @@ class Renderer:
             self.pack_index = 0
         index = self.pack_index
         return elements[index] if 0 <= index < len(elements) else None
+
+
+def check_size(root: Node, mangled: str) -> str | None:
+    """Make sure that no text of a name can exceed its bounds later, by writing it once within a part of them.
+
+    A name that is too short for that, or that refers back too rarely, is let pass. Returns the text, where it was made.
+
+    Raises:
+        NameTooComplex: as `Renderer.text`.
+    """
+    # A level takes a character at least. Text grows by references, at best threefold for three of them (a few thousand
+    # times for 20), or by an expansion within an expansion.
+    if len(mangled) < DEPTH_LIMIT - 20 and mangled.count("S") + mangled.count("T") < 20 and mangled.count("p") < 2:
+        return None
+    return Renderer(Style.DISPLAY, TEXT_BUDGET // 4, 10).text(root)

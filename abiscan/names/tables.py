@@ -96,9 +96,20 @@ STD_ABBREVIATIONS: Final[dict[str, tuple[str, str, str]]] = {
 ) = range(20)
 
 # How an operator's operands are mangled.
-BINARY, PREFIX, POSTFIX_OR_PREFIX, SUBSCRIPT, MEMBER, CALL, NEW, DELETE, NAMED_CAST, OF_TYPE, OF_EXPRESSION, CONDITION = range(
-    12
-)
+(
+    BINARY,
+    PREFIX,
+    POSTFIX_OR_PREFIX,
+    SUBSCRIPT,
+    MEMBER,
+    CALL,
+    NEW,
+    DELETE,
+    NAMED_CAST,
+    OF_TYPE,
+    OF_EXPRESSION,
+    CONDITION,
+) = range(12)
 
 # <operator-name>: text after "operator", how operands follow in an expression, precedence.
 OPERATORS: Final[dict[str, tuple[str, int, int]]] = {
