@@ -68,17 +68,15 @@ def container_key(path: str) -> str:
     return re.sub(r"[-_.]+", "-", match["name"]).lower() if match is not None else name
 
 
-def fingerprint(rule: str, symbol: str | None, path: str, detail: str = "") -> str:
+def fingerprint(rule: str, module: str, *details: str) -> str:
     """32 hexadecimal digits that name a finding.
 
     Args:
         rule: the rule's id.
-        symbol: the mangled name it is about, if it is about one.
-        path: of the file (a path or a member's name); only its `module_name` counts.
-        detail: what else tells two findings of one rule, symbol and module apart and survives a rebuild (a needed
-            library's soname, a function's name); never an offset or a line.
+        module: the file's path, member name or `module_key`; only its `module_name` counts.
+        details: what else tells two findings of one rule and module apart and survives a rebuild: the mangled name, a
+            needed library's soname, a function's name. Never an offset or a line.
     """
     # Length prefixes, so that no two different tuples read the same.
-    parts = (rule, symbol or "", module_name(path), detail)
-    text = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    text = "".join(f"{len(part)}:{part}" for part in (rule, module_name(module), *details))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,23 @@
+"""One TOML file a rule, and the small engine that matches them.
+
+`load_rules()` and `run(rules, subject)` are the way in; `attach_locations` adds where the binary calls what was found.
+"""
+
+from __future__ import annotations
+
+from abiscan.rules.engine import run
+from abiscan.rules.load import load_rules, rule, rule_infos
+from abiscan.rules.locate import attach_locations, symbols_to_locate
+from abiscan.rules.schema import Rule
+from abiscan.rules.subject import RuleSubject
+
+__all__ = [
+    "Rule",
+    "RuleSubject",
+    "attach_locations",
+    "load_rules",
+    "rule",
+    "rule_infos",
+    "run",
+    "symbols_to_locate",
+]

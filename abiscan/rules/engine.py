@@ -1,0 +1,230 @@
+"""Rules x one file -> findings. Every rule is tried on every file; a rule is data, so this is all the code there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from abiscan.fingerprint import fingerprint
+from abiscan.model import BoundImport, DemangledBy, Finding, NeededLibrary, Owner, Severity, Status
+from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule, Texts
+from abiscan.rules.select import Imports
+from abiscan.rules.subject import RuleSubject
+from abiscan.rules.texts import (
+    known_windows,
+    readable,
+    shortened,
+    symbol_fields,
+    target_text,
+    windows_text,
+)
+
+_GRAVITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
+    """What the rules say of one file, gravest first, then by rule and symbol. Computed rules have their own modules."""
+    imports = Imports(subject.imports)
+    findings = [finding for rule in rules if not rule.computed for finding in _run_one(rule, imports, subject)]
+    return tuple(sorted(findings, key=_order))
+
+
+def _order(finding: Finding) -> tuple[int, str, str]:
+    return (_GRAVITY[finding.severity], finding.rule, finding.symbol or "")
+
+
+def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Finding]:
+    if rule.libraries:
+        yield from _libraries(rule, subject)
+        return
+    if any(_matches(pattern, bound, subject) for pattern in rule.unless for bound in imports.candidates(pattern)):
+        return
+    hits = _hits(rule, imports, subject)
+    if not hits:
+        return
+    if rule.per is Per.FILE:
+        yield _file_finding(rule, hits, subject)
+        return
+    for bound, pattern in hits:
+        yield _symbol_finding(rule, pattern, bound, subject)
+
+
+def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[BoundImport, ImportPattern]]:
+    """Each import once, with the first pattern that means it, in the file's order."""
+    hits: dict[int, tuple[BoundImport, ImportPattern]] = {}
+    for pattern in rule.imports:
+        for bound in imports.candidates(pattern):
+            if bound.symbol.index not in hits and _matches(pattern, bound, subject):
+                hits[bound.symbol.index] = (bound, pattern)
+    return [hits[index] for index in sorted(hits)]
+
+
+# --- imports ----------------------------------------------------------------------------------------------------
+
+
+def _matches(pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> bool:
+    """Whether every field that is set holds; the cheap ones are asked first."""
+    name = bound.symbol.name
+    return (
+        (not pattern.owner or bound.owner in pattern.owner)
+        and (not pattern.status or bound.status in pattern.status)
+        and (not pattern.demangled_by or bound.demangled_by in pattern.demangled_by)
+        and (not pattern.name or name in pattern.name or name.startswith(pattern.name_starts or ("\0",)))
+        and (not pattern.name_starts or name in pattern.name or name.startswith(pattern.name_starts))
+        and (not pattern.file_ends or subject.facts.path.endswith(pattern.file_ends))
+        and (pattern.cxx is None or pattern.cxx == _is_cxx(name))
+        and (
+            pattern.gnu_rejects is None
+            or (subject.gnu_available and pattern.gnu_rejects == (bound.demangled_by is DemangledBy.LLVM))
+        )
+        and (pattern.outside_limited_api is None or pattern.outside_limited_api == _outside_limited_api(name))
+        and (not pattern.reads_name or _name_matches(pattern, name, subject))
+        and (not pattern.provider_starts or _provided_by(pattern.provider_starts, bound, subject))
+        and (not pattern.fate or _fate(bound, subject) in pattern.fate)
+    )
+
+
+def _is_cxx(name: str) -> bool:
+    if not name.startswith("_Z"):
+        return False
+    from abiscan.names import NameKind, classify
+
+    return classify(name) is NameKind.CXX
+
+
+def _outside_limited_api(name: str) -> bool:
+    from abiscan.rules.limited_api import is_limited
+
+    return not is_limited(name)
+
+
+def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) -> bool:
+    name = subject.parse(mangled)
+    return (
+        name is not None
+        and (not pattern.base or name.base in pattern.base)
+        and (not pattern.scope or name.scope == pattern.scope)
+        and (not pattern.scope_starts or name.scope[: len(pattern.scope_starts)] == pattern.scope_starts)
+        and (pattern.declares_parameter is None or name.declares_parameters == pattern.declares_parameter)
+    )
+
+
+def _provided_by(starts: tuple[str, ...], bound: BoundImport, subject: RuleSubject) -> bool:
+    if bound.provider is not None:
+        return bound.provider.startswith(starts)
+    return any(library.startswith(starts) for library in subject.libraries(bound.symbol.name) or ())
+
+
+def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
+    windows = known_windows(bound, subject)
+    if windows is None or subject.span is None:
+        return None
+    if not windows:
+        return Fate.NEVER
+    return Fate.OPEN if windows[-1][1] == subject.span[1] else Fate.CLOSED
+
+
+def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Finding:
+    name = subject.parse(bound.symbol.name)
+    fields = symbol_fields(rule, bound, name, subject)
+    texts = pattern.texts or Texts(rule.message, rule.fix)
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity_for(bound.status, pattern.severity),
+        confidence=rule.confidence,
+        symbol=bound.symbol.name,
+        message=texts.message.format_map(fields),
+        fix=texts.fix.format_map(fields),
+        fingerprint=fingerprint(rule.id, subject.module, bound.symbol.name),
+    )
+
+
+def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], subject: RuleSubject) -> Finding:
+    severities = [rule.severity_for(bound.status, pattern.severity) for bound, pattern in hits]
+    gravest = min(range(len(hits)), key=lambda at: _GRAVITY[severities[at]])
+    texts = hits[gravest][1].texts or Texts(rule.message, rule.fix)
+    names = sorted({readable(subject.parse(bound.symbol.name), bound) for bound, _pattern in hits})
+    fields = {
+        "target": target_text(subject),
+        "module": subject.module,
+        "count": _counted(len(hits), "import"),
+        "names": shortened(names),
+        "windows": "",
+    }
+    if "{windows}" in texts.message + texts.fix:
+        fields["windows"] = windows_text(known_windows(hits[gravest][0], subject), subject.span)
+    symbols = tuple(sorted(bound.symbol.name for bound, _pattern in hits))
+    return Finding(
+        rule=rule.id,
+        severity=severities[gravest],
+        confidence=rule.confidence,
+        symbol=symbols[0] if len(symbols) == 1 else None,
+        message=texts.message.format_map(fields),
+        fix=texts.fix.format_map(fields),
+        fingerprint=fingerprint(rule.id, subject.module),
+        symbols=symbols,
+    )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+# --- needed libraries ----------------------------------------------------------------------------------------------
+
+
+def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
+    hits: list[tuple[NeededLibrary, LibraryPattern]] = []
+    for library in subject.needed:
+        for pattern in rule.libraries:
+            if (pattern.found is None or pattern.found == (library.found is not None)) and (
+                not pattern.soname_starts or library.soname.startswith(pattern.soname_starts)
+            ):
+                hits.append((library, pattern))
+                break
+    under = _imports_under([library.soname for library, _pattern in hits], subject) if hits else {}
+    for library, pattern in hits:
+        symbols = under[library.soname]
+        texts = pattern.texts or Texts(rule.message, rule.fix)
+        names = [readable(subject.parse(bound.symbol.name), bound) for bound in symbols]
+        fields = {
+            "library": library.soname,
+            "target": target_text(subject),
+            "module": subject.module,
+            "count": _counted(len(symbols), "import") if symbols else "no import",
+            "names": f" ({shortened(list(dict.fromkeys(names)))})" if names else "",
+        }
+        yield Finding(
+            rule=rule.id,
+            severity=pattern.severity or rule.severity,
+            confidence=rule.confidence,
+            symbol=None,
+            message=texts.message.format_map(fields),
+            fix=texts.fix.format_map(fields),
+            fingerprint=fingerprint(rule.id, subject.module, library.soname),
+            symbols=tuple(sorted(bound.symbol.name for bound in symbols)),
+        )
+
+
+def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[BoundImport]]:
+    """Which unbound imports each missing library would have to serve: those that ask a version of it, those that the
+    releases export from it, and, where one library alone is missing, all."""
+    under: dict[str, list[BoundImport]] = {soname: [] for soname in sonames}
+    unbound = (Status.UNDECIDED, Status.MISSING)
+    for bound in subject.imports:
+        if bound.status not in unbound:
+            continue
+        version = bound.symbol.version
+        if version is not None:
+            if version.library in under:
+                under[version.library].append(bound)
+            continue
+        known = subject.libraries(bound.symbol.name) if bound.owner is Owner.TORCH else None
+        if known:
+            for library in known:
+                if library in under:
+                    under[library].append(bound)
+                    break
+            continue
+        if len(sonames) == 1 and bound.status is Status.UNDECIDED:
+            under[sonames[0]].append(bound)
+    return under

@@ -1,0 +1,40 @@
+"""Findings and places, brought together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from abiscan.model import Finding, Location
+from abiscan.rules.schema import Rule
+
+# Places told for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
+MAX_LOCATIONS = 20
+
+
+def symbols_to_locate(rules: Iterable[Rule], findings: Iterable[Finding]) -> frozenset[str]:
+    """The imports whose call sites a reader of these findings wants."""
+    located = {rule.id for rule in rules if rule.locate}
+    return frozenset(
+        symbol
+        for finding in findings
+        if finding.rule in located
+        for symbol in (finding.symbols or ((finding.symbol,) if finding.symbol is not None else ()))
+    )
+
+
+def attach_locations(findings: Iterable[Finding], places: Mapping[str, tuple[Location, ...]]) -> tuple[Finding, ...]:
+    """The findings with the places of their symbols.
+
+    Args:
+        places: of `elf.callsites` or of the sources, by mangled name; each in a stable order.
+    """
+    result = []
+    for finding in findings:
+        symbols = finding.symbols or ((finding.symbol,) if finding.symbol is not None else ())
+        new = [place for symbol in symbols for place in places.get(symbol, ())]
+        if new:
+            merged = tuple(dict.fromkeys((*finding.locations, *new)))[:MAX_LOCATIONS]
+            finding = replace(finding, locations=merged)  # noqa: PLW2901 - the finding, with more in it
+        result.append(finding)
+    return tuple(result)

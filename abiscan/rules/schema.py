@@ -1,0 +1,194 @@
+"""What a rule is, as values. A rule's TOML file has the same fields under the same names (`law.py` checks them).
+
+These are named tuples: as immutable as frozen dataclasses, and made ten times as fast, which every start pays for.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+from abiscan.model import Confidence, DemangledBy, Owner, RuleInfo, Severity, Status, Windows
+
+
+class Per(enum.StrEnum):
+    """What one finding speaks for: a symbol, a needed library with the imports under it, or the whole file."""
+
+    SYMBOL = "symbol"
+    LIBRARY = "library"
+    FILE = "file"
+
+
+class Fate(enum.StrEnum):
+    """How the releases go on exporting a name. CLOSED: some release did, the newest doesn't. OPEN: the newest does.
+    NEVER: none ever did. Where nobody has looked, no fate matches."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    NEVER = "never"
+
+
+class Texts(NamedTuple):
+    """What one hit says, as templates (`texts.py` lists the fields), where a pattern says more than its rule."""
+
+    message: str
+    fix: str
+
+
+class ImportPattern(NamedTuple):
+    """A set of imports. Every field that is set must hold; an empty one says nothing.
+
+    Attributes:
+        scope: the namespaces and classes around the name, exactly.
+        scope_starts: the same, outermost first; more may follow.
+        base: the unqualified name without template arguments.
+        name, name_starts: whole C names, or how they begin. Never applied to mangled C++ names.
+        declares_parameter: whether a template argument carries the declaration of its parameter (`Tn...`).
+        cxx: True for what begins as a mangled C++ name, False for anything else.
+        gnu_rejects: GNU's demangler refuses the name (and was there to be asked).
+        provider_starts: how the provider's file name begins; where the import has none, the library that the
+            releases export it from.
+        file_ends: how the file's own name ends.
+        outside_limited_api: a CPython name that is not part of the stable ABI.
+        fate: see `Fate`.
+    """
+
+    owner: tuple[Owner, ...] = ()
+    status: tuple[Status, ...] = ()
+    scope: tuple[str, ...] = ()
+    scope_starts: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
+    name: tuple[str, ...] = ()
+    name_starts: tuple[str, ...] = ()
+    declares_parameter: bool | None = None
+    cxx: bool | None = None
+    demangled_by: tuple[DemangledBy, ...] = ()
+    gnu_rejects: bool | None = None
+    provider_starts: tuple[str, ...] = ()
+    file_ends: tuple[str, ...] = ()
+    outside_limited_api: bool | None = None
+    fate: tuple[Fate, ...] = ()
+    severity: Severity | None = None
+    texts: Texts | None = None
+
+    @property
+    def reads_name(self) -> bool:
+        """Whether the parsed name is needed to decide."""
+        return bool(self.scope or self.scope_starts or self.base or self.declares_parameter is not None)
+
+
+class LibraryPattern(NamedTuple):
+    """A set of needed libraries.
+
+    Attributes:
+        found: whether the search found a file for it.
+        soname_starts: how its soname begins.
+    """
+
+    found: bool | None = None
+    soname_starts: tuple[str, ...] = ()
+    severity: Severity | None = None
+    texts: Texts | None = None
+
+
+class SourcePattern(NamedTuple):
+    """A set of places in C++, CUDA or HIP sources; tokens outside of comments and strings.
+
+    Attributes:
+        member: a member that is named after `.` or `->`.
+        called: whether `(` follows (after the template arguments, if there are any).
+        templated: whether `<` follows.
+        identifier, identifier_starts: names anywhere, macros included; not those behind another scope or an object.
+        qualified: `a::b`; also where `::` stands before, never where another scope does.
+        include_starts: how the path of an `#include` begins.
+        inside: names of macros whose arguments the place is among, by how they begin.
+        not_inside: the opposite.
+        file_has: identifiers of which the file must have one.
+        file_lacks: identifiers of which the file must have none.
+        languages: `c++`, `cuda`, `hip`; by the file's extension.
+    """
+
+    member: tuple[str, ...] = ()
+    called: bool | None = None
+    templated: bool | None = None
+    identifier: tuple[str, ...] = ()
+    identifier_starts: tuple[str, ...] = ()
+    qualified: tuple[str, ...] = ()
+    include_starts: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    not_inside: tuple[str, ...] = ()
+    file_has: tuple[str, ...] = ()
+    file_lacks: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    severity: Severity | None = None
+    texts: Texts | None = None
+
+
+class Rewrite(NamedTuple):
+    """What to write instead of a flagged call, and which names that imports.
+
+    Attributes:
+        write: as in source, a template.
+        symbols: mangled names, templates: those that the rewritten call imports under every header.
+        also: further names, each with the header versions whose inline code drags it in.
+    """
+
+    write: str
+    symbols: tuple[str, ...]
+    also: tuple[tuple[str, Windows], ...] = ()
+
+
+class Fact(NamedTuple):
+    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index."""
+
+    symbol: str
+    windows: Windows
+
+
+class Rule(NamedTuple):
+    """One rule. The fields that `RuleInfo` has mean the same here."""
+
+    id: str
+    summary: str
+    why: str
+    example: str
+    use_instead: str
+    references: tuple[str, ...]
+    since: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    fix: str
+    per: Per = Per.SYMBOL
+    locate: bool = False
+    severity_when: tuple[tuple[Status, Severity], ...] = ()
+    imports: tuple[ImportPattern, ...] = ()
+    unless: tuple[ImportPattern, ...] = ()
+    libraries: tuple[LibraryPattern, ...] = ()
+    sources: tuple[SourcePattern, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    computed: bool = False
+
+    def severity_for(self, status: Status, pattern: Severity | None = None) -> Severity:
+        """How grave a hit on an import of this status is."""
+        if pattern is not None:
+            return pattern
+        for when, severity in self.severity_when:
+            if when is status:
+                return severity
+        return self.severity
+
+    def info(self) -> RuleInfo:
+        """The part that reports describe a rule by."""
+        return RuleInfo(
+            id=self.id,
+            summary=self.summary,
+            why=self.why,
+            example=self.example,
+            use_instead=self.use_instead,
+            references=self.references,
+            since=self.since,
+            severity=self.severity,
+            confidence=self.confidence,
+        )

@@ -1,0 +1,82 @@
+"""Which imports a pattern could mean, found by text search, so that only few names are parsed.
+
+A file has thousands of imports and parsing one takes a tenth of a millisecond. Every mangled name of `a::b` has `1b` in
+it (<source-name> ::= <length> <identifier>), so a search for that text in all names at once leaves nothing out; the
+parsed name then decides.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import accumulate
+
+from abiscan.model import BoundImport, Owner, Status
+from abiscan.rules.schema import ImportPattern
+
+
+def source_name(identifier: str) -> str:
+    """<source-name>: the length and the identifier."""
+    return f"{len(identifier)}{identifier}"
+
+
+class Imports:
+    """The imports of one file, with the indices that patterns search by."""
+
+    def __init__(self, imports: tuple[BoundImport, ...]) -> None:
+        self.all = imports
+
+    @cached_property
+    def _text(self) -> str:
+        # No name holds a NUL: it ends the string in the file.
+        return "\0" + "\0".join(bound.symbol.name for bound in self.all) + "\0"
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate((len(bound.symbol.name) + 1 for bound in self.all), initial=1))
+
+    @cached_property
+    def _by_status(self) -> dict[Status, list[BoundImport]]:
+        groups: dict[Status, list[BoundImport]] = {}
+        for bound in self.all:
+            groups.setdefault(bound.status, []).append(bound)
+        return groups
+
+    @cached_property
+    def _by_owner(self) -> dict[Owner, list[BoundImport]]:
+        groups: dict[Owner, list[BoundImport]] = {}
+        for bound in self.all:
+            groups.setdefault(bound.owner, []).append(bound)
+        return groups
+
+    def _search(self, needles: Iterable[str]) -> list[BoundImport]:
+        text, starts = self._text, self._starts
+        found: set[int] = set()
+        for needle in needles:
+            at = text.find(needle)
+            while at >= 0:
+                # A needle with a NUL before it belongs to the name behind that.
+                index = bisect_right(starts, at + (needle[0] == "\0")) - 1
+                found.add(index)
+                # On behind this name: one hit is enough.
+                at = text.find(needle, starts[index + 1] - 1)
+        return [self.all[index] for index in sorted(found)]
+
+    def candidates(self, pattern: ImportPattern) -> Iterable[BoundImport]:
+        """A superset of what the pattern matches, in the file's order."""
+        if pattern.name or pattern.name_starts:
+            return self._search(
+                [*(f"\0{name}\0" for name in pattern.name), *(f"\0{name}" for name in pattern.name_starts)]
+            )
+        if pattern.base:
+            return self._search([source_name(base.lstrip("~")) for base in pattern.base])
+        if pattern.scope or pattern.scope_starts:
+            return self._search([source_name((pattern.scope or pattern.scope_starts)[-1])])
+        if pattern.declares_parameter:
+            return self._search(["Tn", "Ty", "Tt", "Tp", "Tk"])
+        if pattern.status and Status.RESOLVED not in pattern.status:
+            return [bound for status in pattern.status for bound in self._by_status.get(status, ())]
+        if pattern.owner:
+            return [bound for owner in pattern.owner for bound in self._by_owner.get(owner, ())]
+        return self.all

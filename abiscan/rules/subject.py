@@ -1,0 +1,43 @@
+"""What the rules look at: one file's facts, with the questions that earlier stages can answer about its names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from abiscan.model import BoundImport, NeededLibrary, SharedObject, Target, Windows
+
+if TYPE_CHECKING:
+    from abiscan.names import CxxName
+
+
+def _unknown(_name: str) -> None:
+    return None
+
+
+class RuleSubject(NamedTuple):
+    """One shared object, bound.
+
+    Attributes:
+        facts: of the file.
+        imports: every import with its status and provider.
+        needed: every needed library and whether it was found.
+        module: the file's identity over rebuilds (`abiscan.fingerprint.module_key`).
+        parse: the parts of a mangled name; None where it is no C++ name.
+        target: what the imports were bound against.
+        windows: the releases that export a name: () for none of them, None where nobody can say.
+        libraries: the torch libraries that export a name in some release; None where nobody can say.
+        span: the oldest and the newest release that `windows` speaks of.
+        gnu_available: whether GNU's demangler was there to be asked.
+    """
+
+    facts: SharedObject
+    imports: tuple[BoundImport, ...]
+    needed: tuple[NeededLibrary, ...]
+    module: str
+    parse: Callable[[str], CxxName | None]
+    target: Target | None = None
+    windows: Callable[[str], Windows | None] = _unknown
+    libraries: Callable[[str], tuple[str, ...] | None] = _unknown
+    span: tuple[str, str] | None = None
+    gnu_available: bool = True

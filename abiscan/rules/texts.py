@@ -1,0 +1,171 @@
+"""Templates to sentences: the fields that a rule's message and fix may name, each filled from facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from abiscan.model import BoundImport, Status, Windows
+from abiscan.rules.schema import Rewrite, Rule
+from abiscan.rules.subject import RuleSubject
+
+if TYPE_CHECKING:
+    from abiscan.names import CxxName
+
+# <builtin-type> of the Itanium C++ ABI, for the element types that tensors have.
+_BUILTIN_CODES = {
+    "void": "v",
+    "bool": "b",
+    "char": "c",
+    "signed char": "a",
+    "unsigned char": "h",
+    "short": "s",
+    "unsigned short": "t",
+    "int": "i",
+    "unsigned int": "j",
+    "long": "l",
+    "unsigned long": "m",
+    "long long": "x",
+    "unsigned long long": "y",
+    "float": "f",
+    "double": "d",
+}
+# How people write these types; the same on every platform of torch's Linux wheels (LP64).
+_WRITTEN = {
+    "long": "int64_t",
+    "unsigned long": "uint64_t",
+    "short": "int16_t",
+    "unsigned short": "uint16_t",
+    "signed char": "int8_t",
+    "unsigned char": "uint8_t",
+    "unsigned int": "uint32_t",
+}
+# Names shown in one sentence before "and N more".
+SHOWN = 4
+
+
+def type_code(written: str) -> str | None:
+    """The mangling of a builtin type or of a class in namespaces; None for anything else."""
+    builtin = _BUILTIN_CODES.get(written)
+    if builtin is not None:
+        return builtin
+    parts = written.split("::")
+    if not all(part.isidentifier() for part in parts) or parts[0] == "std":
+        return None
+    body = "".join(f"{len(part)}{part}" for part in parts)
+    return f"N{body}E" if len(parts) > 1 else body
+
+
+def element_type(name: CxxName | None) -> str | None:
+    """The first template argument, without const, as the demangler writes it; None where there is none."""
+    args = name.template_args if name is not None else None
+    if not args:
+        return None
+    return args[0].removesuffix(" const")
+
+
+def written_type(text: str) -> str:
+    """A type as people write it."""
+    return _WRITTEN.get(text, text)
+
+
+def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -> str:
+    """Which releases, as the end of a sentence that says "exported by"."""
+    if windows is None:
+        return "releases that were not looked up"
+    if not windows:
+        return f"no torch release from {span[0]} to {span[1]}" if span is not None else "no known torch release"
+    if span is not None and windows == (span,):
+        return f"every torch release from {span[0]} to {span[1]}"
+    return "torch " + " and ".join(first if first == last else f"{first} - {last}" for first, last in windows)
+
+
+def target_text(subject: RuleSubject) -> str:
+    """The torch that imports were bound against."""
+    target = subject.target
+    if target is None:
+        return "the target torch"
+    return f"torch {target.torch}+{target.variant}" if target.variant else f"torch {target.torch}"
+
+
+def status_text(bound: BoundImport, target: str) -> str:
+    """What became of an import, as a clause."""
+    if bound.status is Status.RESOLVED:
+        return f"it binds to {bound.provider}" if bound.provider else "it binds"
+    if bound.status is Status.WEAK:
+        return "it is weak and may stay unbound"
+    if bound.status is Status.UNREACHABLE:
+        return f"{bound.provider or 'a library that this file does not need'} exports it, out of this file's scope"
+    if bound.status is Status.UNDECIDED:
+        return "nobody can say whether it binds, because a needed library was not found"
+    return f"{target} does not export it"
+
+
+def shortened(names: list[str]) -> str:
+    """The first few of some names, and how many more."""
+    shown = ", ".join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
+
+
+def qualified(name: CxxName) -> str:
+    """`scope::base`."""
+    return "::".join((*name.scope, name.base))
+
+
+def readable(name: CxxName | None, bound: BoundImport) -> str:
+    """An import as short as it can be told: the qualified name, or what the file has."""
+    return qualified(name) if name is not None else bound.demangled or bound.symbol.name
+
+
+def rewrite_texts(rule: Rule, fields: dict[str, str], code: str | None, subject: RuleSubject) -> str:
+    """What to write instead, each with the releases that export it: "`data_ptr<float>()` (exported by ...)"."""
+    shown = []
+    for rewrite in rule.rewrites:
+        windows = rewrite_windows(rewrite, fields, code, subject)
+        exported = "" if windows is None else f" (exported by {windows_text(windows, subject.span)})"
+        shown.append(f"`{rewrite.write.format_map(fields)}`{exported}")
+    return " or ".join(shown)
+
+
+def rewrite_windows(rewrite: Rewrite, fields: dict[str, str], code: str | None, subject: RuleSubject) -> Windows | None:
+    """The releases that export what the rewritten call imports, for a rewrite that imports one name."""
+    symbols = rewrite_symbols(rewrite, fields, code)
+    if symbols is None or len(symbols) != 1:
+        return None
+    return subject.windows(symbols[0])
+
+
+def rewrite_symbols(rewrite: Rewrite, fields: dict[str, str], code: str | None) -> tuple[str, ...] | None:
+    """The mangled names that the rewritten call imports; None where the type has no simple mangling."""
+    if code is None and any("{type_code}" in symbol for symbol in rewrite.symbols):
+        return None
+    filled = {**fields, "type_code": code or ""}
+    return tuple(symbol.format_map(filled) for symbol in rewrite.symbols)
+
+
+def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
+    """Every field of `law.SYMBOL_FIELDS`."""
+    element = element_type(name)
+    code = None if element is None else type_code(element)
+    target = target_text(subject)
+    fields = {
+        "symbol": bound.symbol.name,
+        "name": bound.demangled or bound.symbol.name,
+        "qualified": readable(name, bound),
+        "base": name.base if name is not None else bound.symbol.name,
+        "type": written_type(element) if element is not None else "T",
+        "type_code": code or "",
+        "status": status_text(bound, target),
+        "target": target,
+        "provider": bound.provider or "no library in scope",
+        "module": subject.module,
+        "count": "1",
+        "others": "",
+    }
+    fields["windows"] = windows_text(known_windows(bound, subject), subject.span)
+    fields["rewrites"] = rewrite_texts(rule, fields, code, subject)
+    return fields
+
+
+def known_windows(bound: BoundImport, subject: RuleSubject) -> Windows | None:
+    """The windows of an import: those that were looked up already, or now."""
+    return bound.windows if bound.windows is not None else subject.windows(bound.symbol.name)
