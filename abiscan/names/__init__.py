@@ -1,8 +1,8 @@
 """Mangled names: what they say, whether they are well formed, and which of them mean the same thing.
 
-`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says whose it is, `classify` tells C++ from
-the rest. `canonical.py` has the rules by which two names are names of one entity. Only this package imports cxxfilt and
-pycxxfilt.
+`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says whose it is, `classify` tells
+C++ from the rest. `canonical.py` has the rules by which two names are names of one entity. Only this package imports
+cxxfilt and pycxxfilt.
 """
 
 from __future__ import annotations

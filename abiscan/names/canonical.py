@@ -1,25 +1,27 @@
 """When are two mangled names names of the same entity? The rules of the canonical form, and the tables behind them.
 
-The canonical form of a name is text: `qualified-name<arguments>(parameters) qualifiers -> return type`. Two names share it if a
-caller of one could have meant the other, that is, if source code that names one names the other after a change of compiler,
-of the std::string ABI or of the torch release alone. These are neutral:
+The canonical form of a name is text: `qualified-name<arguments>(parameters) qualifiers -> return type`. Two names
+share it if a caller of one could have meant the other, that is, if source code that names one names the other after a
+change of compiler, of the std::string ABI or of the torch release alone. These are neutral:
 
-- *std::string.* `Ss` and `std::__cxx11::basic_string<char, ...>` are both `std::string`; so are the other types that libstdc++
-  keeps twice (list, stringstream, ios_base::failure, facets): the inline namespace is left out. _GLIBCXX_USE_CXX11_ABI chooses.
+- *std::string.* `Ss` and `std::__cxx11::basic_string<char, ...>` are both `std::string`; so are the other types that
+  libstdc++ keeps twice (list, stringstream, ios_base::failure, facets): the inline namespace is left out.
+  _GLIBCXX_USE_CXX11_ABI chooses.
 - *Abi tags.* `[abi:cxx11]` marks what returns such a type; the source doesn't show it.
 - *Inline namespaces* that version an implementation (`nodes.INLINE_NAMESPACES`).
-- *Declarations of template parameters* before their arguments (`Tn...`). Clang writes them from version 18 on, GCC doesn't, and
-  nvcc's front end spells what is inside in its own way.
+- *Declarations of template parameters* before their arguments (`Tn...`). Clang writes them from version 18 on, GCC
+  doesn't, and nvcc's front end spells what is inside in its own way.
 - *Template parameters* are replaced by their arguments, so that `PKT_` and `PKS3_` are the same return type.
 - *Scopes of dependent expressions* that nvcc's front end invents (`sr4__T0` for `sr3std`, pytorch issue 174898).
 - *Constructor and destructor variants.* C1 and C2 (complete, base object) are one constructor; which of them a name is
   remains a field. A missing C2 beside an exported C1 is a missing symbol, but no other entity.
 - *Thunks, clones* have the canonical form of what they are of, with the kind before it.
-- *Names that PyTorch moved* (`RENAMED`): the sources name them through an alias, or call with values of a type that became one.
+- *Names that PyTorch moved* (`RENAMED`): the sources name them through an alias, or call with values of a type that
+  became one.
 
-These are not: `long` and `long long` (two types, also where they have one size); const of a parameter's target; default arguments
-(a function that gained one is another function: `entity` brings them together); an `enable_if` in the return type (it
-tells overloads apart); CUDA and HIP (`gpu_neutral` is a form of its own).
+These are not: `long` and `long long` (two types, also where they have one size); const of a parameter's target;
+default arguments (a function that gained one is another function: `entity` brings them together); an `enable_if` in
+the return type (it tells overloads apart); CUDA and HIP (`gpu_neutral` is a form of its own).
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import re
 
-# Qualified name -> what the newest release calls it. Looked up on the qualified name without arguments, and on templates
-# with theirs. "Since" is the first release whose headers (and exports) have the new name, by the exports of the released
-# wheels and the headers of 2.13.0.
+# Qualified name -> what the newest release calls it. Looked up on the qualified name without arguments, and on
+# templates with theirs. "Since" is the first release whose headers (and exports) have the new name, by the exports of
+# the released wheels and the headers of 2.13.0.
 RENAMED: Final[dict[str, str]] = {
     # c10/util/Optional.h: `using std::optional` since 2.2; before that an implementation of its own.
     "c10::optional": "std::optional",
@@ -75,8 +77,8 @@ def to_cuda(text: str) -> str:
     """A canonical form with the words that hipify makes put back: `c10::hip::getCurrentHIPStream` becomes
     `c10::cuda::getCurrentCUDAStream`.
 
-    The words are those of PyTorch's own hipify (torch/utils/hipify/cuda_to_hip_mappings.py): hip for cuda and HIP for CUDA in names, and
-    the wrappers `...MasqueradingAsCUDA` that stand for the CUDA class under ROCm.
+    The words are those of PyTorch's own hipify (torch/utils/hipify/cuda_to_hip_mappings.py): hip for cuda and HIP for
+    CUDA in names, and the wrappers `...MasqueradingAsCUDA` that stand for the CUDA class under ROCm.
     """
     if "hip" not in text and "HIP" not in text and "Masq" not in text:
         return text

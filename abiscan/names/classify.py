@@ -17,9 +17,9 @@ _VECTOR_ISA: Final = frozenset("bcdens")
 
 
 class NameKind(enum.StrEnum):
-    """CXX: Itanium C++ (`_Z`). VECTOR_ABI: a vector variant of a C function (`_ZGVbN4v_sinf`). RUST: v0 (`_R`) or legacy
-    (`_ZN...17h<hash>E`). D: `_D<digit>`. SWIFT: `$s`, `_$s`. MSVC: `?`. MACHO: C++ with the underscore that Mach-O
-    puts before every name (`__Z`). C: everything else."""
+    """CXX: Itanium C++ (`_Z`). VECTOR_ABI: a vector variant of a C function (`_ZGVbN4v_sinf`). RUST: v0 (`_R`) or
+    legacy (`_ZN...17h<hash>E`). D: `_D<digit>`. SWIFT: `$s`, `_$s`. MSVC: `?`. MACHO: C++ with the underscore that
+    Mach-O puts before every name (`__Z`). C: everything else."""
 
     CXX = "cxx"
     VECTOR_ABI = "vector-abi"

@@ -1,4 +1,4 @@
-"""What differs between two names of one entity, which std::string a name was made with, and where to look for its kin."""
+"""What differs between two names of one entity, which std::string a name is of, and where to look for its kin."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Difference:
     """One thing that two names differ in.
 
     Attributes:
-        index: which parameter or template argument it is about, from 0, in the name that has it (in the first, where both
-            have one); None where it is about neither.
+        index: which parameter or template argument it is about, from 0, in the name that has it (in the first, where
+            both have one); None where it is about neither.
         old, new: the texts as mangled in the first and second name; None where that one has no counterpart.
     """
 
@@ -123,7 +123,8 @@ def _texts(
     elif text(a, Style.NEUTRAL) != text(b, Style.NEUTRAL):
         yield Difference(DifferenceKind.NAMESPACE_ALIAS, None, old, new)
     else:
-        assert old is not None and new is not None
+        assert old is not None
+        assert new is not None
         yield Difference(_spelling(old, new), None, old, new)
 
 
@@ -178,7 +179,8 @@ def _gap(removed: list[int], added: list[int]) -> Iterator[tuple[int | None, int
 
 # --- std::string --------------------------------------------------------------------------------------------------
 
-# What libstdc++ has twice, in std and in std::__cxx11 (GCC 5 release notes, and the headers' _GLIBCXX_BEGIN_NAMESPACE_CXX11).
+# What libstdc++ has twice, in std and in std::__cxx11 (GCC 5 release notes, and the headers'
+# _GLIBCXX_BEGIN_NAMESPACE_CXX11).
 _DUAL: Final = frozenset(
     {
         "basic_string",
@@ -203,7 +205,8 @@ _DUAL: Final = frozenset(
 
 
 def string_abi(mangled: str) -> Literal["old", "new"] | None:
-    """Which std::string (and kin) a C++ name mentions: "new" for std::__cxx11's, "old" for the one before; None for neither.
+    """Which std::string (and kin) a C++ name mentions: "new" for std::__cxx11's, "old" for the one before; None for
+    neither.
 
     An abi tag alone ([abi:cxx11]) is None: it tells that a function returns such a type, not that the name has a
     counterpart in the other ABI.
@@ -254,8 +257,8 @@ _ANONYMOUS: Final = "12_GLOBAL__N_1"
 
 
 def search_prefixes(name: CxxName) -> tuple[str, ...]:
-    """Prefixes of mangled names, one of which every overload and instance of the entity begins with, under any of the names
-    that releases and GPU variants of torch have for it; sorted, without duplicates.
+    """Prefixes of mangled names, one of which every overload and instance of the entity begins with, under any of the
+    names that releases and GPU variants of torch have for it; sorted, without duplicates.
 
     They narrow a search in a sorted table; compare `entity` (or `gpu_neutral`) of what they find. A member of a class
     template is searched up to the template's name, an entity in a function up to that function's name, a thunk with the
@@ -317,7 +320,7 @@ def _lead(name: CxxName) -> str:
 
 
 def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """A qualified name under every name that releases and GPU variants have for it, or for a class or namespace of it."""
+    """A qualified name as releases and GPU variants have it, or a class or namespace of it."""
     yield names
     text = ""
     for count, part in enumerate(names, 1):

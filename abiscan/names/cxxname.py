@@ -115,6 +115,7 @@ class CxxName:
         self,
         mangled: str,
         kind: SpecialKind,
+        *,
         scope: tuple[str, ...],
         base: str,
         is_constructor: bool,
@@ -223,7 +224,7 @@ class CxxName:
 
     @property
     def entity(self) -> str:
-        """The same for every overload and every instance: the kind and the qualified name as the newest release has it."""
+        """The same for every overload and every instance: kind and qualified name, as the newest release has it."""
         kept = self._kept.get("entity")
         if kept is None:
             kept = self._phrase() + renamed((*self.scope, self.base))
@@ -331,7 +332,8 @@ class Parts:
         last: the innermost name, without arguments and tags.
         tags: abi tags of the innermost name.
         first_template: index in `names` of the outermost one that has template arguments; -1 where none has.
-        functions: how many of `names`, counted from the outermost, are up to the innermost enclosing function; 0 outside of one.
+        functions: how many of `names`, counted from the outermost, are up to the innermost enclosing function; 0
+        outside of one.
     """
 
     __slots__ = ("_inside", "first_template", "functions", "last", "names", "tags")
@@ -440,18 +442,18 @@ def _build(mangled: str) -> CxxName:
     return CxxName(
         mangled,
         kind,
-        tuple(names[:0:-1]),
-        names[0] if names else "",
-        structor is not None and not structor.destructor,
-        structor is not None and structor.destructor,
-        "" if structor is None else structor.variant,
-        parts.tags,
-        tuple(encoding.qualifiers.split()) if encoding is not None else (),
-        parts.functions > 0,
-        reading.suffix,
-        reading.declared,
-        root,
-        node,
-        encoding,
-        {} if text is None else {"display": text},
+        scope=tuple(names[:0:-1]),
+        base=names[0] if names else "",
+        is_constructor=structor is not None and not structor.destructor,
+        is_destructor=structor is not None and structor.destructor,
+        variant="" if structor is None else structor.variant,
+        abi_tags=parts.tags,
+        qualifiers=tuple(encoding.qualifiers.split()) if encoding is not None else (),
+        is_local=parts.functions > 0,
+        suffix=reading.suffix,
+        declares_parameters=reading.declared,
+        root=root,
+        searched=node,
+        encoding=encoding,
+        kept={} if text is None else {"display": text},
     )

@@ -1,8 +1,9 @@
 """Demangled text, and whose it is: GNU's demangler first, LLVM's for what that one cannot read.
 
-Which names a demangler reads is a fact about its age, so every answer says who spoke. Both run in this process and were written
-for compilers' output: a forged name has crashed or stalled either before, by its length or its nesting. Names beyond
-`DIRECT_LENGTH` are therefore read by `itanium.py` first, which is bounded, and handed on only where it accepts them.
+Which names a demangler reads is a fact about its age, so every answer says who spoke. Both run in this process and
+were written for compilers' output: a forged name has crashed or stalled either before, by its length or its nesting.
+Names beyond `DIRECT_LENGTH` are therefore read by `itanium.py` first, which is bounded, and handed on only where it
+accepts them.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Demangled:
     Attributes:
         text: the demangled text; None where no demangler accepted the name, or it is not C++.
         by: whose text it is.
-        gnu_ok: whether GNU's demangler accepts the name; None where it was not asked (not C++, no C++ runtime here, refused as too
-            complex).
+        gnu_ok: whether GNU's demangler accepts the name; None where it was not asked (not C++, no C++ runtime here,
+            refused as too complex).
         llvm_ok: as `gnu_ok`, for LLVM's; None too where GNU's answer was enough.
     """
 
@@ -201,7 +202,8 @@ def _well_formed(name: str) -> bool:
 
 
 def is_malformed(mangled: str, demangled: Demangled) -> bool:
-    """Whether a name begins as C++ and is none: neither the demanglers that `demangled` asked nor our own parser read it.
+    """Whether a name begins as C++ and is none: neither the demanglers that `demangled` asked nor our own parser read
+    it.
 
     Names of other languages and conventions (Rust, vector functions, C) are never malformed.
     """

@@ -288,5 +288,5 @@ class LambdaLiteral(Node):
 
 
 def _is_invented_scope(scope: str) -> bool:
-    """Whether nvcc's front end made this up in place of a namespace (`__T0`); seen for std alone (pytorch issue 174898)."""
+    """Whether nvcc's front end wrote this for a namespace (`__T0`); seen for std alone (pytorch issue 174898)."""
     return scope.startswith("__T") and scope[3:].isdecimal()

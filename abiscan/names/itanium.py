@@ -1,7 +1,8 @@
 """Mangled names, read from the Itanium C++ ABI, chapter "Mangling".
 
-https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling; productions are named as there. Where the grammar is ambiguous or
-compilers differ from it, the readings of LLVM's and GNU's demanglers decide, because these are what users see.
+https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling; productions are named as there. Where the grammar is
+ambiguous or compilers differ from it, the readings of LLVM's and GNU's demanglers decide, because these are what users
+see.
 
 Names come from files that nobody vouches for: every step takes at least one character, nesting is bounded, and whatever
 else goes wrong is a `NameSyntaxError`.
@@ -89,9 +90,9 @@ class Parser(Cursor):
 
     Attributes:
         declared: whether some template argument carried the declaration of its parameter.
-        clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC counts
-            the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>). Nothing in a name
-            tells which compiler made it.
+        clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC
+            counts the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>).
+            Nothing in a name tells which compiler made it.
     """
 
     __slots__ = (
@@ -129,7 +130,7 @@ class Parser(Cursor):
         """<encoding> ::= <function name> <bare-function-type> | <data name> | <special-name>"""
         text = self.text
         first = text[self.at]
-        if first == "G" or first == "T":
+        if first in {"G", "T"}:
             return self._special_name()
         self.deeper()
         params, outer = self._params, self._outer
@@ -140,7 +141,7 @@ class Parser(Cursor):
         at = self.at
         char = text[at]
         if char == "\0" or char in _ENCODING_END:
-            encoding = Encoding(name, None, None, _function_qualifiers(state), None, None)
+            encoding = Encoding(name, None, None, _function_qualifiers(state))
         else:
             encoding = self._function(name, state)
         self._params, self._outer = params, outer
@@ -167,7 +168,7 @@ class Parser(Cursor):
             if state.explicit_object:
                 params[0] = Wrapped("this ", params[0], "")
         requires = self._constraint() if text[self.at] == "Q" else None
-        return Encoding(name, ret, tuple(params), _function_qualifiers(state), requires, attributes)
+        return Encoding(name, ret, tuple(params), _function_qualifiers(state), requires=requires, attributes=attributes)
 
     def _special_name(self) -> Node:
         """<special-name>"""
@@ -185,7 +186,7 @@ class Parser(Cursor):
                 special = Special(code, _SPECIAL_OF_NAME[letter], self.name(None))
             elif letter == "A":
                 special = Special(code, "template parameter object for ", self.template_arg())
-            elif letter == "h" or letter == "v":
+            elif letter in {"h", "v"}:
                 self.at -= 1
                 self._call_offset()
                 phrase = "non-virtual thunk to " if letter == "h" else "virtual thunk to "
@@ -287,7 +288,7 @@ class Parser(Cursor):
         return self._unqualified(state, scope, module)
 
     def _local_name(self, state: _State | None) -> Node:
-        """<local-name> ::= Z <encoding> E <entity name> [<discriminator>] | Z <encoding> E s ... | Z <encoding> E d ..."""
+        """<local-name> ::= Z <encoding> E (<entity name> | s | d [<number>] _ <entity name>) [<discriminator>]"""
         self.deeper()
         self.at += 1
         function = self.encoding()
@@ -421,7 +422,7 @@ class Parser(Cursor):
         elif char == "D" and text[self.at + 1] == "C":
             self.at += 2
             name = Bindings(self._until_end(self.source_name))
-        elif char == "C" or char == "D":
+        elif char in {"C", "D"}:
             if scope is None or module is not None:
                 raise self.fail("a class before its constructor")
             if isinstance(scope, StdAbbreviation):
@@ -569,7 +570,7 @@ class Parser(Cursor):
         code = text[at : at + 2]
         operator = OPERATORS.get(code)
         if operator is not None:
-            if code == "ds" or code == "dt" or code == "qu":
+            if code in {"ds", "dt", "qu"}:
                 raise self.fail("an operator that can be overloaded")
             self.at = at + 2
             return Ident("operator" + operator[0])
@@ -800,7 +801,7 @@ class Parser(Cursor):
         elif char == "P":
             self.at = at + 1
             result = Pointer(self.type())
-        elif char == "K" or char == "V" or char == "r":
+        elif char in {"K", "V", "r"}:
             result = self._qualified_type()
         elif char == "T":
             if text[at + 1] in "sue":
@@ -952,7 +953,7 @@ class Parser(Cursor):
         if letter == "p":
             self.at = at + 2
             return Expansion(self.type())
-        if letter == "t" or letter == "T":
+        if letter in {"t", "T"}:
             return self.decltype()
         if letter in "oOwx":
             return self._function_type()
@@ -966,12 +967,12 @@ class Parser(Cursor):
                 raise self.fail("a floating-point type")
             self.at += 1
             return Ident("std::bfloat16_t" if suffix == "b" else f"_Float{bits}{'x' if suffix == 'x' else ''}")
-        if letter == "B" or letter == "U":
+        if letter in {"B", "U"}:
             self.at = at + 2
             bits_: Node = Ident(self.number()) if text[self.at] in DIGITS else self.expression()
             self.need("_")
             return Wrapped("_BitInt(" if letter == "B" else "unsigned _BitInt(", bits_, ")")
-        if letter == "k" or letter == "K":
+        if letter in {"k", "K"}:
             self.at = at + 2
             return Wrapped("", self.name(None), " auto" if letter == "k" else " decltype(auto)")
         raise self.fail("a type")
@@ -1016,7 +1017,7 @@ class Parser(Cursor):
                 raise self.fail("a number")
             self.need("E")
             return IntegerLiteral(char, value)
-        if char == "_" or char == "Z":
+        if char in {"_", "Z"}:
             # GCC before 4.? left the underscore out.
             self.need("_Z" if char == "_" else "Z")
             self.deeper()

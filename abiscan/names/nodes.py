@@ -1,10 +1,11 @@
 """The parts of a mangled name, and how each is written.
 
-`render` gives a part's whole text. A type that is written around the name it declares (a pointer to a function, an array)
-also has a `left` and a `right`; `declarator` tells. Parts are shared where the name refers back, so they are never changed
-once the parser has handed them out (but for `ForwardParam`, whose target comes later in the name).
+`render` gives a part's whole text. A type that is written around the name it declares (a pointer to a function, an
+array) also has a `left` and a `right`; `declarator` tells. Parts are shared where the name refers back, so they are
+never changed once the parser has handed them out (but for `ForwardParam`, whose target comes later in the name).
 
-Texts follow LLVM's demangler, which writes template parameters as the arguments they stand for; it is the oracle of the tests.
+Texts follow LLVM's demangler, which writes template parameters as the arguments they stand for; it is the oracle of
+the tests.
 """
 
 from __future__ import annotations
@@ -367,7 +368,7 @@ class VendorQualified(Node):
 
 
 def _shape(node: Node, r: Renderer) -> Node | None:
-    """The function or array type that a declarator part comes down to, seen through parameters, packs and qualifiers."""
+    """The function or array type that a declarator comes down to, through parameters, packs and qualifiers."""
     for _ in range(64):
         if isinstance(node, (Function, Array)):
             return node
@@ -671,7 +672,7 @@ class Pack(Node):
 
     def __init__(self, nodes: tuple[Node, ...]) -> None:
         self.nodes = nodes
-        self.declarator = any([node.declarator for node in nodes])
+        self.declarator = any(node.declarator for node in nodes)
 
     def render(self, r: Renderer) -> str:
         element = r.element(self.nodes)
@@ -728,8 +729,8 @@ class Expansion(Node):
 class DeclaredArg(Node):
     """An argument with the declaration of its parameter before it (`Tn`, `Ty`, ...: Clang 18 and later).
 
-    Only the argument shows: the declaration tells apart templates that differ in nothing else, and compilers disagree on
-    when to write it and on how to spell what is in it.
+    Only the argument shows: the declaration tells apart templates that differ in nothing else, and compilers disagree
+    on when to write it and on how to spell what is in it.
     """
 
     __slots__ = ("arg", "declaration", "declarator")
@@ -801,8 +802,9 @@ class Encoding(Node):
         ret: Node | None,
         params: tuple[Node, ...] | None,
         qualifiers: str,
-        requires: Node | None,
-        attributes: Node | None,
+        *,
+        requires: Node | None = None,
+        attributes: Node | None = None,
     ) -> None:
         self.name = name
         self.ret = ret
@@ -820,9 +822,8 @@ class Encoding(Node):
         if ret is not None:
             if ret.declarator:
                 before = r.charge(ret.left(r))
-                if isinstance(ret, (Pointer, Reference, MemberPointer)) and before[-1:] in "*&" and "(" in before:
-                    pass
-                else:
+                # What is written around the name needs no space before it: `int (*f())[3]`.
+                if not before.endswith(("*", "&")):
                     before += " "
                 after = r.charge(ret.right(r))
             else:

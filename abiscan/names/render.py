@@ -1,8 +1,8 @@
 """A parsed name to text, in one of several styles.
 
-A name is a graph, not a tree: a substitution refers back to a part that was there before, so that a name of a few hundred
-bytes can stand for more text than fits in memory. Every part is rendered once for each pack element it is used with,
-and all text made for one name is charged to a budget.
+A name is a graph, not a tree: a substitution refers back to a part that was there before, so that a name of a few
+hundred bytes can stand for more text than fits in memory. Every part is rendered once for each pack element it is used
+with, and all text made for one name is charged to a budget.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from abiscan.names.errors import NameTooComplex
 if TYPE_CHECKING:
     from abiscan.names.nodes import Node
 
-# Characters of text, intermediate ones included, that one name may cost. The most that a name which torch 2.13.0 exports
-# costs is 12 thousand.
+# Characters of text, intermediate ones included, that one name may cost. The most that a name which torch 2.13.0
+# exports costs is 12 thousand.
 TEXT_BUDGET = 1_000_000
 # Levels of parts in parts. Two Python frames each, well below the interpreter's own limit of 1000.
 DEPTH_LIMIT = 160
