@@ -1,0 +1,113 @@
+"""Random access to the bytes of an archive, wherever they are: a file, a part of one, or memory.
+
+Files are read with `pread`, not mapped: pages of a mapped archive would count as memory of the run, and a file that
+shrinks under a map kills the process.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Protocol
+
+from abiscan.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    import mmap
+
+    Buffer = bytes | mmap.mmap
+
+
+class ByteSource(Protocol):
+    """Bytes that can be read at any offset."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer at the end."""
+
+
+class FileBytes:
+    """A regular file on disk, opened on first use.
+
+    Raises:
+        UnreadableFile: it cannot be read, or is no regular file.
+    """
+
+    def __init__(self, path: str, display: str) -> None:
+        self.path, self.display = path, display
+        self._descriptor: int | None = None
+        self._size = 0
+
+    def __getstate__(self) -> tuple[str, str]:
+        return self.path, self.display
+
+    def __setstate__(self, state: tuple[str, str]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            try:
+                # O_NONBLOCK: a FIFO that took the file's place must not block.
+                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            except OSError as error:
+                raise UnreadableFile(self.display, f"cannot be opened: {_words(error)}") from error
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                os.close(descriptor)
+                raise UnreadableFile(self.display, "not a regular file")
+            self._descriptor, self._size = descriptor, status.st_size
+        return self._descriptor
+
+    @property
+    def size(self) -> int:
+        """In bytes, when it was opened."""
+        self._open()
+        return self._size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`."""
+        try:
+            return os.pread(self._open(), size, offset)
+        except OSError as error:
+            raise UnreadableFile(self.display, f"cannot be read: {_words(error)}") from error
+
+    def close(self) -> None:
+        """Give the descriptor back; the next read opens the file again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_descriptor", None) is not None:
+            self.close()
+
+
+class WindowBytes:
+    """`size` bytes of another source, from `start` on."""
+
+    def __init__(self, source: ByteSource, start: int, size: int) -> None:
+        self._source, self._start, self.size = source, start, size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`, none beyond the window."""
+        size = min(size, self.size - offset)
+        return self._source.read_at(self._start + offset, size) if size > 0 and offset >= 0 else b""
+
+
+class MemoryBytes:
+    """Bytes in memory, such as an archive that was unpacked from another."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self.size = len(buffer)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes at `offset`."""
+        return self._buffer[offset : offset + size]
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
