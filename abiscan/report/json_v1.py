@@ -74,11 +74,6 @@ def explain_document(subjects: Sequence[Subject], version: str) -> dict[str, Any
     }
 
 
-def render_explain(subjects: Sequence[Subject], version: str) -> str:
-    """`explain_document` as text, ending in a newline."""
-    return dump(explain_document(subjects, version))
-
-
 def dump(value: Any) -> str:
     """JSON text of `value`: indented down to a report's large lists, whose elements take a line each."""
     return _dump(value, 0) + "\n"

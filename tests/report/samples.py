@@ -151,7 +151,7 @@ def a_finding(
         symbol,
         message if message is not None else f"nothing exports {symbol}",
         "Rebuild with torch 2.13.0",
-        fingerprint(rule, symbol, path, detail),
+        fingerprint(rule, path, symbol or "", detail),
         (),
         locations,
     )

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 from abiscan import model
 from abiscan.model import Report
-from abiscan.report import json_v1, ndjson
+from abiscan.report import explain_v1, json_v1, ndjson
 from tests.report import samples
 
 SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report-v1.schema.json").read_text())
@@ -33,7 +33,8 @@ CONTRACT = {
     "target": "kind torch variant cuda hip cxx11_abi path note",
     "summary": "artifacts loads fails undecided unreadable not_torch findings suppressed stale",
     "summary.findings": "error warning note",
-    "artifacts": "path member kind sha256 size machine build_id verdict loader needed imports releases provenance findings",
+    "artifacts": "path member kind sha256 size machine build_id verdict loader needed imports releases provenance "
+    "findings",
     "artifacts.loader": "outcome error",
     "artifacts.needed": "soname found",
     "artifacts.imports": "mangled demangled demangled_by binding version owner status provider windows causes",
@@ -170,7 +171,7 @@ def test_the_schema_knows_every_state(place: tuple[str, ...], kind: type[enum.St
 
 
 def test_explain() -> None:
-    document = json.loads(json_v1.render_explain(samples.SUBJECTS, "0.1.0"))
+    document = json.loads(explain_v1.render(samples.SUBJECTS))
     schema = strict({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/explain"})
     Draft202012Validator(schema).validate(document)
     fields = ["text", "kind", "mangled", "demangled", "demangled_by", "owner", "windows", "causes"]

@@ -1,0 +1,203 @@
+"""The order in which a policy acts: severities, requirements, ignores, baseline, verdict.
+
+    FAIL        a finding that stands has a severity of `fail_on` or worse, or an entry is stale
+    INCOMPLETE  nothing failed, and something could not be read, decided or judged
+    PASS        otherwise
+
+Nothing vanishes: a finding that is accepted stays in the report, marked, with the reason.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+
+from abiscan.fingerprint import module_key
+from abiscan.gate import baseline as baselines
+from abiscan.gate.policy import Ignore, Policy
+from abiscan.gate.requirements import GATE_RULES, REQUIRE_STABLE_ABI, REQUIRE_TORCH, with_requirements
+from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity, StaleEntry, Verdict
+
+
+def apply(
+    report: Report,
+    policy: Policy,
+    baseline: baselines.Baseline | None = None,
+    today: datetime.date | None = None,
+) -> Report:
+    """The report with suppressions, stale entries and the verdict set.
+
+    Args:
+        today: decides which ignores have expired; None: none has.
+    """
+    notes = list(report.notes)
+    unexplained = _fails_without_a_finding(report)
+    report, unjudged = _with_own_findings(_with_severities(report, policy), policy)
+    notes += unjudged
+    report, ignore_stale, used_whole = _with_ignores(report, policy, today)
+    stale = list(ignore_stale)
+    if baseline is not None:
+        report, baseline_stale = _with_baseline(report, policy, baseline)
+        stale += baseline_stale
+        note = baselines.target_note(baseline, report)
+        if note is not None:
+            notes.append(note)
+    accepted, unsure = _unsure(report, used_whole)
+    notes += accepted
+    failing = any(not f.suppressed and policy.fails(f.severity) for a in report.artifacts for f in a.findings)
+    if policy.fail_on is not None and any(
+        not any(ignore.covers_path(display) for ignore in used_whole) for display in unexplained
+    ):
+        failing = True
+    if failing or (policy.fail_on is not None and any(entry.fails for entry in stale)):
+        verdict = Verdict.FAIL
+    elif unsure or unjudged:
+        verdict = Verdict.INCOMPLETE
+    else:
+        verdict = Verdict.PASS
+    return replace(report, verdict=verdict, stale=tuple(stale), notes=tuple(notes))
+
+
+def _fails_without_a_finding(report: Report) -> list[str]:
+    """Files that do not load although no rule says so as an error: the gate must not depend on a rule's being there."""
+    return [
+        a.display
+        for a in report.artifacts
+        if a.verdict is ArtifactVerdict.FAILS and not any(f.severity is Severity.ERROR for f in a.findings)
+    ]
+
+
+def _with_severities(report: Report, policy: Policy) -> Report:
+    severities = dict(policy.severities)
+    if not severities:
+        return report
+    return replace(
+        report,
+        artifacts=tuple(
+            replace(
+                artifact,
+                findings=tuple(
+                    replace(f, severity=severities[f.rule]) if f.rule in severities else f for f in artifact.findings
+                ),
+            )
+            for artifact in report.artifacts
+        ),
+        rules=tuple(replace(r, severity=severities[r.id]) if r.id in severities else r for r in report.rules),
+    )
+
+
+def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
+    asked = {
+        REQUIRE_TORCH: policy.require_torch is not None,
+        REQUIRE_STABLE_ABI: policy.require_stable_abi,
+    }
+    if not any(asked.values()):
+        return report, []
+    severities = dict(policy.severities)
+    notes: list[str] = []
+    artifacts = []
+    for artifact in report.artifacts:
+        extended, unjudged = with_requirements(
+            artifact, policy.require_torch, policy.require_stable_abi, policy.stable_abi_version
+        )
+        notes += unjudged
+        artifacts.append(
+            replace(
+                extended,
+                findings=tuple(
+                    replace(f, severity=severities.get(f.rule, f.severity)) if f.rule in asked else f
+                    for f in extended.findings
+                ),
+            )
+        )
+    present = {rule.id for rule in report.rules}
+    rules = tuple(
+        replace(r, severity=severities.get(r.id, r.severity)) for r in GATE_RULES if asked[r.id] and r.id not in present
+    )
+    return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
+
+
+def _with_ignores(
+    report: Report, policy: Policy, today: datetime.date | None
+) -> tuple[Report, list[StaleEntry], list[Ignore]]:
+    """The report, entries that are expired or match nothing, and the ignores of whole paths that count."""
+    live = [i for i in policy.ignores if i.expires is None or today is None or i.expires >= today]
+    used: set[str] = set()
+    artifacts = []
+    for artifact in report.artifacts:
+        findings = []
+        for finding in artifact.findings:
+            covering = [ignore for ignore in live if ignore.covers(finding, artifact)]
+            used |= {ignore.where for ignore in covering}
+            reason = f"ignored: {covering[0].reason} ({covering[0].where})" if covering else None
+            findings.append(_accepted(finding, reason))
+        artifacts.append(replace(artifact, findings=tuple(findings)))
+    stale = []
+    displays = [a.display for a in report.artifacts] + [e.path for e in report.errors]
+    for ignore in policy.ignores:
+        if ignore not in live:
+            stale.append(StaleEntry(ignore.where, f"{ignore}: expired on {ignore.expires}", False))
+        elif ignore.where not in used and _could_have_matched(ignore, report, displays):
+            stale.append(StaleEntry(ignore.where, f"{ignore}: matches nothing", False))
+    return replace(report, artifacts=tuple(artifacts)), stale, [i for i in live if i.whole_path]
+
+
+def _could_have_matched(ignore: Ignore, report: Report, displays: list[str]) -> bool:
+    """A run over some of a project's files says nothing of ignores for the others."""
+    if ignore.whole_path:
+        # What it is for may be that the file cannot be read or decided.
+        settled = (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
+        covered = [a for a in report.artifacts if ignore.covers_path(a.display)]
+        errors = any(ignore.covers_path(e.path) for e in report.errors)
+        return bool(covered) and not errors and all(a.verdict in settled for a in covered)
+    return any(ignore.covers_path(display) for display in displays)
+
+
+def _with_baseline(report: Report, policy: Policy, baseline: baselines.Baseline) -> tuple[Report, list[StaleEntry]]:
+    matcher = baselines.Matcher(baseline)
+    numbered: list[tuple[int, Finding, str]] = []
+    total = 0
+    for artifact in report.artifacts:
+        key = module_key(artifact.path, artifact.member)
+        for finding in artifact.findings:
+            # What is ignored uses up its entry too: adding an ignore must not make the baseline stale.
+            numbered.append((total, finding, key))
+            total += 1
+    accepted = baselines.known(numbered, matcher)
+    artifacts: list[ArtifactReport] = []
+    total = 0
+    for artifact in report.artifacts:
+        findings = []
+        for finding in artifact.findings:
+            known = total in accepted and not finding.suppressed
+            findings.append(_accepted(finding, f"{baselines.KNOWN}{baseline.where}" if known else None))
+            total += 1
+        artifacts.append(replace(artifact, findings=tuple(findings)))
+    report = replace(report, artifacts=tuple(artifacts))
+    stale = [
+        StaleEntry(baseline.where, str(entry), policy.fails(entry.severity) and not policy.allow_stale)
+        for entry in matcher.stale(report)
+    ]
+    return report, stale
+
+
+def _accepted(finding: Finding, reason: str | None) -> Finding:
+    return finding if reason is None else replace(finding, suppressed=True, suppression=reason)
+
+
+def _unsure(report: Report, ignores: list[Ignore]) -> tuple[list[str], bool]:
+    """Notes on what an ignore accepts, and whether anything else could not be read or decided."""
+    notes: list[str] = []
+    unsure = False
+    open_ends = [
+        (a.display, a.verdict.value)
+        for a in report.artifacts
+        if a.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)
+    ] + [(e.path, "unreadable") for e in report.errors]
+    for display, word in open_ends:
+        ignore = next((i for i in ignores if i.covers_path(display)), None)
+        if ignore is None:
+            unsure = True
+        else:
+            notes.append(f"{display}: {word}, accepted: {ignore.reason} ({ignore.where})")
+    return notes, unsure

@@ -1,0 +1,209 @@
+"""`[tool.abiscan]` of pyproject.toml, or abiscan.toml, read into a `Policy`. Nothing in it is ignored silently."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from abiscan.errors import UsageError
+from abiscan.gate.policy import Ignore, Policy
+from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
+from abiscan.model import Severity
+
+_FILE = "abiscan.toml"
+_PROJECT = "pyproject.toml"
+_LIMIT = 1 << 20
+
+_KEYS = ("fail-on", "severity", "ignore", "baseline", "allow-stale", "require-torch", "require-stable-abi")
+_IGNORE_KEYS = ("rule", "symbol", "path", "reason", "expires")
+
+
+def find_config(start: Path) -> Path | None:
+    """The nearest configuration at or above the directory `start`: abiscan.toml, else a pyproject.toml with our table.
+
+    Raises:
+        UsageError: a pyproject.toml on the way names our table and is no TOML.
+    """
+    for directory in (start, *start.parents):
+        own = directory / _FILE
+        if own.is_file():
+            return own
+        project = directory / _PROJECT
+        # Most projects say nothing to abiscan: parse only what mentions it, and leave others' damaged files alone.
+        if (
+            project.is_file()
+            and "abiscan" in (text := _glance(project))
+            and _table(text, str(project), True) is not None
+        ):
+            return project
+    return None
+
+
+def load_config(text: str, where: str, rules: Collection[str]) -> Policy:
+    """The policy that a configuration file states.
+
+    Args:
+        text: of the file.
+        where: its path, for messages; a name that ends in `pyproject.toml` has the keys below `[tool.abiscan]`.
+        rules: every rule id there is.
+
+    Raises:
+        UsageError: no TOML; an unknown key, rule or severity; an ignore without a reason or without a condition.
+    """
+    table = _table(text, where, Path(where).name == _PROJECT)
+    if table is None:
+        return Policy()
+    _known_keys(table, _KEYS, where)
+    known = {*rules, *(rule.id for rule in GATE_RULES)}
+    stable = table.get("require-stable-abi", False)
+    if not isinstance(stable, (bool, str)):
+        raise UsageError(f"{where}: require-stable-abi must be true, false or a release such as '2.10'")
+    required = _string(table, "require-torch", where)
+    if required is not None:
+        parse_require_torch(required, where)
+    if isinstance(stable, str):
+        parse_stable_abi(stable, where)
+    return Policy(
+        fail_on=parse_fail_on(_string(table, "fail-on", where) or Severity.ERROR.value, where),
+        severities=_severities(table.get("severity", {}), where, known),
+        ignores=_ignores(table.get("ignore", []), where, known),
+        allow_stale=_boolean(table, "allow-stale", where),
+        baseline=_string(table, "baseline", where),
+        require_torch=required,
+        require_stable_abi=bool(stable),
+        stable_abi_version=stable if isinstance(stable, str) else None,
+    )
+
+
+def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:
+    """`error`, `warning`, `note`, or None for `never`.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if value == "never":
+        return None
+    return _severity(value, where, "fail-on", (*(s.value for s in Severity), "never"))
+
+
+def _glance(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_LIMIT + 1)
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text if len(text) <= _LIMIT else ""
+
+
+def _table(text: str, where: str, project: bool) -> Mapping[str, Any] | None:
+    import tomllib
+
+    try:
+        whole = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{where}: not valid TOML: {error}") from error
+    if not project:
+        return whole
+    tool = whole.get("tool")
+    table = tool.get("abiscan") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise UsageError(f"{where}: tool.abiscan must be a table")
+    return table
+
+
+def _known_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise UsageError(f"{where}: unknown key {key!r}{_suggestion(key, known)}")
+
+
+def _suggestion(word: str, known: Collection[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(sorted(known))}"
+
+
+def _severity(value: object, where: str, key: str, known: Collection[str]) -> Severity:
+    if not isinstance(value, str) or value not in known or value == "never":
+        tail = _suggestion(value, known) if isinstance(value, str) else f"; known: {', '.join(known)}"
+        raise UsageError(f"{where}: {key}: unknown severity {value!r}{tail}")
+    return Severity(value)
+
+
+def _severities(table: object, where: str, known: Collection[str]) -> tuple[tuple[str, Severity], ...]:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: severity must be a table of rule = 'error', 'warning' or 'note'")
+    pairs = []
+    for rule, value in table.items():
+        _known_rule(rule, where, known)
+        if value in ("off", "never", "ignore", False):
+            raise UsageError(f"{where}: severity.{rule}: to accept all of a rule, add an ignore entry with a reason")
+        pairs.append((rule, _severity(value, where, f"severity.{rule}", tuple(s.value for s in Severity))))
+    return tuple(sorted(pairs))
+
+
+def _known_rule(rule: str, where: str, known: Collection[str]) -> None:
+    if rule not in known:
+        import difflib
+
+        near = difflib.get_close_matches(rule, known, n=1, cutoff=0.5)
+        tail = f"; did you mean {near[0]!r}?" if near else "; abiscan rules lists them"
+        raise UsageError(f"{where}: unknown rule {rule!r}{tail}")
+
+
+def _ignores(entries: object, where: str, known: Collection[str]) -> tuple[Ignore, ...]:
+    if not isinstance(entries, list):
+        raise UsageError(f"{where}: ignore must be a list of tables ([[tool.abiscan.ignore]] or [[ignore]])")
+    ignores = []
+    for number, entry in enumerate(entries, 1):
+        place = f"{where}, ignore {number}"
+        if not isinstance(entry, dict):
+            raise UsageError(f"{place}: must be a table")
+        _known_keys(entry, _IGNORE_KEYS, place)
+        rule = _string(entry, "rule", place)
+        if rule is not None:
+            _known_rule(rule, place, known)
+        reason = _string(entry, "reason", place)
+        if not reason or not reason.strip():
+            raise UsageError(f"{place}: a reason is required (reason = 'why this may ship')")
+        ignore = Ignore(
+            place,
+            reason.strip(),
+            rule,
+            _string(entry, "symbol", place),
+            _string(entry, "path", place),
+            _date(entry.get("expires"), place),
+        )
+        if ignore.rule is None and ignore.symbol is None and ignore.path is None:
+            raise UsageError(f"{place}: say what to ignore: a rule, a symbol or a path")
+        ignores.append(ignore)
+    return tuple(ignores)
+
+
+def _date(value: object, where: str) -> datetime.date | None:
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            pass
+    # A TOML date-time is a datetime, which is a date too; its time of day would be dropped.
+    elif value is None or (isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)):
+        return value
+    raise UsageError(f"{where}: expires must be a date such as 2027-01-31")
+
+
+def _string(table: Mapping[str, Any], key: str, where: str) -> str | None:
+    value = table.get(key)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise UsageError(f"{where}: {key} must be a text that is not empty")
+    return value
+
+
+def _boolean(table: Mapping[str, Any], key: str, where: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{where}: {key} must be true or false")
+    return value

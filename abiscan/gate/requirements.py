@@ -1,0 +1,209 @@
+"""What a release engineer demands of every file: `--require-torch RANGE` and `--require-stable-abi [VERSION]`.
+
+Both make findings of rules of their own, so that a baseline, an ignore and every format treat them as any other.
+Whatever cannot be judged is told as such and leaves the run incomplete; it is never counted as met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from abiscan.errors import UsageError
+from abiscan.fingerprint import fingerprint, module_key
+from abiscan.model import (
+    ArtifactKind,
+    ArtifactReport,
+    ArtifactVerdict,
+    Confidence,
+    Finding,
+    Owner,
+    ReleaseVerdict,
+    RuleInfo,
+    Severity,
+)
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+REQUIRE_TORCH = "require-torch"
+REQUIRE_STABLE_ABI = "require-stable-abi"
+
+GATE_RULES = (
+    RuleInfo(
+        REQUIRE_TORCH,
+        "A file does not load on every torch build of the required range",
+        "The project promises a range of torch releases, and a user of one of these builds would see the import fail.",
+        "abiscan --require-torch '>=2.4,<2.9' dist/*.whl",
+        "Build a wheel for each group of builds, narrow the range, or remove the calls whose names changed.",
+        ("https://packaging.python.org/en/latest/specifications/version-specifiers/",),
+        "0.1.0",
+        Severity.ERROR,
+        Confidence.HIGH,
+    ),
+    RuleInfo(
+        REQUIRE_STABLE_ABI,
+        "A file uses more of torch than its stable C interface",
+        "Only the C shims are kept between torch releases; every other name of torch may change in the next one.",
+        "abiscan --require-stable-abi 2.10 dist/*.whl",
+        "Move the extension to torch/csrc/stable and torch/headeronly (STABLE_TORCH_LIBRARY).",
+        ("https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html",),
+        "0.1.0",
+        Severity.ERROR,
+        Confidence.HIGH,
+    ),
+)
+
+# How many builds and names a message spells out; the finding's `symbols` and the matrix have all.
+_SHOWN = 4
+
+
+def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierSet:
+    """The range as packaging reads it.
+
+    Raises:
+        UsageError: it is no version specifier.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        parsed = SpecifierSet(text)
+    except InvalidSpecifier:
+        raise UsageError(f"{where}: {text!r} is no version range; write one such as '>=2.4,<2.9'") from None
+    if not len(parsed):
+        raise UsageError(f"{where}: the range is empty; write one such as '>=2.4,<2.9'")
+    return parsed
+
+
+def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[int, ...]:
+    """The release as numbers.
+
+    Raises:
+        UsageError: it is no release.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text).release
+    except InvalidVersion:
+        raise UsageError(f"{where}: {text!r} is no torch release; write one such as 2.10") from None
+
+
+def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, ...], str | None]:
+    """Findings, and why nothing can be said where that is so."""
+    if not _uses_torch(artifact):
+        return (), None
+    if artifact.releases is None:
+        return (), f"{artifact.display}: not judged on torch {spec}: the known builds were not looked at"
+    accepted = parse_require_torch(spec)
+    inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
+    if not inside:
+        return (), f"{artifact.display}: no known build of torch for {artifact.machine} is in the range {spec}"
+    failing = [r for r in inside if not r.loads]
+    if not failing:
+        return (), None
+    return (_torch_finding(artifact, spec, inside, failing),), None
+
+
+def _torch_finding(
+    artifact: ArtifactReport, spec: str, inside: list[ReleaseVerdict], failing: list[ReleaseVerdict]
+) -> Finding:
+    by_reason: dict[str, list[ReleaseVerdict]] = {}
+    for release in failing:
+        by_reason.setdefault(release.reason or "missing imports", []).append(release)
+    parts = []
+    for reason, group in by_reason.items():
+        names = [_release_name(r) for r in group[:_SHOWN]]
+        more = f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else ""
+        gone = max(len(r.missing) for r in group)
+        parts.append(f"{', '.join(names)}{more} ({reason}{f', {gone} missing' if gone else ''})")
+    builds = sorted(release.build for release in failing)
+    return Finding(
+        REQUIRE_TORCH,
+        Severity.ERROR,
+        Confidence.HIGH,
+        None,
+        f"does not load on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
+        GATE_RULES[0].use_instead,
+        # The builds are part of the name: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
+        fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),
+        tuple(sorted({name for release in failing for name in release.missing})),
+    )
+
+
+def _release_name(release: ReleaseVerdict) -> str:
+    return f"{release.torch}+{release.variant}" if release.variant else release.torch
+
+
+def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[tuple[Finding, ...], str | None]:
+    """Findings, and why nothing can be said where that is so."""
+    if not _uses_torch(artifact) or artifact.provenance.abi == "none":
+        return (), None
+    if artifact.provenance.abi is None:
+        return (), f"{artifact.display}: cannot tell whether it keeps to torch's stable interface"
+    module = module_key(artifact.path, artifact.member)
+    if artifact.provenance.abi != "stable":
+        # A C shim has no mangled name, so of torch's names the mangled ones are the others.
+        names = tuple(sorted(b.name for b in artifact.imports if b.owner is Owner.TORCH and b.name.startswith("_Z")))
+        return (
+            Finding(
+                REQUIRE_STABLE_ABI,
+                Severity.ERROR,
+                Confidence.HIGH,
+                names[0] if len(names) == 1 else None,
+                f"imports {len(names) or 'some'} C++ names of torch, which promise nothing between releases",
+                GATE_RULES[1].use_instead,
+                fingerprint(REQUIRE_STABLE_ABI, module),
+                names,
+            ),
+        ), None
+    if version is None:
+        return (), None
+    window = artifact.provenance.torch_window
+    if window is None:
+        return (), f"{artifact.display}: cannot tell which torch release its C shims need"
+    wanted = parse_stable_abi(version)
+    if any(parse_stable_abi(first) <= _last(wanted) for first, _ in window):
+        return (), None
+    needs = f"needs torch {window[0][0]} or newer" if window else "is exported whole by no known release"
+    return (
+        Finding(
+            REQUIRE_STABLE_ABI,
+            Severity.ERROR,
+            Confidence.HIGH,
+            None,
+            f"keeps to torch's C shims, but {needs}; {version} is required",
+            f"Define TORCH_TARGET_VERSION for {version} and avoid what is newer.",
+            fingerprint(REQUIRE_STABLE_ABI, module, version),
+        ),
+    ), None
+
+
+def _last(release: tuple[int, ...]) -> tuple[int, ...]:
+    """`2.10` speaks of every 2.10.x."""
+    return release if len(release) > 2 else (*release, 1 << 30)
+
+
+def _uses_torch(artifact: ArtifactReport) -> bool:
+    return artifact.kind is ArtifactKind.SHARED_OBJECT and artifact.verdict not in (
+        ArtifactVerdict.NOT_TORCH,
+        ArtifactVerdict.UNREADABLE,
+    )
+
+
+def with_requirements(
+    artifact: ArtifactReport, torch: str | None, stable: bool, stable_version: str | None
+) -> tuple[ArtifactReport, list[str]]:
+    """The artifact with the findings of both requirements, and what could not be judged."""
+    findings: list[Finding] = []
+    unjudged: list[str] = []
+    answers = []
+    if torch is not None:
+        answers.append(require_torch(artifact, torch))
+    if stable:
+        answers.append(require_stable_abi(artifact, stable_version))
+    for found, note in answers:
+        findings += found
+        if note is not None:
+            unjudged.append(note)
+    return (replace(artifact, findings=(*artifact.findings, *findings)) if findings else artifact), unjudged

@@ -1,0 +1,14 @@
+"""`abiscan explain -f json`: `$defs/explain` of the report's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abiscan import __version__
+from abiscan.model import Subject
+from abiscan.report import json_v1
+
+
+def render(subjects: Sequence[Subject]) -> str:
+    """The subjects as one JSON document, ending in a newline."""
+    return json_v1.dump(json_v1.explain_document(subjects, __version__))

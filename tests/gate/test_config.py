@@ -1,0 +1,161 @@
+"""Configuration: what is read, and what is refused with which advice."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from abiscan.errors import UsageError
+from abiscan.gate import Ignore, Policy, find_config, load_config, parse_fail_on
+from abiscan.gate.policy import path_matches
+from abiscan.model import Severity
+
+RULES = ("missing-import", "const-data-ptr", "unstable-abi")
+
+FULL = """
+fail-on = "warning"
+baseline = "abiscan-baseline.json"
+allow-stale = true
+require-torch = ">=2.4,<2.9"
+require-stable-abi = "2.10"
+
+[severity]
+const-data-ptr = "error"
+unstable-abi = "note"
+
+[[ignore]]
+rule = "const-data-ptr"
+symbol = "_ZNK2at*"
+path = "torchvision.libs/*"
+reason = "goes with 2.0"
+expires = 2027-01-31
+
+[[ignore]]
+path = "vendor/**"
+reason = "not ours"
+"""
+
+
+def test_everything_that_can_be_said() -> None:
+    assert load_config(FULL, "abiscan.toml", RULES) == Policy(
+        fail_on=Severity.WARNING,
+        severities=(("const-data-ptr", Severity.ERROR), ("unstable-abi", Severity.NOTE)),
+        ignores=(
+            Ignore(
+                "abiscan.toml, ignore 1",
+                "goes with 2.0",
+                "const-data-ptr",
+                "_ZNK2at*",
+                "torchvision.libs/*",
+                datetime.date(2027, 1, 31),
+            ),
+            Ignore("abiscan.toml, ignore 2", "not ours", path="vendor/**"),
+        ),
+        allow_stale=True,
+        baseline="abiscan-baseline.json",
+        require_torch=">=2.4,<2.9",
+        require_stable_abi=True,
+        stable_abi_version="2.10",
+    )
+
+
+def test_pyproject_has_it_below_tool() -> None:
+    text = "[project]\nname = 'x'\n[tool.abiscan]\nfail-on = 'never'\n[tool.ruff]\nunknown = 1\n"
+    assert load_config(text, "some/pyproject.toml", RULES) == Policy(fail_on=None)
+    assert load_config("[project]\nname = 'x'\n", "pyproject.toml", RULES) == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fail_on = 'error'", "unknown key 'fail_on'; did you mean 'fail-on'?"),
+        ("fialon = 'error'", "did you mean 'fail-on'?"),
+        ("zzz = 1", "known: allow-stale"),
+        ("fail-on = 'fatal'", "unknown severity 'fatal'"),
+        ("fail-on = 'warn'", "did you mean 'warning'?"),
+        ("fail-on = 3", "fail-on must be a text"),
+        ("[severity]\nconst-dataptr = 'error'", "unknown rule 'const-dataptr'; did you mean 'const-data-ptr'?"),
+        ("[severity]\nconst-data-ptr = 'never'", "add an ignore entry with a reason"),
+        ("[severity]\nconst-data-ptr = 'high'", "severity.const-data-ptr: unknown severity 'high'"),
+        ("severity = 'error'", "severity must be a table"),
+        ("[[ignore]]\nrule = 'missing-import'", "ignore 1: a reason is required"),
+        ("[[ignore]]\nrule = 'missing-import'\nreason = '  '", "ignore 1: a reason is required"),
+        ("[[ignore]]\nreason = 'x'", "say what to ignore"),
+        ("[[ignore]]\nrule = 'mising-import'\nreason = 'x'", "did you mean 'missing-import'?"),
+        ("[[ignore]]\nrules = 'missing-import'\nreason = 'x'", "unknown key 'rules'; did you mean 'rule'?"),
+        ("[[ignore]]\npath = 'a'\nreason = 'x'\nexpires = 'soon'", "expires must be a date"),
+        ("[[ignore]]\npath = 'a'\nreason = 'x'\nexpires = 2027-01-01T00:00:00", "expires must be a date"),
+        ("[ignore]\npath = 'a'", "ignore must be a list"),
+        ("require-torch = '2.4 to 2.9'", "is no version range"),
+        ("require-stable-abi = 'new'", "is no torch release"),
+        ("require-stable-abi = 2.10", "must be true, false or a release"),
+        ("allow-stale = 'yes'", "allow-stale must be true or false"),
+        ("fail-on = ", "not valid TOML"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(text, "abiscan.toml", RULES)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("abiscan.toml")
+    assert "\n" not in str(caught.value)
+
+
+def test_rules_of_the_gate_are_known() -> None:
+    policy = load_config("[severity]\nrequire-torch = 'warning'", "abiscan.toml", ())
+    assert policy.severities == (("require-torch", Severity.WARNING),)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("error", Severity.ERROR), ("warning", Severity.WARNING), ("note", Severity.NOTE), ("never", None)],
+)
+def test_fail_on(text: str, expected: Severity | None) -> None:
+    assert parse_fail_on(text) is expected
+
+
+def test_the_nearest_configuration_counts(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / "abiscan.toml").write_text("")
+    assert find_config(below) == tmp_path / "abiscan.toml"
+    # A project without our table is not the end of the search, nor is one that cannot be read.
+    (below / "pyproject.toml").write_text("[project]\nname = 'abiscan-user'\n")
+    (tmp_path / "a" / "pyproject.toml").write_bytes(b"\xff\xfe")
+    assert find_config(below) == tmp_path / "abiscan.toml"
+    (below / "pyproject.toml").write_text("[tool.abiscan]\n")
+    assert find_config(below) == below / "pyproject.toml"
+    (below / "abiscan.toml").write_text("")
+    assert find_config(below) == below / "abiscan.toml"
+
+
+def test_a_broken_project_file_that_speaks_to_us_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.abiscan\n")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        find_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("_C.so", "a/b/_C.so", True),
+        ("_C.so", "a/b/x_C.so", False),
+        ("*.so", "dist/x.whl!pkg/_C.so", True),
+        ("pkg/*.so", "dist/x.whl!pkg/_C.so", True),
+        ("pkg/*.so", "dist/x.whl!pkg/sub/_C.so", False),
+        ("pkg/**/*.so", "dist/x.whl!pkg/sub/deep/_C.so", True),
+        ("pkg/**/*.so", "dist/x.whl!pkg/_C.so", True),
+        ("vendor/**", "src/vendor/a/b.so", True),
+        ("/vendor/**", "src/vendor/a/b.so", False),
+        ("/src/vendor/**", "/src/vendor/a/b.so", True),
+        ("x-?.so", "x-1.so", True),
+        ("x-[0-4].so", "x-5.so", False),
+        ("x-[!0-4].so", "x-5.so", True),
+        ("dist/x.whl!pkg/_C.so", "dist/x.whl!pkg/_C.so", True),
+        ("a.so", "aXso", False),
+    ],
+)
+def test_path_patterns(pattern: str, path: str, expected: bool) -> None:
+    assert path_matches(pattern, path) is expected
