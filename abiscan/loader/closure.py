@@ -1,0 +1,169 @@
+"""Mapping a file and everything it needs: `_dl_map_object` and `_dl_map_object_deps` (elf/dl-deps.c of glibc)."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, field
+
+from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.files import Opened
+from abiscan.loader.linker import RuntimeLinker
+from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.search import Search, origin_of
+from abiscan.loader.verify import verify_object
+
+# DT_AUXILIARY and DT_FILTER put other objects before the one that names them (Solaris; no known extension has them).
+_FILTERS = (0x7FFFFFFD, 0x7FFFFFFF)
+
+
+@dataclass(slots=True)
+class Closure:
+    """The search list of an object that is opened: itself and what it needs, breadth first.
+
+    Attributes:
+        maps: all of it, objects that were loaded before included.
+        failure: the first thing that stops the loader while mapping; None if nothing does.
+        undecided: why it is not known what the loader does, where that is so and comes first.
+        missing: (object, DT_NEEDED name) of what was not found, in order.
+        borrowed: objects that only a sibling's place was known for: the loader would have stopped.
+        direct: what the root itself needs.
+    """
+
+    root: LinkMap
+    maps: list[LinkMap] = field(default_factory=list)
+    failure: LoadFailure | None = None
+    undecided: str | None = None
+    missing: list[tuple[LinkMap, str]] = field(default_factory=list)
+    borrowed: set[LinkMap] = field(default_factory=set)
+    direct: tuple[LinkMap, ...] = ()
+
+    def stop(self, reason: LoadFailure | Undecidable) -> None:
+        """Note the first reason."""
+        if self.failure is None and self.undecided is None:
+            if isinstance(reason, LoadFailure):
+                self.failure = reason
+            else:
+                self.undecided = str(reason)
+
+
+class Mapper:
+    """Maps objects into a namespace.
+
+    Args:
+        siblings: soname or file name to the path of a file that is installed beside the one that is asked about; such a file
+            stands in where the search finds nothing.
+    """
+
+    def __init__(
+        self,
+        linker: RuntimeLinker,
+        search: Search,
+        namespace: Namespace,
+        cwd: str,
+        *,
+        siblings: dict[str, str] | None = None,
+        withheld: frozenset[str] = frozenset(),
+        stack_is_executable: bool = False,
+    ) -> None:
+        self._linker = linker
+        self._search = search
+        self._namespace = namespace
+        self._cwd = cwd
+        self._siblings = siblings or {}
+        self._withheld = withheld
+        self._stack_is_executable = stack_is_executable
+
+    def map(self, name: str, loader: LinkMap | None, owner: LinkMap | None) -> LinkMap:
+        """The object that a request for `name` yields.
+
+        Args:
+            loader: in whose name it is searched.
+            owner: what becomes its l_loader.
+
+        Raises:
+            LoadFailure, Undecidable: as the loader ends here, or may.
+        """
+        known = self._namespace.find(name)
+        if known is not None:
+            return known
+        if name in self._withheld:
+            raise LoadFailure(name, "cannot open shared object file", errno.ENOENT)
+        return self._map_file(name, self._search.find(name, loader), owner)
+
+    def _map_file(self, name: str, opened: Opened, owner: LinkMap | None) -> LinkMap:
+        known = self._namespace.find_file(opened.file_id)
+        if known is not None:
+            self._namespace.add_name(known, name)
+            return known
+        if opened.elf is None:
+            if opened.complaint is not None:
+                raise LoadFailure(name, opened.complaint)
+            raise Undecidable(f"{opened.path} is damaged ({opened.damage}); whether the loader notices is chance")
+        complaint = verify_object(opened.elf, self._linker, stack_is_executable=self._stack_is_executable)
+        if complaint is not None:
+            raise LoadFailure(name, *complaint)
+        item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin=origin_of(opened.path, self._cwd))
+        return self._namespace.add(item, name)
+
+    def close_over(self, root: LinkMap, *, preloads: tuple[LinkMap, ...] = (), tolerant: bool = False) -> Closure:
+        """Map what `root` needs.
+
+        Args:
+            preloads: what comes right behind the executable (LD_PRELOAD).
+            tolerant: go on behind a failure, with siblings standing in for what was not found; otherwise stop there.
+        """
+        closure = Closure(root, [root, *preloads])
+        known = set(closure.maps)
+        at = 0
+        while at < len(closure.maps):
+            item = closure.maps[at]
+            at += 1
+            if item.elf is None:
+                continue
+            if any(tag in item.elf.dynamic.values for tag in _FILTERS):
+                closure.stop(Undecidable(f"{item.label} is a filter library (DT_FILTER or DT_AUXILIARY)"))
+            needed = item.needed
+            if needed is None:
+                needed = self._map_needed(item, closure, tolerant=tolerant)
+                if needed is None:
+                    return closure
+                # The root's own list is stored last, by who opens it: the order of relocation depends on that.
+                if item is not root:
+                    item.needed = needed
+            if item is root:
+                closure.direct = needed
+            for dependency in needed:
+                if dependency not in known:
+                    known.add(dependency)
+                    closure.maps.append(dependency)
+        return closure
+
+    def _map_needed(self, item: LinkMap, closure: Closure, *, tolerant: bool) -> tuple[LinkMap, ...] | None:
+        assert item.elf is not None
+        found = []
+        for raw in item.elf.needed:
+            name = self._search.expand(raw, item)
+            if not name:
+                continue
+            try:
+                found.append(self.map(name, item, item))
+            except (LoadFailure, Undecidable) as reason:
+                closure.stop(reason)
+                if not tolerant:
+                    return None
+                substitute = self._substitute(name, item)
+                if substitute is None:
+                    closure.missing.append((item, name))
+                else:
+                    closure.borrowed.add(substitute)
+                    found.append(substitute)
+        return tuple(found)
+
+    def _substitute(self, name: str, item: LinkMap) -> LinkMap | None:
+        path = self._siblings.get(name.rpartition("/")[2])
+        if path is None:
+            return None
+        try:
+            return self.map(path, item, item)
+        except (LoadFailure, Undecidable):
+            return None

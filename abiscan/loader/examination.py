@@ -1,0 +1,140 @@
+"""One file in the modelled process: what opening it maps, and how that ends."""
+
+from __future__ import annotations
+
+from abiscan.elf import ElfFile
+from abiscan.loader.closure import Closure
+from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.linker import Flavour
+from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.lookup import Binding
+from abiscan.loader.ordering import sort_by_dependency
+from abiscan.loader.process import Process
+from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_of, unknown_relocation
+from abiscan.loader.versions import check_versions
+from abiscan.model import LoaderOutcome, LoaderPrediction
+
+
+class Examination:
+    """A file opened in a fork of a process.
+
+    Attributes:
+        closure: everything it needs, siblings standing in for what the loader would not find; None where the loader refuses
+            the file itself.
+        namespace: the process's objects and those that were mapped for the file.
+    """
+
+    def __init__(self, process: Process, namespace: Namespace, closure: Closure | None, error: str | None) -> None:
+        self.process = process
+        self.namespace = namespace
+        self.closure = closure
+        self._error = error
+        self._loaded = len(process.namespace)
+        self._lookups: dict[LinkMap, list[Lookup]] = {}
+        self._bindings: dict[LinkMap, list[Binding | None]] = {}
+
+    def is_new(self, item: LinkMap) -> bool:
+        """Whether the object was mapped for this file."""
+        return item.index >= self._loaded
+
+    def lookups(self, item: LinkMap) -> list[Lookup]:
+        """What an object's relocations look up."""
+        if item not in self._lookups:
+            self._lookups[item] = lookups_of(item)
+        return self._lookups[item]
+
+    def bindings(self, item: LinkMap) -> list[Binding | None]:
+        """What each of `lookups(item)` finds.
+
+        Raises:
+            LoadFailure: the loader aborts in the attempt.
+        """
+        if item not in self._bindings:
+            assert self.closure is not None
+            linker = self.process.linker
+            self._bindings[item] = bind(
+                item,
+                self.lookups(item),
+                self.namespace.scope,
+                self.closure.maps,
+                asserts=linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41),
+            )
+        return self._bindings[item]
+
+    def predict(self) -> LoaderPrediction:
+        """How the loader ends, in its own words."""
+        process = self.process
+        if process.linker.flavour is Flavour.OTHER:
+            return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
+        if process.torch_failure is not None:
+            return _unknown(f"`import torch` itself fails: {process.torch_failure}")
+        if self._error is not None:
+            return LoaderPrediction(LoaderOutcome.FAILS, self._error)
+        closure = self.closure
+        assert closure is not None
+        if closure.undecided is not None:
+            return _unknown(closure.undecided)
+        try:
+            if closure.failure is not None:
+                raise closure.failure
+            self._relocate(closure)
+        except LoadFailure as failure:
+            return LoaderPrediction(LoaderOutcome.FAILS, failure.text)
+        except Undecidable as reason:
+            return _unknown(str(reason))
+        return LoaderPrediction(LoaderOutcome.LOADS)
+
+    def _relocate(self, closure: Closure) -> None:
+        linker = self.process.linker
+        new = [item for item in closure.maps if self.is_new(item)]
+        if linker.flavour is Flavour.GLIBC:
+            for item in new:
+                check_versions(item, self.namespace, closure.maps, knows_relr=linker.at_least(2, 36))
+        if not new:
+            return
+        tunable = self.process.settings.tunable("glibc.rtld.dynamic_sort")
+        original = not linker.at_least(2, 36) if tunable is None else tunable == "1"
+        order = new if new[0] is not closure.root else sort_by_dependency(new, original=original)
+        for item in reversed(order):
+            if not self.is_new(item):
+                continue
+            failure = first_missing(item, self.lookups(item), self.bindings(item)) or unknown_relocation(item)
+            if failure is not None:
+                raise failure
+
+
+def _unknown(reason: str) -> LoaderPrediction:
+    return LoaderPrediction(None, undecided=reason)
+
+
+def examine(
+    process: Process, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]
+) -> Examination:
+    """Open `elf` as the file at `path`.
+
+    Args:
+        siblings: absolute path to contents of files of the same package.
+        withheld: see `Mapper`.
+    """
+    namespace = process.namespace.fork()
+    files = process.search.files.overlay({path: elf, **siblings})
+    mapper = process.mapper(namespace, files=files, siblings=_names(siblings), withheld=withheld)
+    try:
+        root = mapper.map(path, process.caller, None)
+        closure = mapper.close_over(root, tolerant=True)
+    except LoadFailure as failure:
+        return Examination(process, namespace, None, failure.text)
+    except Undecidable as reason:
+        closure = Closure(process.main)
+        closure.stop(reason)
+    return Examination(process, namespace, closure, None)
+
+
+def _names(siblings: dict[str, ElfFile]) -> dict[str, str]:
+    """By which names files of the same package answer: file name and soname."""
+    found: dict[str, str] = {}
+    for path, elf in siblings.items():
+        found.setdefault(path.rpartition("/")[2], path)
+        if elf.soname:
+            found.setdefault(elf.soname, path)
+    return found

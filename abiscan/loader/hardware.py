@@ -1,0 +1,90 @@
+"""What of the CPU decides where libraries are searched: glibc-hwcaps subdirectories and $PLATFORM.
+
+glibc asks the CPU itself; here /proc/cpuinfo is read, whose flags the kernel has already reduced to the usable ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+# One processor's paragraph is enough; a large machine has hundreds of equal ones.
+_FIRST_PARAGRAPH = 8192
+
+# sysdeps/x86/get-isa-level.h of glibc, in the kernel's spelling (pni is SSE3, abm is LZCNT).
+_LEVELS = (
+    ("x86-64-v2", ("cx16", "lahf_lm", "popcnt", "pni", "ssse3", "sse4_1", "sse4_2")),
+    ("x86-64-v3", ("avx", "avx2", "f16c", "fma", "abm", "movbe")),
+    ("x86-64-v4", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+)
+_HASWELL = ("avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt")
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """The CPU as far as the loader's search goes.
+
+    Attributes:
+        platform: what $PLATFORM stands for.
+        levels: active glibc-hwcaps subdirectories, best first.
+        legacy: subdirectories of the search before glibc 2.37 (`tls/haswell/x86_64`, ...), in order, the plain
+            directory itself not among them.
+    """
+
+    platform: str | None
+    levels: tuple[str, ...]
+    legacy: tuple[str, ...]
+
+
+@cache
+def read_hardware(machine: str, root: str = "") -> Hardware:
+    """Describe the CPU of this machine to a loader for `machine`."""
+    if machine != "x86_64":
+        return Hardware(machine, _other_levels(machine), _power_set([machine, "tls"]))
+    vendor, flags = _cpuinfo(root)
+    levels: list[str] = []
+    for name, needed in _LEVELS:
+        if not flags.issuperset(needed):
+            break
+        levels.insert(0, name)
+    # init_cpu_features in sysdeps/x86/cpu-features.c: only Intel's processors get another platform than AT_PLATFORM.
+    platform = "x86_64"
+    capabilities = ["x86_64"]
+    if vendor == "GenuineIntel":
+        if flags.issuperset(("avx512cd", "avx512er", "avx512pf")):
+            platform = "xeon_phi"
+        elif flags.issuperset(_HASWELL):
+            platform = "haswell"
+        if flags.issuperset(("avx512cd", "avx512bw", "avx512dq", "avx512vl")) and "avx512er" not in flags:
+            capabilities.append("avx512_1")
+    return Hardware(platform, tuple(levels), _power_set([*capabilities, platform, "tls"]))
+
+
+def _power_set(names: list[str]) -> tuple[str, ...]:
+    """Every combination, the last name weighing most (_dl_important_hwcaps in elf/dl-hwcaps.c)."""
+    count = len(names)
+    combinations = []
+    for mask in range((1 << count) - 1, 0, -1):
+        combinations.append("/".join(names[n] for n in range(count - 1, -1, -1) if mask >> n & 1))
+    return tuple(dict.fromkeys(combinations))
+
+
+def _other_levels(machine: str) -> tuple[str, ...]:
+    # powerpc64le has power9/power10, s390x z13 to z16; which are active is told by AT_HWCAP2, which no file tells.
+    return ()
+
+
+def _cpuinfo(root: str) -> tuple[str, frozenset[str]]:
+    try:
+        with open(f"{root}/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            text = file.read(_FIRST_PARAGRAPH)
+    except OSError:
+        return "", frozenset()
+    vendor, flags = "", frozenset[str]()
+    for line in text.partition("\n\n")[0].splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "vendor_id":
+            vendor = value.strip()
+        elif key.strip() == "flags":
+            flags = frozenset(value.split())
+    return vendor, flags

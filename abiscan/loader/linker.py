@@ -1,0 +1,129 @@
+"""The dynamic loader of a system, read from its own file: which one, how old, and what is compiled into it."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+from dataclasses import dataclass
+
+from abiscan.elf import ElfFile
+
+PT_INTERP = 3
+
+# SYSTEM_DIRS: directories, each with a slash at both ends and a zero byte behind it (elf/dl-load.c, trusted-dirs.h).
+_SYSTEM_DIRS = re.compile(rb"(?:/[A-Za-z0-9_.+/-]*/\0){2,}")
+_VERSION = re.compile(rb"(?:stable|development) release version (\d+)\.(\d+)")
+_MAX_LOADER = 16 << 20
+
+# Default flags of ld.so.cache entries (sysdeps/generic/ldconfig.h and each port's dl-cache.h).
+_CACHE_IDS = {
+    "x86_64": 0x0303,
+    "aarch64": 0x0A03,
+    "i386": 0x0003,
+    "ppc64le": 0x0503,
+    "ppc64": 0x0503,
+    "s390x": 0x0403,
+    "riscv64": 0x1003,
+    "loongarch64": 0x1103,
+}
+
+
+class Flavour(enum.Enum):
+    GLIBC = "glibc"
+    MUSL = "musl"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeLinker:
+    """Facts of the dynamic loader that an executable names (PT_INTERP).
+
+    Attributes:
+        path: as PT_INTERP has it.
+        version: of glibc, (2, 36); (0, 0) if it cannot be told.
+        system_dirs: the default directories, in order, each ending in a slash.
+        lib: what $LIB stands for.
+        machine_number, bits, little_endian: of the files it accepts.
+        cache_id: the flags that its entries in ld.so.cache have; None if this port's are not known.
+    """
+
+    flavour: Flavour
+    path: str
+    version: tuple[int, int]
+    system_dirs: tuple[str, ...]
+    lib: str
+    machine: str
+    machine_number: int
+    bits: int
+    little_endian: bool
+    cache_id: int | None
+
+    def at_least(self, major: int, minor: int) -> bool:
+        """Whether the loader is of this release or a later one; an unknown one is taken for the newest."""
+        return self.version == (0, 0) or self.version >= (major, minor)
+
+
+def interpreter_of(elf: ElfFile) -> str | None:
+    """PT_INTERP of an executable."""
+    for segment in elf.image.segments:
+        if segment.type == PT_INTERP:
+            end = segment.offset + min(segment.file_size, 4096)
+            return elf.image.string(segment.offset, end).decode("utf-8", "surrogateescape") or None
+    return None
+
+
+def read_linker(executable: ElfFile, root: str = "") -> RuntimeLinker:
+    """Describe the loader of an executable.
+
+    Without a readable loader file the answer is `Flavour.OTHER`: nothing is predicted for it.
+    """
+    path = interpreter_of(executable) or ""
+    image = executable.image
+    data = _read(root + path) if path else b""
+    name = os.path.basename(path)
+    versions = _VERSION.findall(data)
+    if name.startswith("ld-musl"):
+        flavour = Flavour.MUSL
+    elif b"GLIBC_PRIVATE" in data:
+        flavour = Flavour.GLIBC
+    else:
+        flavour = Flavour.OTHER
+    dirs = _musl_dirs(root, name) if flavour is Flavour.MUSL else _system_dirs(data)
+    first = dirs[0].strip("/") if dirs else "lib"
+    return RuntimeLinker(
+        flavour=flavour,
+        path=path,
+        version=(int(versions[0][0]), int(versions[0][1])) if versions else (0, 0),
+        system_dirs=dirs,
+        lib=first.removeprefix("usr/"),
+        machine=image.machine,
+        machine_number=image.machine_number,
+        bits=64 if image.is64 else 32,
+        little_endian=image.little_endian,
+        cache_id=_CACHE_IDS.get(image.machine),
+    )
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_LOADER)
+    except OSError:
+        return b""
+
+
+def _system_dirs(data: bytes) -> tuple[str, ...]:
+    for match in _SYSTEM_DIRS.finditer(data):
+        dirs = tuple(raw.decode("ascii") for raw in match[0].split(b"\0")[:-1])
+        if any("/lib" in directory for directory in dirs):
+            return dirs
+    return ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
+
+
+def _musl_dirs(root: str, name: str) -> tuple[str, ...]:
+    """The path file of musl (ldso/dynlink.c in its sources), or its default."""
+    arch = name.removeprefix("ld-").partition(".")[0]
+    text = _read(f"{root}/etc/ld-{arch}.path").decode("utf-8", "surrogateescape")
+    dirs = [part for part in re.split(r"[:\n]", text) if part] or ["/lib", "/usr/local/lib", "/usr/lib"]
+    return tuple(directory.rstrip("/") + "/" for directory in dirs)

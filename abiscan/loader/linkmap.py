@@ -1,0 +1,148 @@
+"""What is loaded: `LinkMap` for an object (struct link_map), `Namespace` for the list of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from abiscan.loader.files import FileId
+
+if TYPE_CHECKING:
+    from abiscan.elf import ElfFile
+    from abiscan.loader.lookup import Definitions
+
+
+class LinkMap:
+    """An object in memory.
+
+    Attributes:
+        elf: its file; None for the kernel's vDSO.
+        name: l_name, the path it was found at; empty for the executable. Messages name the object so.
+        loader: the object whose DT_NEEDED brought it; None for what was opened directly.
+        file_id: None where the loader does not know it (the executable).
+        origin: what $ORIGIN stands for in it.
+        index: place in the namespace's list.
+        needed: its direct dependencies, once they are mapped.
+        search: its search list, breadth first, once it was opened directly.
+    """
+
+    __slots__ = (
+        "definitions",
+        "elf",
+        "file_id",
+        "index",
+        "is_executable",
+        "loader",
+        "name",
+        "needed",
+        "origin",
+        "rpath_dirs",
+        "runpath_dirs",
+        "search",
+        "soname",
+    )
+
+    def __init__(
+        self,
+        elf: ElfFile | None,
+        name: str,
+        loader: LinkMap | None,
+        file_id: FileId | None,
+        *,
+        origin: str | None,
+        is_executable: bool = False,
+        soname: str | None = None,
+    ) -> None:
+        self.elf = elf
+        self.name = name
+        self.loader = loader
+        self.file_id = file_id
+        self.origin = origin
+        self.is_executable = is_executable
+        self.soname = soname if elf is None else elf.soname
+        self.index = -1
+        self.needed: tuple[LinkMap, ...] | None = None
+        self.search: tuple[LinkMap, ...] | None = None
+        self.rpath_dirs: tuple[str, ...] | None = None
+        self.runpath_dirs: tuple[str, ...] | None = None
+        self.definitions: Definitions | None = None
+
+    @property
+    def label(self) -> str:
+        """How it is named to a user: its soname, else its file name."""
+        if self.soname:
+            return self.soname
+        path = self.name or (self.elf.path if self.elf is not None else "")
+        return os.path.basename(path)
+
+    def __repr__(self) -> str:
+        return f"<LinkMap {self.name!r}>"
+
+
+class Namespace:
+    """The objects of a process (the base namespace), in the order in which they were mapped, and the global scope.
+
+    Objects are found by any name they were asked for, by soname, and by file identity. Where several answer to a name the
+    one that was mapped first does.
+    """
+
+    def __init__(self) -> None:
+        self.maps: list[LinkMap] = []
+        self.scope: list[LinkMap] = []
+        self._by_name: dict[str, LinkMap] = {}
+        self._by_soname: dict[str, LinkMap] = {}
+        self._by_file: dict[FileId, LinkMap] = {}
+
+    def fork(self) -> Namespace:
+        """A copy that can grow by itself; the objects are shared."""
+        copy = Namespace()
+        copy.maps = self.maps[:]
+        copy.scope = self.scope[:]
+        copy._by_name = self._by_name.copy()
+        copy._by_soname = self._by_soname.copy()
+        copy._by_file = self._by_file.copy()
+        return copy
+
+    def __iter__(self) -> Iterator[LinkMap]:
+        return iter(self.maps)
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    def add(self, item: LinkMap, *names: str) -> LinkMap:
+        """Append an object, with the names it was asked for by."""
+        item.index = len(self.maps)
+        self.maps.append(item)
+        if item.name:
+            self.add_name(item, item.name)
+        for name in names:
+            self.add_name(item, name)
+        if item.soname:
+            self._by_soname.setdefault(item.soname, item)
+        if item.file_id is not None:
+            self._by_file.setdefault(item.file_id, item)
+        return item
+
+    def add_name(self, item: LinkMap, name: str) -> None:
+        """Let an object answer to one more name."""
+        known = self._by_name.get(name)
+        if known is None or item.index < known.index:
+            self._by_name[name] = item
+
+    def find(self, name: str) -> LinkMap | None:
+        """The object that a request for `name` gets without a search, and remember the name where it is a soname."""
+        named, sonamed = self._by_name.get(name), self._by_soname.get(name)
+        if named is not None and (sonamed is None or named.index <= sonamed.index):
+            return named
+        if sonamed is not None:
+            self.add_name(sonamed, name)
+        return sonamed
+
+    def find_exact(self, name: str) -> LinkMap | None:
+        """The object that was asked for by this very name; a soname counts once a request has matched it."""
+        return self._by_name.get(name)
+
+    def find_file(self, file_id: FileId) -> LinkMap | None:
+        """The object mapped from this file."""
+        return self._by_file.get(file_id)

@@ -1,0 +1,78 @@
+"""The order in which objects are relocated: `_dl_sort_maps` in elf/dl-sort-maps.c of glibc."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abiscan.loader.linkmap import LinkMap
+
+
+def sort_by_dependency(maps: Sequence[LinkMap], *, original: bool) -> list[LinkMap]:
+    """A search list sorted so that dependents come before what they depend on. Relocation goes through it backwards.
+
+    Args:
+        maps: breadth first, the object that is opened at the head; its own dependencies are not followed.
+        original: the algorithm that was the default before glibc 2.36 (`glibc.rtld.dynamic_sort=1`).
+    """
+    return _original(maps) if original else _depth_first(maps)
+
+
+def _depth_first(maps: Sequence[LinkMap]) -> list[LinkMap]:
+    root = maps[0]
+    visited: set[LinkMap] = set()
+    order: list[LinkMap] = []
+    for start in reversed(maps):
+        if start in visited:
+            continue
+        visited.add(start)
+        stack = [(start, iter(_edges(start, root)))]
+        while stack:
+            item, edges = stack[-1]
+            for dependency in edges:
+                if dependency not in visited:
+                    visited.add(dependency)
+                    stack.append((dependency, iter(_edges(dependency, root))))
+                    break
+            else:
+                stack.pop()
+                order.append(item)
+    order.reverse()
+    return order
+
+
+def _edges(item: LinkMap, root: LinkMap) -> tuple[LinkMap, ...]:
+    # The root's list is not yet stored when the sort runs.
+    return () if item is root else item.needed or ()
+
+
+def _original(maps: Sequence[LinkMap]) -> list[LinkMap]:
+    head, rest = maps[0], list(maps[1:])
+    count = len(rest)
+    if count <= 1:
+        return list(maps)
+    seen = [0] * count
+    i = 0
+    while True:
+        seen[i] += 1
+        item = rest[i]
+        k = count - 1
+        moved = cleared = False
+        while k > i:
+            if item in (rest[k].needed or ()):
+                rest.insert(k, rest.pop(i))
+                if seen[i + 1] > count - i:
+                    i += 1
+                    cleared = True
+                else:
+                    seen.insert(k, seen.pop(i))
+                moved = True
+                break
+            k -= 1
+        if moved and not cleared:
+            continue
+        if not moved:
+            i += 1
+            if i == count:
+                break
+        seen[i:] = [0] * (count - i)
+    return [head, *rest]

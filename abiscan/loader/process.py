@@ -1,0 +1,336 @@
+"""The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
+
+Which extension modules of the standard library and of numpy `import torch` brings was observed (dl_iterate_phdr on
+CPython 3.11 to 3.13 with torch 2.4 to 2.13); modules that an interpreter has built in are simply not there as files.
+They matter only where one of their libraries, already loaded, answers for a library that a file needs.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from abiscan.elf import ElfFile, open_elf
+from abiscan.errors import UnreadableFile
+from abiscan.loader.closure import Closure, Mapper
+from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.files import Files
+from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
+from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.search import Search, origin_of
+from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.verify import wants_executable_stack
+
+
+class Environment(Protocol):
+    """What is asked of a Python environment (`libtorch.environment.PythonEnvironment` has it)."""
+
+    @property
+    def executable(self) -> str | None: ...
+
+    @property
+    def version(self) -> tuple[int, int] | None: ...
+
+    @property
+    def site_packages(self) -> tuple[str, ...]: ...
+
+    @property
+    def stdlib(self) -> str | None: ...
+
+
+class TorchFolder(Protocol):
+    """What is asked of an installed torch (`libtorch.installed.InstalledTorch` has it)."""
+
+    @property
+    def library_dir(self) -> str: ...
+
+    @property
+    def libraries(self) -> tuple[str, ...]: ...
+
+    @property
+    def extension(self) -> str | None: ...
+
+
+# `ctypes` itself, by which a library is opened.
+_CTYPES = ("_ctypes", "_struct")
+_BEFORE_TORCH = (
+    *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
+    *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
+)
+_NUMPY_MODULES = (
+    ("_core/_multiarray_umath", "core/_multiarray_umath"),
+    ("linalg/_umath_linalg",),
+)
+# numpy before 2 imports its FFT and random modules at once.
+_OLD_NUMPY_MODULES = (
+    ("core/_multiarray_tests",),
+    ("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
+    *((f"random/{name}",) for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
+    *((f"random/{name}",) for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
+)
+_AFTER_TORCH = (
+    *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),
+    *("_ssl", "_multiprocessing", "_posixshmem", "_asyncio"),
+)
+# torch/__init__.py, _preload_cuda_deps: folder below site-packages/nvidia, pattern, in its order.
+_CUDA_PRELOADS = (
+    *(("cublas", "libcublasLt.so.*[0-9]"), ("cublas", "libcublas.so.*[0-9]"), ("cudnn", "libcudnn.so.*[0-9]")),
+    *(("cuda_nvrtc", "libnvrtc.so.*[0-9]"), ("cuda_nvrtc", "libnvrtc-builtins.so.*[0-9]")),
+    *(("cuda_runtime", "libcudart.so.*[0-9]"), ("cuda_cupti", "libcupti.so.*[0-9]")),
+    *(("cufft", "libcufft.so.*[0-9]"), ("curand", "libcurand.so.*[0-9]"), ("nvjitlink", "libnvJitLink.so.*[0-9]")),
+    *(("cusparse", "libcusparse.so.*[0-9]"), ("cusparselt", "libcusparseLt.so.*[0-9]")),
+    *(("cusolver", "libcusolver.so.*[0-9]"), ("nccl", "libnccl.so.*[0-9]")),
+    *(("nvshmem", "libnvshmem_host.so.*[0-9]"), ("cufile", "libcufile.so.*[0-9]"), ("nvtx", "libnvToolsExt.so.*[0-9]")),
+)
+
+
+@dataclass(slots=True)
+class Process:
+    """A modelled process.
+
+    Attributes:
+        caller: the object that calls dlopen.
+        torch_failure: what `import torch` ends with in the loader, if it does.
+        torch: the objects that importing torch brought, without those of extension modules.
+        stack_is_executable: whether some object has asked for that.
+    """
+
+    linker: RuntimeLinker
+    settings: LoaderSettings
+    search: Search
+    namespace: Namespace
+    main: LinkMap
+    caller: LinkMap
+    torch_failure: str | None = None
+    torch: list[LinkMap] = field(default_factory=list)
+    stack_is_executable: bool = False
+
+    def mapper(
+        self,
+        namespace: Namespace,
+        *,
+        files: Files | None = None,
+        siblings: dict[str, str] | None = None,
+        withheld: frozenset[str] = frozenset(),
+    ) -> Mapper:
+        """A mapper into a namespace that continues this process's."""
+        search = self.search if files is None else self.search.over(files)
+        return Mapper(
+            self.linker,
+            search,
+            namespace,
+            self.settings.cwd,
+            siblings=siblings,
+            withheld=withheld,
+            stack_is_executable=self.stack_is_executable,
+        )
+
+
+class ProcessBuilder:
+    """Builds the process of one environment.
+
+    Raises:
+        UnreadableFile: the interpreter cannot be read.
+    """
+
+    def __init__(
+        self, settings: LoaderSettings, environment: Environment, executable: str, torch: TorchFolder | None
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._torch = torch
+        self._executable = executable
+        self._elf: ElfFile = open_elf(settings.root + executable, executable)
+        self.linker = read_linker(self._elf, settings.root)
+        self.files = Files(self.linker, root=settings.root, cwd=settings.cwd)
+
+    def build(self, *, modules: bool) -> Process:
+        """The process after `import torch`, or after start-up where there is no torch.
+
+        Args:
+            modules: load the extension modules too. Without them the process is right for a file whose needed libraries it
+                already answers for, at a third of the cost.
+        """
+        namespace = Namespace()
+        search = Search(self.linker, self._settings, self.files)
+        main = LinkMap(self._elf, "", None, None, origin=os.path.dirname(self._executable), is_executable=True)
+        process = Process(self.linker, self._settings, search, namespace, main, main)
+        process.stack_is_executable = wants_executable_stack(self._elf)
+        namespace.add(main)
+        search.start(main)
+        self._start(process)
+        if self.linker.flavour is Flavour.OTHER:
+            return process
+        # torch's own libraries are found by path, so it makes no difference to them that modules come first.
+        if modules:
+            self._import_modules(process, _CTYPES)
+            process.caller = self._module_map(process, "_ctypes") or main
+        if self._torch is not None:
+            if modules:
+                self._import_modules(process, _BEFORE_TORCH)
+            first = len(namespace)
+            try:
+                self._import_torch(process, self._torch)
+            except (LoadFailure, Undecidable) as reason:
+                process.torch_failure = str(reason)
+            process.torch = namespace.maps[first:]
+            if modules:
+                self._import_numpy(process)
+                self._import_modules(process, _AFTER_TORCH)
+        return process
+
+    # --- start-up -----------------------------------------------------------------------------------------------
+
+    def _start(self, process: Process) -> None:
+        """What the kernel and the loader do before main: executable, preloads, and what they need (elf/rtld.c)."""
+        namespace = process.namespace
+        namespace.add(LinkMap(None, "linux-vdso.so.1", None, None, origin=None, soname="linux-vdso.so.1"))
+        mapper = process.mapper(namespace)
+        linker = self.files.probe(self.linker.path) if self.linker.path else None
+        elf = getattr(linker, "elf", None)
+        if isinstance(elf, ElfFile):
+            namespace.add(
+                LinkMap(elf, self.linker.path, None, None, origin=origin_of(self.linker.path, self._settings.cwd)),
+                *([elf.soname] if elf.soname else []),
+            )
+        preloads = []
+        for name in self._preload_names():
+            try:
+                preloads.append(mapper.map(name, process.main, process.main))
+            except (LoadFailure, Undecidable):
+                continue  # ld.so says so and goes on
+        closure = mapper.close_over(process.main, preloads=tuple(dict.fromkeys(preloads)))
+        process.main.needed = closure.direct
+        namespace.scope = closure.maps[:]
+
+    def _preload_names(self) -> list[str]:
+        names = (self._settings.preload or "").replace(":", " ").split()
+        try:
+            with open(self._settings.root + "/etc/ld.so.preload", encoding="utf-8", errors="surrogateescape") as file:
+                lines = file.read(1 << 16).splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
+            names += line.partition("#")[0].replace(":", " ").split()
+        return names
+
+    # --- imports ------------------------------------------------------------------------------------------------
+
+    def _dlopen(self, process: Process, path: str, *, to_global: bool = False) -> Closure:
+        """Open a library that is known to load. Raises LoadFailure or Undecidable where it cannot even be mapped."""
+        mapper = process.mapper(process.namespace)
+        item = mapper.map(path, process.main, None)
+        closure = mapper.close_over(item)
+        if closure.failure is not None:
+            raise closure.failure
+        if closure.undecided is not None:
+            raise Undecidable(closure.undecided)
+        item.needed = item.needed or closure.direct
+        if to_global:
+            known = set(process.namespace.scope)
+            process.namespace.scope += [m for m in closure.maps if m not in known]
+        return closure
+
+    def _import_torch(self, process: Process, torch: TorchFolder) -> None:
+        """torch/__init__.py: libtorch_global_deps globally, then torch._C; for a libtorch folder, its libraries."""
+        if torch.extension is None:
+            for path in torch.libraries:
+                self._dlopen(process, path)
+            return
+        deps = os.path.join(torch.library_dir, "libtorch_global_deps.so")
+        if os.path.exists(self.files.host(deps)):
+            try:
+                self._dlopen(process, deps, to_global=True)
+                if any("libcudart.so" in item.name for item in process.namespace):
+                    self._preload_cuda(process)
+            except LoadFailure:
+                self._preload_cuda(process)
+                self._dlopen(process, deps, to_global=True)
+        self._dlopen(process, torch.extension)
+
+    def _preload_cuda(self, process: Process) -> None:
+        for folder, pattern in _CUDA_PRELOADS:
+            path = self._nvidia_library(folder, pattern)
+            if path is not None:
+                try:
+                    self._dlopen(process, path)
+                except (LoadFailure, Undecidable):
+                    return
+
+    def _nvidia_library(self, folder: str, pattern: str) -> str | None:
+        for site in self._environment.site_packages:
+            # CUDA 13's wheels put all libraries into one folder (nvidia/cu13/lib).
+            for directory in (f"{site}/nvidia/{folder}/lib", f"{site}/nvidia/cu13/lib"):
+                try:
+                    names = sorted(os.listdir(directory))
+                except OSError:
+                    continue
+                for name in names:
+                    if fnmatch.fnmatchcase(name, pattern):
+                        return f"{directory}/{name}"
+        return None
+
+    def _suffixes(self) -> tuple[str, ...]:
+        """Endings of extension modules of this interpreter, best first."""
+        version = self._environment.version
+        if version is None:
+            return (".abi3.so", ".so")
+        tag = f".cpython-{version[0]}{version[1]}"
+        machine = self.linker.machine
+        flavour = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
+        return f"{tag}-{machine}-linux-{flavour}.so", f"{tag}.so", ".abi3.so", ".so"
+
+    def _find_module(self, directory: str, names: Sequence[str]) -> str | None:
+        for name in names:
+            for suffix in self._suffixes():
+                path = f"{directory}/{name}{suffix}"
+                if os.path.exists(self.files.host(path)):
+                    return path
+        return None
+
+    def _import_modules(self, process: Process, names: Sequence[str]) -> None:
+        stdlib = self._environment.stdlib
+        if stdlib is None:
+            return
+        for name in names:
+            path = self._find_module(f"{stdlib}/lib-dynload", (name,))
+            if path is not None:
+                self._import(process, path)
+
+    def _import(self, process: Process, path: str) -> None:
+        try:
+            self._dlopen(process, path)
+        except (LoadFailure, Undecidable):
+            return  # the import fails, and whoever imports it can do without
+
+    def _module_map(self, process: Process, name: str) -> LinkMap | None:
+        return next((m for m in process.namespace if os.path.basename(m.name).startswith(name + ".")), None)
+
+    def _import_numpy(self, process: Process) -> None:
+        for site in self._environment.site_packages:
+            directory = f"{site}/numpy"
+            if not os.path.isdir(self.files.host(directory)):
+                continue
+            old = not os.path.isdir(self.files.host(f"{directory}/_core")) or self._find_module(
+                directory, ("core/_multiarray_umath",)
+            )
+            for names in (*_NUMPY_MODULES, *(_OLD_NUMPY_MODULES if old else ())):
+                path = self._find_module(directory, names)
+                if path is not None:
+                    self._import(process, path)
+            return
+
+
+def build_process(
+    settings: LoaderSettings, environment: Environment, torch: TorchFolder | None
+) -> ProcessBuilder | None:
+    """The builder for an environment, None where it has no interpreter that can be read."""
+    if environment.executable is None:
+        return None
+    try:
+        return ProcessBuilder(settings, environment, environment.executable, torch)
+    except (UnreadableFile, FileNotFoundError):
+        return None

@@ -1,0 +1,133 @@
+"""What an object's relocations look up, and the first that finds nothing: elf/dl-reloc.c, do-rel.h and each machine's
+dl-machine.h of glibc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from abiscan.elf import ElfFile, gnu_hashes
+from abiscan.elf.symbols import (
+    SHN_ABS,
+    SHN_UNDEF,
+    STB_GNU_UNIQUE,
+    STB_LOCAL,
+    STB_WEAK,
+    STT_TLS,
+    STV_HIDDEN,
+    STV_INTERNAL,
+    RawSymbol,
+)
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.linkmap import LinkMap
+from abiscan.loader.lookup import COPY_CLASS, PLT_CLASS, STB_GLOBAL, Binding, Reference, Version, definitions_of, resolve
+
+# elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
+_TYPE_CLASSES: dict[str, dict[int, int]] = {
+    "x86_64": {7: PLT_CLASS, 16: PLT_CLASS, 17: PLT_CLASS, 18: PLT_CLASS, 36: PLT_CLASS, 5: COPY_CLASS},
+    "aarch64": {1026: PLT_CLASS, 1028: PLT_CLASS, 1029: PLT_CLASS, 1030: PLT_CLASS, 1031: PLT_CLASS, 1024: COPY_CLASS},
+    "i386": {7: PLT_CLASS, 14: PLT_CLASS, 35: PLT_CLASS, 36: PLT_CLASS, 37: PLT_CLASS, 41: PLT_CLASS, 5: COPY_CLASS},
+    "riscv64": {5: PLT_CLASS, 7: PLT_CLASS, 9: PLT_CLASS, 11: PLT_CLASS, 4: COPY_CLASS},
+    "ppc64le": {21: PLT_CLASS, 68: PLT_CLASS, 73: PLT_CLASS, 78: PLT_CLASS, 19: COPY_CLASS},
+    "s390x": {11: PLT_CLASS, 54: PLT_CLASS, 55: PLT_CLASS, 56: PLT_CLASS, 9: COPY_CLASS},
+    "loongarch64": {5: PLT_CLASS, 7: PLT_CLASS, 9: PLT_CLASS, 11: PLT_CLASS, 4: COPY_CLASS},
+}
+# Types that x86-64's loader knows; any other ends the load (_dl_reloc_bad_type).
+_KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One lookup of an object's relocation.
+
+    Attributes:
+        symbol: the entry of its .dynsym.
+        weak: it may find nothing.
+    """
+
+    symbol: RawSymbol
+    reference: Reference
+    hash: int
+    weak: bool
+
+
+def lookups_of(item: LinkMap) -> list[Lookup]:
+    """What the relocations of an object look up by name, each entry and class once, in their order.
+
+    Entries that bind to the object itself without a lookup are left out, and those whose lookup cannot fail, because the
+    object exports what they name and is in its own scope.
+    """
+    elf = item.elf
+    if elf is None:
+        return []
+    classes = _TYPE_CLASSES.get(elf.machine, {})
+    get = classes.get
+    wanted = dict.fromkeys((index, get(kind, 0)) for index, kind in elf.relocated)
+    exports = definitions_of(item)
+    can_find_itself = exports is not None and exports.table is not None
+    raw = elf.symbols.raw
+    kept: list[tuple[RawSymbol, int]] = []
+    for index, type_class in wanted:
+        symbol = raw(index)
+        if symbol.binding == STB_LOCAL or symbol.visibility in (STV_HIDDEN, STV_INTERNAL):
+            continue
+        if symbol.section != SHN_UNDEF and can_find_itself and _is_definition(symbol):
+            continue
+        kept.append((symbol, type_class))
+    return _lookups(elf, exports.versions if exports is not None else {}, kept)
+
+
+def _lookups(elf: ElfFile, versions: dict[int, Version], symbols: list[tuple[RawSymbol, int]]) -> list[Lookup]:
+    table = elf.symbols
+    names = [table.name_of(symbol) for symbol, _ in symbols]
+    found = []
+    for (symbol, type_class), name, hashed in zip(symbols, names, gnu_hashes(names), strict=True):
+        version = versions.get(table.version_index(symbol.number) & 0x7FFF) if versions else None
+        # A version without a hash is none (resolve_map).
+        wanted = version if version is not None and version.hash else None
+        found.append(Lookup(symbol, Reference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
+    return found
+
+
+def _is_definition(symbol: RawSymbol) -> bool:
+    return (
+        (symbol.value != 0 or symbol.section == SHN_ABS or symbol.type == STT_TLS)
+        and symbol.type in (0, 1, 2, 5, 6, 10)
+        and symbol.binding in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
+    )
+
+
+def bind(
+    item: LinkMap, lookups: list[Lookup], global_scope: list[LinkMap], local_scope: list[LinkMap], *, asserts: bool
+) -> list[Binding | None]:
+    """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then in the
+    search list of what was opened.
+
+    Raises:
+        LoadFailure: see `resolve`.
+    """
+    own = [item] if item.elf is not None and item.elf.dynamic.symbolic else []
+    scope = dict.fromkeys([*own, *global_scope, *local_scope])
+    references = [lookup.reference for lookup in lookups]
+    return resolve(references, [lookup.hash for lookup in lookups], scope, asserts=asserts)
+
+
+def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | None]) -> LoadFailure | None:
+    """The loader's complaint about the first strong reference that nothing satisfies."""
+    for lookup, binding in zip(lookups, found, strict=True):
+        if binding is None and not lookup.weak:
+            name = lookup.reference.name.decode("utf-8", "surrogateescape")
+            version = lookup.reference.version
+            suffix = "" if version is None else f", version {version.name}"
+            return LoadFailure(item.name, f"undefined symbol: {name}{suffix}")
+    return None
+
+
+def unknown_relocation(item: LinkMap) -> LoadFailure | None:
+    """The complaint about a relocation type that the loader does not know (x86-64 only)."""
+    if item.elf is None or item.elf.machine != "x86_64":
+        return None
+    for _index, kind in item.elf.relocated:
+        if kind not in _KNOWN_X86_64:
+            text = f"{kind:08x}" if kind > 0xFF else f"{kind:02x}"
+            return LoadFailure(item.name, f"unexpected reloc type 0x{text}")
+    return None

@@ -1,0 +1,219 @@
+"""Where the loader looks for a library: `_dl_map_object` and `open_path` in elf/dl-load.c of glibc; the order is that of
+ld.so(8)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+from abiscan.elf.dynamic import DF_1_NODEFLIB
+from abiscan.loader.cache import LibraryCache
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.files import Absent, Files, Opened, Refused
+from abiscan.loader.hardware import Hardware, read_hardware
+from abiscan.loader.linker import Flavour, RuntimeLinker
+from abiscan.loader.linkmap import LinkMap
+from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.tokens import expand_tokens
+
+_ENVIRONMENT_SEPARATORS = re.compile("[:;]")
+
+
+class Search:
+    """The search of one process: what is fixed when it starts."""
+
+    def __init__(self, linker: RuntimeLinker, settings: LoaderSettings, files: Files) -> None:
+        self._linker = linker
+        self._settings = settings
+        self.files = files
+        self._main: LinkMap | None = None
+        self._hardware: Hardware | None = None
+        self._cache: LibraryCache | None = None
+        self._capabilities: dict[str, tuple[str, ...]] = {}
+        self._environment_dirs: tuple[str, ...] = ()
+        self._errno = 0
+        self._other_class = False
+
+    def over(self, files: Files) -> Search:
+        """The same search over another view of the file system."""
+        copy = Search(self._linker, self._settings, files)
+        copy._main, copy._environment_dirs = self._main, self._environment_dirs
+        copy._hardware, copy._cache = self._hardware, self._cache
+        return copy
+
+    @property
+    def hardware(self) -> Hardware:
+        if self._hardware is None:
+            self._hardware = read_hardware(self._linker.machine, self._settings.root)
+        return self._hardware
+
+    @property
+    def cache(self) -> LibraryCache:
+        if self._cache is None:
+            flags = self._linker.cache_id
+            self._cache = (
+                LibraryCache(b"", 0, (), legacy=False)
+                if flags is None or self._linker.flavour is Flavour.MUSL
+                else LibraryCache.read(
+                    self._settings.root + "/etc/ld.so.cache",
+                    flags,
+                    self.hardware.levels,
+                    legacy=not self._linker.at_least(2, 37),
+                )
+            )
+        return self._cache
+
+    def start(self, main: LinkMap) -> None:
+        """Take over the executable: its RPATH serves everybody, LD_LIBRARY_PATH's $ORIGIN is its own."""
+        self._main = main
+        text = self._settings.library_path
+        if text:
+            self._environment_dirs = self._directories(_ENVIRONMENT_SEPARATORS.split(text), main)
+
+    # --- lists of directories -----------------------------------------------------------------------------------
+
+    def expand(self, text: str, item: LinkMap) -> str:
+        """Replace the dynamic string tokens of a path in `item`."""
+        if "$" not in text:
+            return text
+        return expand_tokens(text, origin=item.origin, lib=self._linker.lib, platform=self.hardware.platform)
+
+    def _directories(self, parts: list[str], item: LinkMap) -> tuple[str, ...]:
+        """Directories, each ending in a slash or empty for the working directory, each once (fillin_rpath)."""
+        found: dict[str, None] = {}
+        for part in parts:
+            if part:
+                path = self.expand(part, item)
+                if not path:
+                    continue
+                found[path.rstrip("/") + "/"] = None
+            else:
+                found[""] = None
+        return tuple(found)
+
+    def _rpath(self, item: LinkMap) -> tuple[str, ...]:
+        if item.rpath_dirs is None:
+            elf = item.elf
+            text = None if elf is None or elf.runpath is not None else elf.rpath
+            item.rpath_dirs = self._directories(text.split(":"), item) if text else ()
+        return item.rpath_dirs
+
+    def _runpath(self, item: LinkMap) -> tuple[str, ...]:
+        if item.runpath_dirs is None:
+            text = None if item.elf is None else item.elf.runpath
+            item.runpath_dirs = self._directories(text.split(":"), item) if text else ()
+        return item.runpath_dirs
+
+    def _subdirectories(self, directory: str) -> tuple[str, ...]:
+        """What is tried below a directory: its existing hardware subdirectories, then itself (an empty string)."""
+        known = self._capabilities.get(directory)
+        if known is None:
+            files = self.files
+            wanted: list[str] = []
+            if self._linker.flavour is Flavour.GLIBC:
+                if files.is_directory(directory + "glibc-hwcaps"):
+                    wanted += [f"glibc-hwcaps/{level}" for level in self.hardware.levels]
+                if not self._linker.at_least(2, 37):
+                    tops = {name.partition("/")[0] for name in self.hardware.legacy}
+                    if any(files.is_directory(directory + top) for top in tops):
+                        wanted += self.hardware.legacy
+            known = (*(f"{sub}/" for sub in wanted if files.is_directory(f"{directory}{sub}")), "")
+            self._capabilities[directory] = known
+        return known
+
+    # --- the search ---------------------------------------------------------------------------------------------
+
+    def find(self, name: str, loader: LinkMap | None) -> Opened:
+        """The file that serves a request for `name` by `loader`.
+
+        Raises:
+            LoadFailure: none does, or the first that is there is refused.
+            Undecidable: see `Files.probe`.
+        """
+        self._errno = 0
+        self._other_class = False
+        found = self._find_path(name, loader) if "/" in name else self._find_name(name, loader)
+        if found is None:
+            if self._other_class:
+                # The class that was found, not the one that is wanted.
+                raise LoadFailure(name, f"wrong ELF class: ELFCLASS{32 if self._linker.bits == 64 else 64}")
+            raise LoadFailure(name, "cannot open shared object file", self._errno or errno.ENOENT)
+        return found
+
+    def _find_path(self, name: str, loader: LinkMap | None) -> Opened | None:
+        path = name if loader is None else self.expand(name, loader)
+        return self._open(path) if path else None
+
+    def _open(self, path: str) -> Opened | None:
+        result = self.files.probe(path)
+        if isinstance(result, Refused):
+            raise result.failure()
+        if isinstance(result, Absent):
+            self._errno = result.errno
+            self._other_class |= result.other_class
+            return None
+        return result
+
+    def _find_name(self, name: str, loader: LinkMap | None) -> Opened | None:
+        main = self._main
+        if self._linker.flavour is Flavour.MUSL:
+            return self._find_musl(name, loader)
+        if loader is None or loader.elf is None or loader.elf.runpath is None:
+            item, did_main = loader, False
+            while item is not None:
+                found = self._open_in(self._rpath(item), name)
+                if found is not None:
+                    return found
+                did_main |= item is main
+                item = item.loader
+            if not did_main and main is not None:
+                found = self._open_in(self._rpath(main), name)
+                if found is not None:
+                    return found
+        found = self._open_in(self._environment_dirs, name)
+        if found is None and loader is not None:
+            found = self._open_in(self._runpath(loader), name)
+        if found is not None:
+            return found
+        requester = loader or main
+        no_default = requester is not None and requester.elf is not None and bool(
+            requester.elf.dynamic.flags_1 & DF_1_NODEFLIB
+        )
+        cached = self.cache.lookup(name)
+        if cached is not None and not (no_default and cached.startswith(self._linker.system_dirs)):
+            found = self._open(cached)
+            if found is not None:
+                return found
+        return None if no_default else self._open_in(self._linker.system_dirs, name)
+
+    def _find_musl(self, name: str, loader: LinkMap | None) -> Opened | None:
+        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and those above it."""
+        found = self._open_in(self._environment_dirs, name)
+        item = loader
+        while found is None and item is not None:
+            found = self._open_in(self._runpath(item) or self._rpath(item), name)
+            item = item.loader
+        return found or self._open_in(self._linker.system_dirs, name)
+
+    def _open_in(self, directories: tuple[str, ...], name: str) -> Opened | None:
+        tolerated = (0, errno.ENOENT, errno.EACCES)
+        if self._linker.at_least(2, 39):
+            tolerated = (*tolerated, errno.ENOTDIR)
+        for directory in directories:
+            if not self.files.is_directory(directory) and directory.startswith("/"):
+                continue
+            for sub in self._subdirectories(directory):
+                found = self._open(directory + sub + name)
+                if found is not None:
+                    return found
+            # Something is there but cannot be used: the rest of this list is not tried.
+            if self._errno not in tolerated:
+                return None
+        return None
+
+
+def origin_of(path: str, cwd: str) -> str:
+    """What $ORIGIN stands for in an object with this l_name (elf/dl-object.c)."""
+    full = path if path.startswith("/") else f"{cwd.rstrip('/')}/{path}"
+    return os.path.dirname(full.rstrip("/")) if "/" in full.lstrip("/") else "/"

@@ -1,0 +1,24 @@
+"""Dynamic string tokens: $ORIGIN, $LIB and $PLATFORM (gABI, "Substitution Sequences"; elf/dl-load.c of glibc)."""
+
+from __future__ import annotations
+
+import re
+
+# The longest name counts, so $ORIGINAL is no token; braces must close.
+_TOKEN = re.compile(r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))")
+
+
+def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | None) -> str:
+    """Replace the tokens of one path; empty if one of them has no value, for the loader then drops the path.
+
+    Args:
+        origin: directory of the object whose text it is.
+        lib: `lib64`, or `lib/x86_64-linux-gnu` on a multiarch system.
+        platform: AT_PLATFORM, or what the loader made of the CPU.
+    """
+    if "$" not in text:
+        return text
+    values = {"ORIGIN": origin, "LIB": lib, "PLATFORM": platform}
+    if any(values[match[1] or match[2]] is None for match in _TOKEN.finditer(text)):
+        return ""
+    return _TOKEN.sub(lambda match: values[match[1] or match[2]] or "", text)

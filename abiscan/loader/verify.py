@@ -1,0 +1,130 @@
+"""Whether the loader accepts a file: the checks of `open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c of glibc,
+with its messages."""
+
+from __future__ import annotations
+
+import enum
+import mmap
+
+from abiscan.elf import ElfFile
+from abiscan.elf.dynamic import DF_1_NOOPEN, DF_1_PIE
+from abiscan.elf.image import ET_DYN, ET_EXEC, PT_DYNAMIC, PT_LOAD, Image, Segment
+from abiscan.errors import UnreadableFile
+from abiscan.loader.linker import RuntimeLinker
+
+PT_GNU_STACK = 0x6474E551
+PF_X = 0x1
+_MAGIC = b"\x7fELF"
+_HEADER = {32: 52, 64: 64}
+_PHENTSIZE = {32: 32, 64: 56}
+_OSABI_SYSV, _OSABI_GNU = 0, 3
+# LIBC_ABI_MAX: ABI versions of ELFOSABI_GNU files that are known (libc-abis). At least this many since glibc 2.26.
+_LIBC_ABI_MAX = 5
+_PAGE = 4096
+# Architectures where a file without PT_GNU_STACK asks for an executable stack (DEFAULT_STACK_PERMS).
+_EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
+
+
+class Skip(enum.Enum):
+    """Files that a search passes over: of the other ELF class, or for another machine."""
+
+    OTHER_CLASS = "class"
+    OTHER_MACHINE = "machine"
+
+
+def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
+    """The loader's complaint about a file's first bytes, or why it passes it over, or None.
+
+    Args:
+        head: the first 64 bytes, fewer if the file has fewer.
+    """
+    order = "little" if linker.little_endian else "big"
+    if len(head) < _HEADER[linker.bits]:
+        return "file too short"
+    if head[:4] != _MAGIC:
+        return "invalid ELF header"
+    if head[4] != (2 if linker.bits == 64 else 1):
+        return Skip.OTHER_CLASS
+    if head[5] != (1 if linker.little_endian else 2):
+        return f"ELF file data encoding not {order}-endian"
+    if head[6] != 1:
+        return "ELF file version ident does not match current one"
+    if head[7] not in (_OSABI_SYSV, _OSABI_GNU):
+        return "ELF file OS ABI invalid"
+    if head[8] != 0 and not (head[7] == _OSABI_GNU and head[8] < _LIBC_ABI_MAX):
+        return "ELF file ABI version invalid"
+    if any(head[9:16]):
+        return "nonzero padding in e_ident"
+
+    def half(at: int) -> int:
+        return int.from_bytes(head[at : at + 2], "little" if linker.little_endian else "big")
+
+    if int.from_bytes(head[20:24], "little" if linker.little_endian else "big") != 1:
+        return "ELF file version does not match current one"
+    if half(18) != linker.machine_number:
+        return Skip.OTHER_MACHINE
+    if half(16) not in (ET_DYN, ET_EXEC):
+        return "only ET_DYN and ET_EXEC can be loaded"
+    if half(54 if linker.bits == 64 else 42) != _PHENTSIZE[linker.bits]:
+        return "ELF file's phentsize not the expected size"
+    return None
+
+
+def verify_object(elf: ElfFile, linker: RuntimeLinker, *, stack_is_executable: bool) -> tuple[str, int] | None:
+    """(message, errno) of the loader's complaint about a file whose header it has accepted, or None.
+
+    Args:
+        stack_is_executable: whether the process's stack already is.
+    """
+    problem = _verify_segments(elf.image.segments, elf.image.type, linker)
+    if problem is not None:
+        return problem, 0
+    flags = elf.dynamic.flags_1
+    if flags & DF_1_PIE:
+        return "cannot dynamically load position-independent executable", 0
+    if flags & DF_1_NOOPEN:
+        return "shared object cannot be dlopen()ed", 0
+    if not stack_is_executable and linker.at_least(2, 41) and wants_executable_stack(elf):
+        # glibc 2.41 no longer changes the stack of a running process (elf/dl-load.c).
+        return "cannot enable executable stack as shared object requires", 22
+    return None
+
+
+def wants_executable_stack(elf: ElfFile) -> bool:
+    """PT_GNU_STACK with execute permission, or none of it where that means the same."""
+    for segment in elf.image.segments:
+        if segment.type == PT_GNU_STACK:
+            return bool(segment.flags & PF_X)
+    return elf.machine in _EXECUTABLE_BY_DEFAULT
+
+
+def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLinker) -> str | None:
+    loads = [s for s in segments if s.type == PT_LOAD]
+    for segment in loads:
+        if (segment.address - segment.offset) % _PAGE:
+            return "ELF load command address/offset not page-aligned"
+    if not loads:
+        return "object file has no loadable segments"
+    if kind != ET_DYN:
+        return "cannot dynamically load executable"
+    dynamic = [s for s in segments if s.type == PT_DYNAMIC]
+    if not dynamic or any(s.file_size == 0 for s in dynamic):
+        return "object file has no dynamic section"
+    return None
+
+
+def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
+    """As `verify_object`, for a file whose header is accepted but that `ElfFile` refuses: the loader's complaint, or None
+    if it has none before it maps the file (what then happens depends on which pages it touches)."""
+    try:
+        image = Image(buffer, path)
+    except UnreadableFile:
+        head = bytes(buffer[:64])
+        order = "little" if linker.little_endian else "big"
+        at, size = (32, 8) if linker.bits == 64 else (28, 4)
+        phoff = int.from_bytes(head[at : at + size], "little" if order == "little" else "big")
+        count_at = 56 if linker.bits == 64 else 44
+        count = int.from_bytes(head[count_at : count_at + 2], "little" if order == "little" else "big")
+        # The loader reads the program headers with one read, and complains if it is short.
+        return "cannot read file data" if phoff + count * _PHENTSIZE[linker.bits] > len(buffer) else None
+    return _verify_segments(image.segments, image.type, linker)

@@ -1,0 +1,56 @@
+"""Symbol versions that a library must define: `_dl_check_map_versions` in elf/dl-version.c of glibc."""
+
+from __future__ import annotations
+
+from abiscan.elf.dynamic import DT_RELR
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.linkmap import LinkMap, Namespace
+
+# DT_RELR is read since 2.36; before, the tag is not known to the loader.
+_RELR_MARK = "GLIBC_ABI_DT_RELR"
+
+
+def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap], *, knows_relr: bool) -> None:
+    """Check what one newly mapped object asks for, in the order of its .gnu.version_r.
+
+    Args:
+        searched: the search list of the object that is being opened.
+        knows_relr: the loader is glibc 2.36 or later.
+
+    Raises:
+        LoadFailure: a version that a library lacks, or the loader's assertion where the library itself is not there.
+    """
+    elf = item.elf
+    if elf is None:
+        return
+    relr_mark = False
+    for library, entries in elf.symbols.needs():
+        provider = namespace.find_exact(library)
+        if provider is None:
+            raise LoadFailure(
+                "Inconsistency detected by ld.so",
+                "dl-version.c: 205: _dl_check_map_versions: Assertion `needed != NULL' failed!",
+            )
+        defined = _defined(provider)
+        for version, _index in entries:
+            relr_mark |= version.name == _RELR_MARK
+            if defined is not None and (version.hash, version.name) not in defined and not version.weak:
+                raise LoadFailure(
+                    provider.name, f"version `{version.name}' not found (required by {item.name or 'the executable'})"
+                )
+    if (
+        knows_relr
+        and not relr_mark
+        and elf.symbols.needs()
+        and DT_RELR in elf.dynamic.values
+        and any(name.startswith("libc.so.") for name in elf.needed)
+    ):
+        raise LoadFailure(item.name, "DT_RELR without GLIBC_ABI_DT_RELR dependency")
+
+
+def _defined(item: LinkMap) -> set[tuple[int, str]] | None:
+    """(hash, name) of the versions that an object defines; None for one without versions, which passes everything."""
+    if item.elf is None:
+        return None
+    definitions = item.elf.symbols.definitions()
+    return {(version.hash, version.name) for version, _index, _flags in definitions} or None
