@@ -18,7 +18,7 @@ from pathlib import Path
 
 _SERVER = Path(__file__).with_name("server.py")
 # What a user's shell may hold that changes what the loader does; a test sets them itself where it wants them.
-_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_AUDIT", "GLIBC_TUNABLES", "LD_DYNAMIC_WEAK")
+LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_BIND_NOW", "LD_AUDIT", "GLIBC_TUNABLES", "LD_DYNAMIC_WEAK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Answer:
 def _run(python: Path, request: list[str], env: Mapping[str, str], cwd: Path | None) -> list[Answer]:
     paths = request[2:]
     encoded = b"".join(os.fsencode(item) + b"\0" for item in request)
-    environment = {name: value for name, value in os.environ.items() if name not in _LOADER_VARIABLES}
+    environment = {name: value for name, value in os.environ.items() if name not in LOADER_VARIABLES}
     # One thread: a pool started by the import would be missing in the forked child.
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= env

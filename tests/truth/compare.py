@@ -1,0 +1,113 @@
+"""abiscan's prediction beside the loader's answer, file by file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.truth.oracle import LOADER_VARIABLES, Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """`verdict` and `loader` of one artifact of the JSON report."""
+
+    verdict: str
+    outcome: str | None
+    error: str | None
+
+
+def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | None = None) -> dict[str, Prediction]:
+    """Run the command once over `files` (absolute paths) for the environment of `python`.
+
+    Raises:
+        RuntimeError: the command gave no report.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in LOADER_VARIABLES}
+    environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+    # The scanner is a process too; what is set for the file must not decide what the scanner itself loads. The
+    # command reads these variables from its environment, and a small preloaded library does a Python no harm.
+    environment |= env or {}
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
+        listed.writelines(f"{file}\n" for file in files)
+        listed.flush()
+        command = [sys.executable, "-m", "abiscan", "scan", "--python", str(python), "-f", "json", "-r", listed.name]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", check=False)
+    if not done.stdout.strip():
+        raise RuntimeError(f"abiscan gave no report (exit status {done.returncode}): {done.stderr[-2000:]}")
+    report: dict[str, Any] = json.loads(done.stdout)
+    return {
+        str(Path("/") / artifact["path"]): Prediction(
+            artifact["verdict"], artifact["loader"]["outcome"], artifact["loader"]["error"]
+        )
+        for artifact in report["artifacts"]
+    }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Where abiscan and the loader agree and where they don't.
+
+    Attributes:
+        compared: files whose answer is one that a prediction can equal: it loads, or the loader refuses it.
+        wrong: another outcome, a guess none at all included.
+        text: the same outcome in other words.
+        unreadable: refused by both, abiscan without the loader's words because it could not read the file.
+        not_compared: files where the process died or left: their own code, or an assertion of the loader.
+    """
+
+    compared: int = 0
+    wrong: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    not_compared: list[str] = field(default_factory=list)
+
+    def add(self, path: str, answer: Answer, prediction: Prediction | None) -> None:
+        said = f"{path}\n    loader:  {answer.outcome} {answer.text}\n    abiscan: " + (
+            f"{prediction.outcome} {prediction.error or ''} (verdict {prediction.verdict})" if prediction else "nothing"
+        )
+        if answer.outcome not in {"loads", "fails"}:
+            self.not_compared.append(said)
+            return
+        self.compared += 1
+        if (
+            prediction
+            and prediction.verdict == "unreadable"
+            and prediction.outcome is None
+            and answer.outcome == "fails"
+        ):
+            self.unreadable.append(said)
+        elif prediction is None or prediction.outcome != answer.outcome:
+            self.wrong.append(said)
+        elif (prediction.error or "") != answer.text:
+            self.text.append(said)
+
+    @property
+    def text_rate(self) -> float:
+        """Share of the refused and loaded files told in the loader's own words."""
+        return 1 - (len(self.text) + len(self.unreadable)) / max(self.compared, 1)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.compared} compared: {len(self.wrong)} other outcomes, {len(self.text)} other texts, "
+            f"{len(self.unreadable)} unreadable; {len(self.not_compared)} not compared"
+        ]
+        for name in ("wrong", "text", "unreadable", "not_compared"):
+            if lines := getattr(self, name):
+                parts += [f"== {name.replace('_', ' ')}", *lines]
+        return "\n".join(parts)
+
+
+def compare(answers: Mapping[str, Answer], predictions: Mapping[str, Prediction]) -> Comparison:
+    """Compare every file that the loader was asked about."""
+    result = Comparison()
+    for path, answer in sorted(answers.items()):
+        result.add(path, answer, predictions.get(path))
+    return result

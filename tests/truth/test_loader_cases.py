@@ -1,0 +1,54 @@
+"""The crafted files: abiscan says what the loader of this machine says, asked here and now."""
+
+from __future__ import annotations
+
+import platform
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.loader_cases import CASES, Case
+from tests.truth.compare import Prediction, compare, predict
+from tests.truth.oracle import Answer, ask
+
+pytestmark = pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+    reason="the crafted files are for x86_64 and ask glibc",
+)
+
+
+def _by_environment(root: Path) -> dict[tuple[tuple[str, str], ...], list[Path]]:
+    """The cases' targets that are files, by what they set: one process serves all that set nothing."""
+    groups: dict[tuple[tuple[str, str], ...], list[Path]] = defaultdict(list)
+    for case in CASES:
+        directory = root / case.name
+        # A directory, a link that leads nowhere and no file at all are no shared object that could be judged.
+        if (directory / case.target).is_file():
+            groups[_environment(case, directory)].append(directory / case.target)
+    return groups
+
+
+def _environment(case: Case, directory: Path) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value.replace("{dir}", str(directory))) for name, value in case.env.items())
+
+
+@pytest.mark.parametrize("torch", [True, False], ids=["torch", "plain"])
+def test_crafted_libraries(fixtures_dir: Path, torch_python: Path, plain_python: Path, torch: bool) -> None:
+    python = torch_python if torch else plain_python
+    answers: dict[str, Answer] = {}
+    predictions: dict[str, Prediction] = {}
+    for setting, files in _by_environment(fixtures_dir / "loader").items():
+        env = dict(setting)
+        answers |= ask(files, python=python, torch=torch, env=env)
+        predictions |= predict(files, python=python, env=env)
+    result = compare(answers, predictions)
+    assert not result.wrong, result
+    assert not result.text, result
+
+
+def test_real_fixtures(fixtures_dir: Path, torch_python: Path) -> None:
+    files = [file for directory in (fixtures_dir, fixtures_dir / "bad") for file in sorted(directory.glob("*.so"))]
+    result = compare(ask(files, python=torch_python, torch=True), predict(files, python=torch_python))
+    assert not result.wrong, result
+    assert not result.text, result

@@ -1,0 +1,56 @@
+"""The oracle itself: a forked child says what a fresh process says, and nothing takes the asker down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.corpus import fetch
+from tests.truth.oracle import ask
+
+# Starting an interpreter that imports torch takes seconds: the two answers that hang on torch, and one of each kind.
+WITH_TORCH = ("good-extension.so", "old-string-extension.so")
+WITHOUT = (
+    "abi3-module.abi3.so",
+    "missing-library.so",
+    "extension-source-not-built.so",
+    "loader/version-missing/target.so",
+    "loader/name-is-odd/target.so",
+    "bad/text.so",
+)
+
+
+@pytest.mark.parametrize(("names", "torch"), [(WITH_TORCH, True), (WITHOUT, False)], ids=["torch", "plain"])
+def test_a_forked_process_says_what_a_fresh_one_says(
+    fixtures_dir: Path, torch_python: Path, names: tuple[str, ...], torch: bool
+) -> None:
+    files = [fixtures_dir / name for name in names]
+    forked = ask(files, python=torch_python, torch=torch)
+    assert forked == ask(files, python=torch_python, torch=torch, fresh=True)
+    assert {answer.outcome for answer in forked.values()} == {"loads", "fails"}
+
+
+@pytest.mark.loader_truth
+@pytest.mark.parametrize("torch", [True, False], ids=["torch", "plain"])
+def test_so_it_is_for_the_corpus(torch_python: Path, torch: bool) -> None:
+    every = list(fetch.shared_objects(fetch.corpus_dir() / "unpacked"))
+    files = every[:: max(1, len(every) // 30)]
+    assert len(files) >= 20
+    assert ask(files, python=torch_python, torch=torch) == ask(files, python=torch_python, torch=torch, fresh=True)
+
+
+def test_files_that_kill_their_process_are_told_as_such(fixtures_dir: Path, torch_python: Path) -> None:
+    files = [
+        fixtures_dir / "loader" / name / "target.so" for name in ("constructor-crash", "constructor-exit", "plain")
+    ]
+    outcomes = [answer.outcome for answer in ask(files, python=torch_python, torch=False).values()]
+    assert outcomes == ["crash", "crash", "loads"]
+
+
+def test_variables_of_the_loader_reach_the_process(fixtures_dir: Path, torch_python: Path) -> None:
+    directory = fixtures_dir / "loader" / "preload-provides"
+    file = directory / "target.so"
+    env = {"LD_PRELOAD": str(directory / "libdep.so")}
+    assert ask([file], python=torch_python, torch=False)[str(file)].outcome == "fails"
+    assert ask([file], python=torch_python, torch=False, env=env)[str(file)].outcome == "loads"
