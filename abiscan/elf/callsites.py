@@ -1,0 +1,333 @@
+"""Where the code calls an import, without a disassembler.
+
+A call reaches an import in one of three ways, and each leaves bytes that can be searched for and then checked by
+arithmetic:
+
+- through a stub of the procedure linkage table, which jumps to what the loader wrote into the import's GOT slot;
+- through the GOT slot itself (`-fno-plt`);
+- by its address, loaded from the GOT slot and called later.
+
+A hit needs 32 bits of displacement to agree with one of a few addresses, so that bytes which only look like a call are
+one in billions; nothing else is decoded. x86-64: Intel SDM volume 2, CALL, JMP, MOV; AArch64: Arm ARM, B, BL, ADRP,
+LDR. Other machines yield nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from abiscan.elf.image import PT_LOAD, Segment
+from abiscan.elf.references import references
+
+if TYPE_CHECKING:
+    from abiscan.elf.file import ElfFile
+
+# Bytes of code that are searched: 0.1 s for each 16 MiB. The largest extension modules have 60 MiB of host code.
+MAX_CODE: Final = 128 << 20
+# Sites kept for each import, the first ones in address order.
+MAX_SITES: Final = 100
+# Entries of .symtab read for the names of functions; some 0.4 s.
+_MAX_SYMBOLS: Final = 1 << 20
+PT_GNU_EH_FRAME: Final = 0x6474E550
+_STT_FUNC, _STT_GNU_IFUNC = 2, 10
+_SHT_SYMTAB, _SHT_NOBITS = 2, 8
+
+# R_X86_64_GLOB_DAT, JUMP_SLOT; R_AARCH64_GLOB_DAT, JUMP_SLOT: the loader writes the plain address into a GOT slot.
+_GOT_TYPES = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
+
+
+class CallSite(NamedTuple):
+    """One place that uses an import.
+
+    Attributes:
+        address: of the instruction, relative to the load base; `offset`: of it in the file.
+        function: mangled name of the function around it; None where the file keeps no name for it.
+        function_start: its first address, from the symbol or from .eh_frame_hdr; None where neither tells.
+        called: False where only the address is taken.
+        file, line: from DWARF, where it is there and was asked for.
+    """
+
+    address: int
+    offset: int
+    function: str | None
+    function_start: int | None
+    called: bool
+    file: str | None = None
+    line: int | None = None
+
+
+def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    """Where the code uses each import, in address order; names without a site are left out.
+
+    Args:
+        names: mangled names of imports of the file.
+        lines: whether to look for source lines in DWARF, where the file has any.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    got_types = _GOT_TYPES.get(elf.machine)
+    code = [s for s in elf.image.segments if s.type == PT_LOAD and s.flags & 1 and s.file_size]
+    if got_types is None or not elf.image.little_endian or sum(s.file_size for s in code) > MAX_CODE:
+        return {}
+    symbols = {each.index: each.name for each in elf.imports if each.name in names}
+    slots = {each.place: symbols[each.symbol] for each in references(elf, symbols) if each.type in got_types}
+    if not slots:
+        return {}
+    search = _x86_64 if elf.machine == "x86_64" else _aarch64
+    hits: dict[str, dict[int, bool]] = {}
+    for name, address, called in search(elf, code, slots):
+        places = hits.setdefault(name, {})
+        if len(places) < MAX_SITES:
+            places[address] = called or places.get(address, False)
+    addresses = sorted({address for places in hits.values() for address in places})
+    functions = _Functions(elf, addresses)
+    at_line: dict[int, tuple[str, int]] = {}
+    if lines:
+        from abiscan.elf.lines import source_lines
+
+        at_line = source_lines(elf, addresses)
+    return {
+        name: tuple(
+            CallSite(
+                address,
+                _offset(code, address),
+                *functions.around(address),
+                places[address],
+                *at_line.get(address, (None, None)),
+            )
+            for address in sorted(places)
+        )
+        for name, places in sorted(hits.items())
+    }
+
+
+def _offset(code: list[Segment], address: int) -> int:
+    return next(s.offset + address - s.address for s in code if s.address <= address < s.address + s.file_size)
+
+
+def _text(elf: ElfFile, segment: Segment) -> memoryview:
+    end = min(segment.offset + segment.file_size, elf.image.size)
+    return memoryview(elf.image.buffer)[segment.offset : end]
+
+
+# --- x86-64 -----------------------------------------------------------------------------------------------------
+
+# Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r).
+_BY_SLOT = re.compile(rb"(?:\xff[\x15\x25]|[\x48\x4c]\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d])(?=(....))", re.DOTALL)
+_DIRECT = re.compile(rb"[\xe8\xe9](?=(....))", re.DOTALL)
+
+
+def _x86_64(elf: ElfFile, code: list[Segment], slots: dict[int, str]) -> Iterator[tuple[str, int, bool]]:
+    disp = struct.Struct("<i").unpack
+    stubs: dict[int, str] = {}
+    direct: list[tuple[str, int, bool]] = []
+    for segment in code:
+        text, base = _text(elf, segment), segment.address
+        for match in _BY_SLOT.finditer(text):
+            end = match.end()
+            name = slots.get(base + end + 4 + disp(match[1])[0])
+            if name is None:
+                continue
+            first = text[match.start()]
+            if first == 0xFF and text[match.start() + 1] == 0x25:
+                # A stub, or a tail call of -fno-plt: the same bytes; a stub is where direct calls lead.
+                start = _stub_start(text, match.start())
+                stubs[base + start] = name
+                stubs[base + match.start()] = name
+            direct.append((name, base + match.start(), first == 0xFF))
+    called: set[int] = set()
+    if stubs:
+        lowest, highest = min(stubs), max(stubs)
+        for segment in code:
+            text, base = _text(elf, segment), segment.address
+            for match in _DIRECT.finditer(text):
+                target = base + match.end() + 4 + disp(match[1])[0]
+                if lowest <= target <= highest and target in stubs:
+                    called.add(target)
+                    yield stubs[target], base + match.start(), True
+    plt = _plt_ranges(elf)
+    for name, address, is_call in direct:
+        if address in stubs and (any(start <= address < end for start, end in plt) or _leads(called, address)):
+            continue
+        yield name, address, is_call
+
+
+def _stub_start(text: memoryview, jump: int) -> int:
+    """The first byte of the stub: `endbr64` and the `bnd` prefix stand before the jump where CET is on."""
+    if jump and text[jump - 1] == 0xF2:
+        jump -= 1
+    if jump >= 4 and bytes(text[jump - 4 : jump]) == b"\xf3\x0f\x1e\xfa":
+        jump -= 4
+    return jump
+
+
+def _leads(called: set[int], jump: int) -> bool:
+    return any(jump - back in called for back in (0, 1, 4, 5))
+
+
+def _plt_ranges(elf: ElfFile) -> list[tuple[int, int]]:
+    return [(each.address, each.address + each.size) for each in _sections(elf) if each.name.startswith(b".plt")]
+
+
+# --- AArch64 ----------------------------------------------------------------------------------------------------
+
+_BRANCH_TOP = re.compile(rb"[\x14-\x17\x94-\x97]")
+_ADRP_TOP = re.compile(rb"[\x90\xb0\xd0\xf0]")
+# Instructions between an ADRP and the LDR that uses it; compilers schedule others in between.
+_PAIR_DISTANCE = 8
+
+
+def _aarch64(elf: ElfFile, code: list[Segment], slots: dict[int, str]) -> Iterator[tuple[str, int, bool]]:
+    word = struct.Struct("<I").unpack_from
+    pages = {slot & ~0xFFF for slot in slots}
+    stubs: dict[int, str] = {}
+    loads: list[tuple[str, int]] = []
+    tops: list[tuple[Segment, memoryview, bytes]] = []
+    for segment in code:
+        text = _text(elf, segment)
+        tops.append((segment, text, bytes(text[3::4])))
+    for segment, text, top in tops:
+        base = segment.address
+        for match in _ADRP_TOP.finditer(top):
+            at = match.start() * 4
+            adrp = word(text, at)[0]
+            immediate = (adrp >> 5 & 0x7FFFF) << 2 | adrp >> 29 & 3
+            if immediate & 1 << 20:
+                immediate -= 1 << 21
+            page = (base + at & ~0xFFF) + (immediate << 12)
+            if page not in pages:
+                continue
+            for later in range(at + 4, min(at + 4 * _PAIR_DISTANCE, len(text) - 3), 4):
+                ldr = word(text, later)[0]
+                # LDR Xt, [Xn, #imm]: 1111 1001 01 imm12 Rn Rt
+                if ldr >> 22 == 0x3E5 and ldr >> 5 & 31 == adrp & 31:
+                    name = slots.get(page + (ldr >> 10 & 0xFFF) * 8)
+                    if name is not None:
+                        if adrp & 31 == 16 and ldr & 31 == 17:
+                            stubs[base + at] = name
+                        else:
+                            loads.append((name, base + later))
+                    break
+    for segment, text, top in tops if stubs else ():
+        base = segment.address
+        for match in _BRANCH_TOP.finditer(top):
+            at = match.start() * 4
+            branch = word(text, at)[0]
+            distance = (branch & 0x3FFFFFF) - (branch << 1 & 0x4000000)
+            name = stubs.get(base + at + distance * 4)
+            if name is not None:
+                yield name, base + at, True
+    for name, address in loads:
+        yield name, address, False
+
+
+# --- functions --------------------------------------------------------------------------------------------------
+
+
+class _Section(NamedTuple):
+    number: int
+    name: bytes
+    type: int
+    address: int
+    offset: int
+    size: int
+    link: int
+
+
+def _sections(elf: ElfFile) -> Iterator[_Section]:
+    """Every section that has bytes in the file; none where the table is damaged or gone."""
+    image = elf.image
+    count, entry, at = image.section_count, image.section_entry_size, image.section_offset
+    layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
+    if not at or entry != layout.size or at + count * entry > image.size:
+        return
+    rows = list(layout.iter_unpack(image.buffer[at : at + count * entry]))
+    if image.section_names >= len(rows):
+        return
+    names = rows[image.section_names]
+    for number, (name, kind, _flags, address, offset, size, link, *_rest) in enumerate(rows):
+        if kind != _SHT_NOBITS and offset + size <= image.size:
+            text = image.string(names[4] + name, names[4] + names[5])
+            yield _Section(number, text, kind, address, offset, size, link)
+
+
+class _Functions:
+    """Names and starts of the functions around some addresses."""
+
+    def __init__(self, elf: ElfFile, addresses: list[int]) -> None:
+        self._named: dict[int, tuple[str, int]] = {}
+        if addresses:
+            self._read_symtab(elf, addresses)
+            if not self._named:
+                self._read_dynsym(elf, addresses)
+        self._frames = _frame_starts(elf) if addresses else []
+
+    def _read_symtab(self, elf: ElfFile, addresses: list[int]) -> None:
+        image = elf.image
+        layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
+        sections = list(_sections(elf))
+        for table in sections:
+            if table.type != _SHT_SYMTAB:
+                continue
+            strings = next((each for each in sections if each.number == table.link), None)
+            if strings is None:
+                continue
+            usable = min(table.size // layout.size, _MAX_SYMBOLS) * layout.size
+            for fields in layout.iter_unpack(image.buffer[table.offset : table.offset + usable]):
+                if image.is64:
+                    name, info, _other, section, value, length = fields
+                else:
+                    name, value, length, info, _other, section = fields
+                if not section or not length or info & 0xF not in (_STT_FUNC, _STT_GNU_IFUNC):
+                    continue
+                for address in _within(addresses, value, length):
+                    raw = image.string(strings.offset + name, strings.offset + strings.size)
+                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
+
+    def _read_dynsym(self, elf: ElfFile, addresses: list[int]) -> None:
+        for symbol in elf.symbols.table():
+            if symbol.section and symbol.size and symbol.type in (_STT_FUNC, _STT_GNU_IFUNC):
+                for address in _within(addresses, symbol.value, symbol.size):
+                    raw = elf.symbols.name_of(symbol)
+                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))
+
+    def around(self, address: int) -> tuple[str | None, int | None]:
+        """The name and the start of the function around an address."""
+        named = self._named.get(address)
+        if named is not None:
+            return named
+        at = bisect_right(self._frames, address) - 1
+        return None, self._frames[at] if at >= 0 else None
+
+
+def _within(addresses: list[int], start: int, length: int) -> list[int]:
+    """Those of the sorted `addresses` that lie in a range."""
+    at = bisect_left(addresses, start)
+    if at == len(addresses) or addresses[at] >= start + length:
+        return []
+    return addresses[at : bisect_left(addresses, start + length)]
+
+
+def _frame_starts(elf: ElfFile) -> list[int]:
+    """First addresses of all functions with unwind information, sorted: the table of .eh_frame_hdr (LSB core generic,
+    chapter 10.6), in the one encoding that linkers write."""
+    image = elf.image
+    for segment in image.segments:
+        if segment.type != PT_GNU_EH_FRAME or segment.offset + segment.file_size > image.size or segment.file_size < 12:
+            continue
+        head = image.buffer[segment.offset : segment.offset + 12]
+        # version 1; eh_frame_ptr sdata4 pc-relative; fde_count udata4; table sdata4 relative to the header
+        if head[:4] != b"\x01\x1b\x03\x3b":
+            return []
+        count = min(struct.unpack(image.endian + "I", head[8:12])[0], (segment.file_size - 12) // 8)
+        view = image.words(segment.offset + 12, count * 2, "I", "the exception frame table")
+        base = segment.address
+        return sorted(
+            (base + start) & 0xFFFFFFFF if start & 0x80000000 else base + start for start in view[::2].tolist()
+        )
+    return []
