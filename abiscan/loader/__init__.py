@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from abiscan.elf import ElfFile
+from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine
+from abiscan.loader.exports import TorchExports
 from abiscan.loader.process import Environment, Process, TorchFolder, build_process
 from abiscan.loader.settings import LoaderSettings
 from abiscan.model import LoaderPrediction
 
-__all__ = ["Loader", "LoaderSettings"]
+__all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports"]
 
 
 class Loader:
@@ -30,7 +32,9 @@ class Loader:
         self, settings: LoaderSettings, environment: Environment | None, torch: TorchFolder | None = None
     ) -> None:
         self._builder = None if environment is None else build_process(settings, environment, torch)
+        self._torch_libraries = () if torch is None else torch.libraries
         self._processes: dict[bool, Process] = {}
+        self._last: tuple[tuple[int, str, frozenset[str]], Examination | None] | None = None
 
     def _process(self, *, modules: bool) -> Process | None:
         if self._builder is None:
@@ -39,10 +43,18 @@ class Loader:
             self._processes[modules] = self._builder.build(modules=modules)
         return self._processes[modules]
 
-    def examine(
-        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None = None, withheld: frozenset[str] = frozenset()
+    def _examine(
+        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None, withheld: frozenset[str] = frozenset()
     ) -> Examination | None:
-        """Open a file; None where there is no interpreter to open it in."""
+        """Open a file, once for its prediction and its binding; None where there is no interpreter to open it in."""
+        key = (id(elf), path, withheld)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._open(elf, path, siblings, withheld)
+        return self._last[1]
+
+    def _open(
+        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None, withheld: frozenset[str]
+    ) -> Examination | None:
         quick = self._process(modules=False)
         if quick is None:
             return None
@@ -50,7 +62,7 @@ class Loader:
         first = examine(quick, elf, path, beside, withheld)
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
-        if closure is None or (not closure.missing and all(m is closure.root or not first.is_new(m) for m in closure.maps)):
+        if not closure.missing and all(m is closure.root or not first.is_new(m) for m in closure.maps):
             return first
         full = self._process(modules=True)
         assert full is not None
@@ -68,7 +80,30 @@ class Loader:
             return LoaderPrediction(
                 None, undecided=f"the file is for {elf.machine}, the interpreter for {self._builder.linker.machine}"
             )
-        examination = self.examine(elf, path, siblings)
+        examination = self._examine(elf, path, siblings)
         if examination is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
         return examination.predict()
+
+    def bind(
+        self,
+        elf: ElfFile,
+        path: str,
+        siblings: Mapping[str, ElfFile] | None = None,
+        exports: TorchExports | None = None,
+    ) -> FileBinding:
+        """Status and provider of every import.
+
+        Args:
+            path, siblings: as for `predict`. Siblings of a file on disk are those of its package.
+            exports: the target torch, where it is not the one this loader was made with (make it with None then).
+        """
+        withheld = frozenset() if exports is None else exports.sonames
+        same_machine = self._builder is not None and elf.machine == self._builder.linker.machine
+        return bind_imports(
+            elf,
+            self._examine(elf, path, siblings, withheld) if same_machine else None,
+            siblings=dict(siblings or {}),
+            torch_libraries=self._torch_libraries,
+            exports=exports,
+        )

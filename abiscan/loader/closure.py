@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, field
 
+from abiscan.elf import ElfFile
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.files import Opened
 from abiscan.loader.linker import RuntimeLinker
@@ -26,7 +27,7 @@ class Closure:
         undecided: why it is not known what the loader does, where that is so and comes first.
         missing: (object, DT_NEEDED name) of what was not found, in order.
         borrowed: objects that only a sibling's place was known for: the loader would have stopped.
-        direct: what the root itself needs.
+        direct: what the root itself needs; `served` maps its DT_NEEDED entries to these.
     """
 
     root: LinkMap
@@ -36,6 +37,7 @@ class Closure:
     missing: list[tuple[LinkMap, str]] = field(default_factory=list)
     borrowed: set[LinkMap] = field(default_factory=set)
     direct: tuple[LinkMap, ...] = ()
+    served: dict[str, LinkMap] = field(default_factory=dict)
 
     def stop(self, reason: LoadFailure | Undecidable) -> None:
         """Note the first reason."""
@@ -105,6 +107,10 @@ class Mapper:
         item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin=origin_of(opened.path, self._cwd))
         return self._namespace.add(item, name)
 
+    def adopt(self, elf: ElfFile, path: str) -> LinkMap:
+        """Map a file without asking whether the loader would: to learn what its imports bind to all the same."""
+        return self._namespace.add(LinkMap(elf, path, None, None, origin=origin_of(path, self._cwd)))
+
     def close_over(self, root: LinkMap, *, preloads: tuple[LinkMap, ...] = (), tolerant: bool = False) -> Closure:
         """Map what `root` needs.
 
@@ -146,7 +152,7 @@ class Mapper:
             if not name:
                 continue
             try:
-                found.append(self.map(name, item, item))
+                dependency = self.map(name, item, item)
             except (LoadFailure, Undecidable) as reason:
                 closure.stop(reason)
                 if not tolerant:
@@ -154,9 +160,12 @@ class Mapper:
                 substitute = self._substitute(name, item)
                 if substitute is None:
                     closure.missing.append((item, name))
-                else:
-                    closure.borrowed.add(substitute)
-                    found.append(substitute)
+                    continue
+                closure.borrowed.add(substitute)
+                dependency = substitute
+            found.append(dependency)
+            if item is closure.root:
+                closure.served[raw] = dependency
         return tuple(found)
 
     def _substitute(self, name: str, item: LinkMap) -> LinkMap | None:

@@ -19,16 +19,14 @@ class Examination:
     """A file opened in a fork of a process.
 
     Attributes:
-        closure: everything it needs, siblings standing in for what the loader would not find; None where the loader refuses
-            the file itself.
+        closure: everything it needs, siblings standing in for what the loader would not find.
         namespace: the process's objects and those that were mapped for the file.
     """
 
-    def __init__(self, process: Process, namespace: Namespace, closure: Closure | None, error: str | None) -> None:
+    def __init__(self, process: Process, namespace: Namespace, closure: Closure) -> None:
         self.process = process
         self.namespace = namespace
         self.closure = closure
-        self._error = error
         self._loaded = len(process.namespace)
         self._lookups: dict[LinkMap, list[Lookup]] = {}
         self._bindings: dict[LinkMap, list[Binding | None]] = {}
@@ -50,7 +48,6 @@ class Examination:
             LoadFailure: the loader aborts in the attempt.
         """
         if item not in self._bindings:
-            assert self.closure is not None
             linker = self.process.linker
             self._bindings[item] = bind(
                 item,
@@ -61,6 +58,10 @@ class Examination:
             )
         return self._bindings[item]
 
+    def needed_by_root(self, name: str) -> LinkMap | None:
+        """The object that serves a DT_NEEDED entry of the file, None where none was found."""
+        return self.closure.served.get(name)
+
     def predict(self) -> LoaderPrediction:
         """How the loader ends, in its own words."""
         process = self.process
@@ -68,10 +69,7 @@ class Examination:
             return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
         if process.torch_failure is not None:
             return _unknown(f"`import torch` itself fails: {process.torch_failure}")
-        if self._error is not None:
-            return LoaderPrediction(LoaderOutcome.FAILS, self._error)
         closure = self.closure
-        assert closure is not None
         if closure.undecided is not None:
             return _unknown(closure.undecided)
         try:
@@ -120,14 +118,12 @@ def examine(
     files = process.search.files.overlay({path: elf, **siblings})
     mapper = process.mapper(namespace, files=files, siblings=_names(siblings), withheld=withheld)
     try:
-        root = mapper.map(path, process.caller, None)
-        closure = mapper.close_over(root, tolerant=True)
-    except LoadFailure as failure:
-        return Examination(process, namespace, None, failure.text)
-    except Undecidable as reason:
-        closure = Closure(process.main)
+        return Examination(process, namespace, mapper.close_over(mapper.map(path, process.caller, None), tolerant=True))
+    except (LoadFailure, Undecidable) as reason:
+        closure = mapper.close_over(mapper.adopt(elf, path), tolerant=True)
+        closure.failure, closure.undecided = None, None
         closure.stop(reason)
-    return Examination(process, namespace, closure, None)
+        return Examination(process, namespace, closure)
 
 
 def _names(siblings: dict[str, ElfFile]) -> dict[str, str]:

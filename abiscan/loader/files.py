@@ -79,7 +79,7 @@ class Files:
         view = Files(self._linker, root=self._root, cwd=self._cwd)
         view._probes = self._probes
         view._directories = self._directories
-        view._virtual = {os.path.normpath(path): elf for path, elf in files.items()}
+        view._virtual = {os.path.normpath(self.host(path)): elf for path, elf in files.items()}
         directories: set[str] = set()
         for path in view._virtual:
             parent = os.path.dirname(path)

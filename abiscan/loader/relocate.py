@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from abiscan.elf import ElfFile, gnu_hashes
+from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import (
     SHN_ABS,
     SHN_UNDEF,
@@ -73,11 +73,16 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
         if symbol.section != SHN_UNDEF and can_find_itself and _is_definition(symbol):
             continue
         kept.append((symbol, type_class))
-    return _lookups(elf, exports.versions if exports is not None else {}, kept)
+    return lookups_for(item, kept)
 
 
-def _lookups(elf: ElfFile, versions: dict[int, Version], symbols: list[tuple[RawSymbol, int]]) -> list[Lookup]:
-    table = elf.symbols
+def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Lookup]:
+    """Lookups of (entry, type class) pairs of an object, with the versions that the object asks for."""
+    if item.elf is None:
+        return []
+    exports = definitions_of(item)
+    versions: dict[int, Version] = {} if exports is None else exports.versions
+    table = item.elf.symbols
     names = [table.name_of(symbol) for symbol, _ in symbols]
     found = []
     for (symbol, type_class), name, hashed in zip(symbols, names, gnu_hashes(names), strict=True):

@@ -188,7 +188,8 @@ class Search:
         return None if no_default else self._open_in(self._linker.system_dirs, name)
 
     def _find_musl(self, name: str, loader: LinkMap | None) -> Opened | None:
-        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and those above it."""
+        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of those above
+        it."""
         found = self._open_in(self._environment_dirs, name)
         item = loader
         while found is None and item is not None:
@@ -197,9 +198,9 @@ class Search:
         return found or self._open_in(self._linker.system_dirs, name)
 
     def _open_in(self, directories: tuple[str, ...], name: str) -> Opened | None:
-        tolerated = (0, errno.ENOENT, errno.EACCES)
+        tolerated = {0, errno.ENOENT, errno.EACCES}
         if self._linker.at_least(2, 39):
-            tolerated = (*tolerated, errno.ENOTDIR)
+            tolerated.add(errno.ENOTDIR)
         for directory in directories:
             if not self.files.is_directory(directory) and directory.startswith("/"):
                 continue

@@ -1,0 +1,213 @@
+"""What becomes of each import of a file: status and provider, against a target torch (CONTRACT in docs/architecture.md).
+
+The scope is the loader's, with two differences that make the answer one about the file and torch and not about this
+machine: a library that is missing here does not end it, and a library of the same wheel or package stands in where the
+loader would not have found it (Python code often loads it first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from abiscan.elf import ElfFile, open_elf
+from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
+from abiscan.errors import UnreadableFile
+from abiscan.loader.examination import Examination
+from abiscan.loader.exports import TorchExports, in_scope, is_torch_library
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.linkmap import LinkMap
+from abiscan.loader.lookup import PLT_CLASS, Reference, resolve
+from abiscan.loader.owners import OwnScopes, owner_of
+from abiscan.loader.relocate import Lookup, bind, lookups_for
+from abiscan.model import BoundImport, DemangledBy, Import, NeededLibrary, Owner, Status, SymbolBinding, Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class FileBinding:
+    """All imports of one file, bound.
+
+    Attributes:
+        imports: in table order; not demangled, no causes.
+        needed: the file's own DT_NEEDED entries.
+        missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
+        missing_torch_libraries: those of them that are torch's own of another variant.
+    """
+
+    imports: tuple[BoundImport, ...]
+    needed: tuple[NeededLibrary, ...]
+    missing_libraries: tuple[str, ...]
+    missing_torch_libraries: tuple[str, ...]
+
+
+# (status, provider) of each import, by its place in .dynsym.
+_Answers = dict[int, tuple[Status, str | None]]
+
+
+def bind_imports(
+    elf: ElfFile,
+    examination: Examination | None,
+    *,
+    siblings: dict[str, ElfFile],
+    torch_libraries: Sequence[str],
+    exports: TorchExports | None,
+) -> FileBinding:
+    """Bind every import of `elf`.
+
+    Args:
+        examination: the file opened in the modelled process; None where there is no interpreter.
+        torch_libraries: paths of the installed target's libraries.
+        exports: the target's exports, where it is not installed.
+    """
+    if examination is None:
+        answers, missing, needed = _without_scope(elf, exports)
+    else:
+        answers = _in_scope(elf, examination, siblings, torch_libraries, exports)
+        missing = [name for _item, name in examination.closure.missing]
+        needed = _needed(elf, examination)
+    foreign = [name for name in missing if not is_torch_library(name)]
+    scopes = OwnScopes(elf)
+    bound = []
+    for symbol in elf.imports:
+        status, provider = answers.get(symbol.index, (Status.MISSING, None))
+        owner = owner_of(symbol, provider, scopes)
+        if status is Status.MISSING:
+            status = _unsatisfied(symbol, owner, missing, foreign)
+            if examination is None and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):
+                status = Status.UNDECIDED
+        bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
+    if exports is not None:
+        lacking = [name for name in missing if is_torch_library(name) and name not in exports.sonames]
+    else:
+        lacking = [name for name in missing if is_torch_library(name)]
+    here = [name for name in missing if exports is None or name not in exports.sonames]
+    return FileBinding(tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)))
+
+
+def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
+    """The status of an import that nothing in reach exports."""
+    if symbol.binding is SymbolBinding.WEAK or not symbol.relocated or _binds_locally(symbol):
+        # The loader leaves a weak one at zero and never looks at one that no relocation refers to.
+        return Status.WEAK
+    if owner in (Owner.PYTHON, Owner.TORCH):
+        # The interpreter and all libraries of the target are known: nobody else can have it.
+        return Status.MISSING
+    if symbol.version is not None and symbol.version.library:
+        return Status.UNDECIDED if symbol.version.library in missing else Status.MISSING
+    if foreign or (owner in (Owner.CUDA, Owner.HIP) and missing):
+        return Status.UNDECIDED
+    return Status.MISSING
+
+
+def _binds_locally(symbol: Import) -> bool:
+    return symbol.visibility in (Visibility.HIDDEN, Visibility.INTERNAL)
+
+
+def _needed(elf: ElfFile, examination: Examination) -> tuple[NeededLibrary, ...]:
+    found = []
+    for name in elf.needed:
+        item = examination.needed_by_root(name)
+        found.append(NeededLibrary(name, None if item is None else item.name or None))
+    return tuple(found)
+
+
+def _in_scope(
+    elf: ElfFile,
+    examination: Examination,
+    siblings: dict[str, ElfFile],
+    torch_libraries: Sequence[str],
+    exports: TorchExports | None,
+) -> _Answers:
+    closure = examination.closure
+    root = closure.root
+    answers: _Answers = {}
+    lookups = _import_lookups(elf, examination, root)
+    try:
+        found = bind(root, lookups, examination.namespace.scope, closure.maps, asserts=False)
+    except LoadFailure:
+        found = [None] * len(lookups)
+    open_ones: list[Lookup] = []
+    for lookup, binding in zip(lookups, found, strict=True):
+        if binding is not None:
+            answers[lookup.symbol.number] = (Status.RESOLVED, binding[0].label)
+        else:
+            open_ones.append(lookup)
+    if open_ones and exports is not None:
+        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports)
+        open_ones = _in_exports(open_ones, answers, exports, reached)
+    if open_ones:
+        _out_of_scope(open_ones, answers, examination, siblings, torch_libraries)
+    return answers
+
+
+def _import_lookups(elf: ElfFile, examination: Examination, root: LinkMap) -> list[Lookup]:
+    """One lookup for every import, those that no relocation refers to included."""
+    by_number: dict[int, Lookup] = {}
+    for lookup in examination.lookups(root):
+        by_number.setdefault(lookup.symbol.number, lookup)
+    rest = [symbol.index for symbol in elf.imports if symbol.index not in by_number]
+    for lookup in lookups_for(root, [(elf.symbols.raw(index), PLT_CLASS) for index in rest]):
+        by_number[lookup.symbol.number] = lookup
+    wanted = (by_number[symbol.index] for symbol in elf.imports)
+    return [lookup for lookup in wanted if lookup.symbol.visibility not in (STV_HIDDEN, STV_INTERNAL)]
+
+
+def _in_exports(
+    lookups: list[Lookup], answers: _Answers, exports: TorchExports, reached: Iterable[str]
+) -> list[Lookup]:
+    """Answer from a build that is not on this machine; what it does not export is returned."""
+    rest = []
+    for lookup in lookups:
+        soname = exports.library_of(lookup.reference.name.decode("utf-8", "surrogateescape"))
+        if soname is None:
+            rest.append(lookup)
+        else:
+            status = Status.RESOLVED if soname in reached else Status.UNREACHABLE
+            answers[lookup.symbol.number] = (status, soname)
+    return rest
+
+
+def _out_of_scope(
+    lookups: list[Lookup],
+    answers: _Answers,
+    examination: Examination,
+    siblings: dict[str, ElfFile],
+    torch_libraries: Sequence[str],
+) -> None:
+    """Mark what another library of this torch, this process or this package exports, though not one in scope."""
+    known = {item.elf.path for item in examination.namespace if item.elf is not None}
+    others = list(examination.namespace)
+    others += [_as_map(path, opened) for path, opened in siblings.items() if path not in known]
+    for path in torch_libraries:
+        if path not in known:
+            try:
+                others.append(_as_map(path, open_elf(path)))
+            except (UnreadableFile, FileNotFoundError):
+                continue
+    references: list[Reference] = [lookup.reference for lookup in lookups]
+    try:
+        found = resolve(references, [lookup.hash for lookup in lookups], others)
+    except LoadFailure:
+        return
+    for lookup, binding in zip(lookups, found, strict=True):
+        if binding is not None:
+            answers[lookup.symbol.number] = (Status.UNREACHABLE, binding[0].label)
+
+
+def _as_map(path: str, elf: ElfFile) -> LinkMap:
+    return LinkMap(elf, path, None, None, origin=None)
+
+
+def _without_scope(
+    elf: ElfFile, exports: TorchExports | None
+) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
+    """Against a released build alone: for a file of another architecture, or where there is no interpreter."""
+    answers: _Answers = {}
+    if exports is not None:
+        reached = in_scope(elf.needed, exports)
+        lookup: Callable[[str], str | None] = exports.library_of
+        for symbol in elf.imports:
+            soname = lookup(symbol.name)
+            if soname is not None:
+                answers[symbol.index] = (Status.RESOLVED if soname in reached else Status.UNREACHABLE, soname)
+    return answers, list(elf.needed), tuple(NeededLibrary(name, None) for name in elf.needed)
