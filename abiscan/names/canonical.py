@@ -12,7 +12,9 @@ change of compiler, of the std::string ABI or of the torch release alone. These 
 - *Declarations of template parameters* before their arguments (`Tn...`). Clang writes them from version 18 on, GCC
   doesn't, and nvcc's front end spells what is inside in its own way.
 - *Template parameters* are replaced by their arguments, so that `PKT_` and `PKS3_` are the same return type.
-- *Scopes of dependent expressions* that nvcc's front end invents (`sr4__T0` for `sr3std`, pytorch issue 174898).
+- *Constraints* (`Q...`). Clang writes them from version 18 on; GCC 12 and earlier versions of Clang don't.
+- *Namespaces in dependent expressions.* Clang writes `sr3std` before a dependent name, GCC 12 nothing, and nvcc's front
+  end a namespace of its own invention (`sr4__T0`, pytorch issue 174898).
 - *Constructor and destructor variants.* C1 and C2 (complete, base object) are one constructor; which of them a name is
   remains a field. A missing C2 beside an exported C1 is a missing symbol, but no other entity.
 - *Thunks, clones* have the canonical form of what they are of, with the kind before it.
@@ -33,26 +35,29 @@ if TYPE_CHECKING:
     import re
 
 # Qualified name -> what the newest release calls it. Looked up on the qualified name without arguments, and on
-# templates with theirs. "Since" is the first release whose headers (and exports) have the new name, by the exports of
-# the released wheels and the headers of 2.13.0.
+# templates with theirs. "Since" is by the headers in the released wheels.
 RENAMED: Final[dict[str, str]] = {
-    # c10/util/Optional.h: `using std::optional` since 2.2; before that an implementation of its own.
+    # c10/util/Optional.h: `using std::optional` since 2.2; to 2.1 an implementation of its own.
     "c10::optional": "std::optional",
     "c10::nullopt_t": "std::nullopt_t",
     "c10::bad_optional_access": "std::bad_optional_access",
-    # c10/util/variant.h (MPark.Variant) was removed in 2.1 for std::variant.
+    # c10/util/in_place.h: `using std::in_place_t` since 2.2, for the constructors of these.
+    "c10::in_place_t": "std::in_place_t",
+    "c10::in_place_index_t": "std::in_place_index_t",
+    "c10::in_place_type_t": "std::in_place_type_t",
+    # c10/util/variant.h (MPark.Variant) is in 2.1, and gone in 2.2 in favour of std::variant.
     "c10::variant": "std::variant",
     "c10::monostate": "std::monostate",
     "c10::bad_variant_access": "std::bad_variant_access",
-    # c10/util/string_view.h: `using string_view = std::string_view` since 2.6.
+    # c10/util/string_view.h: `using string_view = std::string_view` since 2.6; to 2.5 `basic_string_view<char>`.
     "c10::string_view": "std::string_view",
     "c10::basic_string_view<char>": "std::string_view",
-    # c10/util/in_place.h: std's since 2.2.
-    "c10::in_place_t": "std::in_place_t",
-    # ATen/core/enum_tag.h: `using torch::headeronly::Tag` since 2.10. The other types that torch::headeronly names
-    # (ScalarType, DeviceType, Half, Layout, ...) are still defined in c10, and mangled so.
+    # ATen/core/enum_tag.h: `using torch::headeronly::Tag` since 2.12. The other types that torch::headeronly names
+    # (ScalarType, DeviceType, Half, Layout, MemoryFormat, complex, ...) are, up to 2.13, still defined in c10 and
+    # mangled so: torch/headeronly only has using-declarations for them.
     "at::Tag": "torch::headeronly::Tag",
-    # ATen/core/TensorAccessor.h: moved to torch/headeronly/core/TensorAccessor.h in 2.10.
+    # ATen/core/TensorAccessor.h: defined in torch/headeronly/core/TensorAccessor.h since 2.10. (TensorAccessor itself
+    # got another template parameter with that move, so it is no other name of the same type.)
     "at::DefaultPtrTraits": "torch::headeronly::DefaultPtrTraits",
     "at::RestrictPtrTraits": "torch::headeronly::RestrictPtrTraits",
 }

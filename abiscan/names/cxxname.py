@@ -286,7 +286,7 @@ class CxxName:
         renderer = Renderer(style)
         if encoding.attributes is not None:
             text += renderer.text(encoding.attributes)
-        if encoding.requires is not None:
+        if encoding.requires is not None and style is Style.DISPLAY:
             text += f" requires {renderer.text(encoding.requires)}"
         return text
 

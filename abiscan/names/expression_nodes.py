@@ -157,6 +157,9 @@ class CStyleCast(Node):
         self.args = args
 
     def render(self, r: Renderer) -> str:
+        if r.neutral and len(self.args) == 1 and isinstance(self.args[0], Call) and self.args[0].callee is None:
+            # GCC writes T{x} as a cast of {x}.
+            return r.text(self.type) + r.text(self.args[0])
         return f"({r.text(self.type)})({r.joined(self.args)})"
 
     def children(self) -> tuple[Node, ...]:
@@ -227,23 +230,24 @@ class Fold(Node):
 class Unresolved(Node):
     """A name in a template that is looked up at instantiation: `T::x`, `std::is_const_v<T>`.
 
-    `scope` is a type or, for `sr` with a list of names, the names.
+    Attributes:
+        scope: a type, or namespaces and classes by name.
+        named: whether it is the latter. Only DISPLAY shows these: Clang writes `sr3std` where GCC writes nothing and
+            nvcc's front end a name that it made up (`sr4__T0`, pytorch issue 174898).
     """
 
-    __slots__ = ("name", "scope")
+    __slots__ = ("name", "named", "scope")
 
-    def __init__(self, scope: Node | None, name: Node) -> None:
+    def __init__(self, scope: Node | None, name: Node, named: bool = False) -> None:
         self.scope = scope
         self.name = name
+        self.named = named
 
     def render(self, r: Renderer) -> str:
         name = r.text(self.name)
-        if self.scope is None:
+        if self.scope is None or (self.named and r.neutral):
             return name
-        scope = r.text(self.scope)
-        if r.neutral and _is_invented_scope(scope):
-            scope = "std"
-        return f"{scope}::{name}"
+        return f"{r.text(self.scope)}::{name}"
 
     def children(self) -> tuple[Node, ...]:
         return (self.name,) if self.scope is None else (self.scope, self.name)
@@ -285,8 +289,3 @@ class LambdaLiteral(Node):
 
     def children(self) -> tuple[Node, ...]:
         return (self.closure,)
-
-
-def _is_invented_scope(scope: str) -> bool:
-    """Whether nvcc's front end wrote this for a namespace (`__T0`); seen for std alone (pytorch issue 174898)."""
-    return scope.startswith("__T") and scope[3:].isdecimal()

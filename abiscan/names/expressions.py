@@ -243,7 +243,7 @@ def _unresolved(p: Parser, global_scope: bool) -> Node:
             if text[p.at] == "E":
                 p.at += 1
                 break
-        return Unresolved(scope, _base_unresolved_name(p))
+        return Unresolved(scope, _base_unresolved_name(p), named=True)
     # <unresolved-type>. GCC writes any type here, also one of namespace std.
     level = p.type()
     return Unresolved(level, _base_unresolved_name(p))
@@ -377,7 +377,10 @@ def _requirements(p: Parser, params: tuple[Node, ...]) -> Node:
     found: list[Node] = []
     while text[p.at] != "E":
         if p.take("X"):
-            requirement: Node = Wrapped("{", p.expression(), "}")
+            requirement = p.expression()
+            if text[p.at] in "NR":
+                # A compound requirement.
+                requirement = Wrapped("{", requirement, "}")
             if p.take("N"):
                 requirement = Wrapped("", requirement, " noexcept")
             if p.take("R"):

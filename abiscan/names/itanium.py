@@ -22,6 +22,7 @@ from abiscan.names.nodes import (
     Bindings,
     Closure,
     Comma,
+    ConstraintParam,
     Conversion,
     DeclaredArg,
     Encoding,
@@ -628,7 +629,9 @@ class Parser(Cursor):
                 raise self.fail("a level")
         index = self.index()
         if self._incomplete:
-            return Ident(self.text[start : self.at - 1])
+            args = self._params[level] if level < len(self._params) else None
+            arg = args[index] if args is not None and index < len(args) else None
+            return ConstraintParam(self.text[start : self.at - 1], arg)
         if self._forward_allowed and level == 0:
             param = ForwardParam(index)
             self._forward.append(param)
@@ -655,6 +658,9 @@ class Parser(Cursor):
             self._outer = []
             self._params = [self._outer]
         outer = self._outer
+        # Within the brackets nothing is ambiguous any more, also in the type of a conversion.
+        args_allowed = self._args_allowed
+        self._args_allowed = True
         args: list[Node] = []
         requires = None
         while text[self.at] != "E":
@@ -668,6 +674,7 @@ class Parser(Cursor):
                 requires = self._constraint()
                 break
         self.need("E")
+        self._args_allowed = args_allowed
         self._depth -= 1
         return Args(tuple(args), requires)
 
@@ -744,7 +751,7 @@ class Parser(Cursor):
         return name
 
     def _constraint(self) -> Node:
-        """Q <constraint-expression>: its parameters cannot be told apart by level, so they stay as they are written."""
+        """Q <constraint-expression>"""
         self.need("Q")
         incomplete = self._incomplete
         self._incomplete = True

@@ -383,6 +383,8 @@ def _shape(node: Node, r: Renderer) -> Node | None:
             node = element
         elif isinstance(node, Qualified):
             node = node.type
+        elif isinstance(node, ConstraintParam) and r.neutral and node.arg is not None:
+            node = node.arg
         else:
             return None
     return None
@@ -665,6 +667,31 @@ class ForwardParam(Node):
             self.busy = False
 
 
+class ConstraintParam(Node):
+    """A template parameter in a constraint. Its level is not always what the enclosing templates make one expect, so
+    that it is shown as it is mangled (`T`, `TL0_`); in other styles it is the argument, where there is one. Later
+    substitutions in the signature may refer to it."""
+
+    __slots__ = ("arg", "declarator", "mangled")
+
+    def __init__(self, mangled: str, arg: Node | None) -> None:
+        self.mangled = mangled
+        self.arg = arg
+        self.declarator = arg is not None and arg.declarator
+
+    def render(self, r: Renderer) -> str:
+        return r.text(self.arg) if r.neutral and self.arg is not None else self.mangled
+
+    def left(self, r: Renderer) -> str:
+        return self.arg.left(r) if r.neutral and self.arg is not None else self.mangled
+
+    def right(self, r: Renderer) -> str:
+        return self.arg.right(r) if r.neutral and self.arg is not None else ""
+
+    def children(self) -> tuple[Node, ...]:
+        return () if self.arg is None else (self.arg,)
+
+
 class Pack(Node):
     """A template parameter that stands for a pack: within an expansion, the element that is at hand."""
 
@@ -829,7 +856,7 @@ class Encoding(Node):
             else:
                 before = r.text(ret) + " "
         attributes = "" if self.attributes is None else r.text(self.attributes)
-        requires = "" if self.requires is None else f" requires {r.text(self.requires)}"
+        requires = "" if self.requires is None or r.neutral else f" requires {r.text(self.requires)}"
         return f"{before}{name}({r.joined(self.params)}){after}{self.qualifiers}{attributes}{requires}"
 
     def children(self) -> tuple[Node, ...]:
