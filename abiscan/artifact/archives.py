@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from abiscan.artifact import classify, declared, zips
 from abiscan.artifact.bytesource import ByteSource, MemoryBytes, WindowBytes
 from abiscan.artifact.collect import Collector, Place, nothing_found
 from abiscan.artifact.inflate import Buffer, stream_codec, unpack_member, zip_head, zip_method_error
 from abiscan.artifact.kept import KeptFiles
-from abiscan.artifact.tars import TarReader
 from abiscan.artifact.values import Artifact, ContainerKind, Limits, Note, Options
 from abiscan.elf import ElfFile, looks_like_elf
 from abiscan.errors import UnreadableFile
@@ -19,11 +19,17 @@ from abiscan.model import ArtifactKind, InputError
 
 Expanded = Iterator[Artifact | InputError | Note]
 
+if TYPE_CHECKING:
+    from abiscan.artifact.tars import TarReader
+
 # An archive in an archive that is compressed there is unpacked to memory.
 _MAX_NESTED = 1 << 30
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
 _GLANCE = 64
+# What a member's head takes at most: bzip2 and zstd give nothing before a whole block is in. The slack is for the
+# local header's extra field.
+_MAX_AHEAD, _SLACK = 1 << 20, 256
 
 
 def expand_archive(source: ByteSource, form: str, place: Place, options: Options) -> Expanded:
@@ -58,9 +64,15 @@ class ZipArchive:
         self.__init__(*state)  # type: ignore[misc]
 
     def head(self, member: zips.ZipMember, size: int) -> bytes:
-        """The first bytes of a member."""
-        offset = zips.data_offset(self.source, member, self.display)
-        return zip_head(self.source, offset, packed=member.packed, method=member.method, size=min(size, member.size))
+        """The first bytes of a member; fewer than there are if it is damaged."""
+        wanted = min(size, member.size)
+        ahead = 2 * size + _SLACK
+        while True:
+            _offset, data = zips.data_start(self.source, member, self.display, ahead=ahead)
+            head = zip_head(data, member.method, wanted)
+            if len(head) >= wanted or len(data) >= member.packed or ahead > _MAX_AHEAD:
+                return head
+            ahead *= 16
 
     def unpack(self, member: zips.ZipMember, display: str) -> Buffer:
         """All of it."""
@@ -112,6 +124,8 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
         if member.name in by_name and classify.named_like_shared_object(member.name):
             collector.error(member.name, "two members of this name: which one is installed depends on the installer")
         by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
+    if declared.kind_of(place.name, by_name) is ContainerKind.WHEEL:
+        collector.options = replace(options, sources=False)
     for name, member in by_name.items():
         _judge_zip_member(archive, name, member, collector, nested)
     kind = declared.kind_of(place.name, collector.metadata)
@@ -148,8 +162,9 @@ def _judge_zip_member(
             collector.metadata[name] = bytes(archive.unpack(member, f"{archive.display}!{name}"))
             return None
         # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
-        head = archive.head(member, _GLANCE)
-        if len(head) == _GLANCE and _worth_more(name, head, collector.options):
+        size = classify.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
+        head = archive.head(member, size)
+        if size == _GLANCE and looks_like_elf(head):
             head = archive.head(member, classify.PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
@@ -175,10 +190,9 @@ def _judge_zip_member(
     return None
 
 
-def _worth_more(name: str, head: bytes, options: Options) -> bool:
+def _name_tells(name: str, options: Options) -> bool:
     return (
-        looks_like_elf(head)
-        or classify.named_like_archive(name)
+        classify.named_like_archive(name)
         or classify.named_like_shared_object(name)
         or (options.sources and classify.source_suffix(name))
     )
@@ -224,6 +238,8 @@ def _expand_conda(
 ) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). The inner names are left out of the members' names."""
+    from abiscan.artifact.tars import TarReader
+
     metadata: dict[str, bytes] = {}
     for member, _form in nested:
         if member.name.startswith("info-"):
@@ -259,6 +275,8 @@ class TarArchive:
 
     def unpack(self, number: int, display: str) -> Buffer:
         """Member `number`, counted from 0 over all entries."""
+        from abiscan.artifact.tars import TarReader
+
         if self._reader is None or number < self._next:
             self._reader = TarReader(self.source, self.codec, self.display, self.limits)
             self._members = enumerate(self._reader)
@@ -300,6 +318,8 @@ def _expand_tar(
     options: Options,
     metadata: dict[str, bytes] | None = None,
 ) -> Expanded:
+    from abiscan.artifact.tars import TarReader
+
     limits = options.limits
     archive = TarArchive(source, codec, place.display, limits)
     collector = Collector(place, options, metadata=dict(metadata or {}))

@@ -21,8 +21,8 @@ class KeptFiles:
         self._tables: dict[Hashable, ElfFile] = {}
 
     def allow(self, size: int) -> None:
-        """A file of `size` bytes is among the ones to come: keep room for it and for siblings of 0.4 times its size."""
-        self._budget = max(self._budget, size * 7 // 5)
+        """A file of `size` bytes is among the ones to come: keep room for it and a quarter more."""
+        self._budget = max(self._budget, size * 5 // 4)
 
     def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> ElfFile:
         """The file in full, unpacked if it is not kept."""
@@ -56,7 +56,7 @@ class KeptFiles:
 def _tables_of(elf: ElfFile) -> ElfFile:
     """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""
     image = elf.image
-    copy = anonymous(image.size, elf.path)
+    copy = anonymous(image.size, elf.path, filled=False)
     for at, size in lookup_ranges(elf):
         copy[at : at + size] = image.buffer[at : at + size]
     return ElfFile(copy, elf.path)

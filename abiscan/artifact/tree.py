@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from abiscan.artifact import classify
-from abiscan.artifact.archives import expand_archive
 from abiscan.artifact.bytesource import FileBytes
 from abiscan.artifact.collect import Place, nothing_found
 from abiscan.artifact.values import Artifact, ContainerFacts, ContainerKind, Group, Note, Options
@@ -60,6 +59,8 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         return
     form = classify.archive_form(head)
     if form is not None and not classify.named_like_shared_object(display):
+        from abiscan.artifact.archives import expand_archive
+
         yield from expand_archive(FileBytes(path, display), form, Place(display, None, 1), options)
         return
     kind = _named_kind(display, head)
@@ -124,6 +125,8 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     yield from errors
     yield from group
     for full, shown, form in archives:
+        from abiscan.artifact.archives import expand_archive
+
         yield from expand_archive(FileBytes(full, shown), form, Place(shown, None, 1), options)
     if not errors and not len(group) and not archives:
         found = nothing_found(Place(display, None, 1), group.facts)

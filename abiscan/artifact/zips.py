@@ -173,12 +173,23 @@ def data_offset(source: ByteSource, member: ZipMember, display: str) -> int:
     Raises:
         UnreadableFile: its local header is missing, is another member's, or its data ends beyond the archive.
     """
-    header = source.read_at(member.offset, _LOCAL + len(member.raw_name))
+    return data_start(source, member, display, ahead=0)[0]
+
+
+def data_start(source: ByteSource, member: ZipMember, display: str, *, ahead: int) -> tuple[int, bytes]:
+    """The same, with the first bytes of the (packed) data: those that came with reading the local header and `ahead`
+    bytes more, which may be none at all.
+
+    Raises:
+        UnreadableFile: as `data_offset`.
+    """
+    fixed = _LOCAL + len(member.raw_name)
+    header = source.read_at(member.offset, fixed + ahead)
     if len(header) < _LOCAL or not header.startswith(LOCAL_MAGIC):
         raise UnreadableFile(display, "damaged zip file: there is no member where its directory says")
-    if header[_LOCAL:] != member.raw_name:
+    if header[_LOCAL:fixed] != member.raw_name:
         raise UnreadableFile(display, "damaged zip file: the member has another name there than in the directory")
-    start = member.offset + _LOCAL + _number(header, 26, 2) + _number(header, 28, 2)
-    if start + member.packed > source.size:
+    length = _LOCAL + _number(header, 26, 2) + _number(header, 28, 2)
+    if member.offset + length + member.packed > source.size:
         raise UnreadableFile(display, "truncated or damaged zip file: the member ends beyond it")
-    return start
+    return member.offset + length, header[length : length + member.packed]
