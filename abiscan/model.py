@@ -557,6 +557,7 @@ class Report:
     Attributes:
         rules: every rule that the run could have fired, for formats that list them.
         notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
+        fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
     """
 
     version: str
@@ -567,6 +568,16 @@ class Report:
     notes: tuple[str, ...] = ()
     verdict: Verdict = Verdict.INCOMPLETE
     stale: tuple[StaleEntry, ...] = ()
+    fail_on: Severity | None = Severity.ERROR
+
+    def failing(self, finding: Finding) -> bool:
+        """Whether this finding fails the run."""
+        order = tuple(Severity)
+        return (
+            not finding.suppressed
+            and self.fail_on is not None
+            and order.index(finding.severity) <= order.index(self.fail_on)
+        )
 
 
 # --- explain ----------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def apply(
         verdict = Verdict.INCOMPLETE
     else:
         verdict = Verdict.PASS
-    return replace(report, verdict=verdict, stale=tuple(stale), notes=tuple(notes))
+    return replace(report, verdict=verdict, stale=tuple(stale), notes=tuple(notes), fail_on=policy.fail_on)
 
 
 def _fails_without_a_finding(report: Report) -> list[str]:

@@ -56,6 +56,7 @@ def document(report: Report) -> dict[str, Any]:
         "tool": tool(report.version),
         "target": target(report.target),
         "verdict": report.verdict.value,
+        "fail_on": report.fail_on.value if report.fail_on is not None else "never",
         "summary": summary(report),
         "artifacts": [artifact(a) for a in sorted_artifacts(report)],
         "errors": errors(report),

@@ -1,0 +1,133 @@
+"""JUnit XML, as CI servers (GitLab, Jenkins, Azure) read it: a suite per file or container.
+
+Each artifact is a test case `loads on torch X`, and each rule that hit it another. A failure is what fails the gate;
+what could not be read or decided is an error; what a baseline or an ignore accepts is skipped, with the reason; a
+finding below the gate's severity passes, and stands in the case's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity
+from abiscan.report.escape import printable
+from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
+
+_Case = tuple[str, str, str]  # state, name, XML
+
+
+def render(report: Report) -> str:
+    """The run as one XML document, ending in a newline."""
+    suites = []
+    for path, members in groupby(sorted_artifacts(report), key=lambda a: a.path):
+        suites.append((path, [case for artifact in members for case in _cases(report, artifact)]))
+    errors: dict[str, list[_Case]] = {}
+    for error in sorted(report.errors, key=lambda e: (e.path, e.message)):
+        body = _element("error", "unreadable", error.message, ())
+        errors.setdefault(error.path.split("!", 1)[0], []).append(_case("error", error.path, "can be read", body))
+    suites += list(errors.items())
+    if report.stale:
+        suites.append(("baseline and configuration", [_stale(e.source, e.entry, e.fails) for e in report.stale]))
+    counts = [_counts(cases) for _, cases in suites]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    totals = [sum(column) for column in zip(*counts, strict=True)] or [0, 0, 0, 0]
+    lines.append(f'<testsuites name="abiscan" {_attributes(totals, all_of=False)}>')
+    for (path, cases), count in zip(suites, counts, strict=True):
+        lines.append(f"  <testsuite name={_attribute(path)} {_attributes(count, all_of=True)}>")
+        lines += [xml for _, _, xml in cases]
+        lines.append("  </testsuite>")
+    lines.append("</testsuites>")
+    return "\n".join(lines) + "\n"
+
+
+def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
+    name = f"loads on torch {report.target.torch} ({report.target.variant})" if report.target else "loads"
+    cases = [_loads(report, artifact, name)]
+    findings = sorted_findings(artifact.findings)
+    rules = sorted({f.rule for f in findings})
+    return cases + [_rule(report, artifact, rule, [f for f in findings if f.rule == rule]) for rule in rules]
+
+
+def _loads(report: Report, artifact: ArtifactReport, name: str) -> _Case:
+    match artifact.verdict:
+        case ArtifactVerdict.UNREADABLE:
+            return _case("error", artifact.display, name, _element("error", "unreadable", "could not be read", ()))
+        case ArtifactVerdict.UNDECIDED:
+            message = "; ".join(artifact.notes) or "cannot be decided with what is on this machine"
+            return _case("error", artifact.display, name, _element("error", "undecided", message, ()))
+        case ArtifactVerdict.FAILS:
+            accepted = not any(report.failing(f) for f in artifact.findings) and (
+                report.fail_on is None or any(f.severity is Severity.ERROR for f in artifact.findings)
+            )
+            message = artifact.loader.error or (artifact.causes[0].summary if artifact.causes else "does not load")
+            if accepted:
+                body = f"      <skipped message={_attribute('accepted: ' + message)}/>"
+                return _case("skipped", artifact.display, name, body)
+            lines = [line for group in artifact.causes for line in (group.summary, *group.evidence, group.fix)]
+            return _case("failure", artifact.display, name, _element("failure", "fails", message, lines))
+        case _:
+            return _case("passed", artifact.display, name, "")
+
+
+def _rule(report: Report, artifact: ArtifactReport, rule: str, findings: list[Finding]) -> _Case:
+    failing = [f for f in findings if report.failing(f)]
+    if failing:
+        first = failing[0].message if len(failing) == 1 else f"{len(failing)} findings: {failing[0].message}"
+        lines = [line for f in failing for line in _lines(f)]
+        return _case("failure", artifact.display, rule, _element("failure", rule, first, lines))
+    if all(f.suppressed for f in findings):
+        reason = findings[0].suppression or "accepted"
+        return _case("skipped", artifact.display, rule, f"      <skipped message={_attribute(reason)}/>")
+    text = "\n".join(line for f in findings for line in _lines(f))
+    return _case("passed", artifact.display, rule, f"      <system-out>{_text(text)}</system-out>")
+
+
+def _stale(source: str, entry: str, fails: bool) -> _Case:
+    body = _element("failure", "stale", entry, ()) if fails else f"      <system-out>{_text(entry)}</system-out>"
+    return _case("failure" if fails else "passed", source, f"still needed: {entry}", body)
+
+
+def _lines(finding: Finding) -> Iterable[str]:
+    yield f"{finding.severity.value}: {finding.message}"
+    for location in finding.locations:
+        where = f"{location.file}:{location.line}" if location.file is not None else ""
+        if location.offset is not None:
+            where = f"offset {location.offset:#x}"
+        if location.function is not None:
+            where = f"{where} in {location.function}" if where else f"in {location.function}"
+        if where:
+            yield f"  {where}"
+    if finding.fix:
+        yield f"  fix: {finding.fix}"
+
+
+def _case(state: str, where: str, name: str, body: str) -> _Case:
+    head = f"    <testcase classname={_attribute(where)} name={_attribute(name)}"
+    return state, name, f"{head}>\n{body}\n    </testcase>" if body else f"{head}/>"
+
+
+def _element(tag: str, kind: str, message: str, lines: Iterable[str]) -> str:
+    text = _text("\n".join(lines))
+    return f"      <{tag} type={_attribute(kind)} message={_attribute(message)}>{text}</{tag}>"
+
+
+def _counts(cases: list[_Case]) -> list[int]:
+    states = [state for state, _, _ in cases]
+    return [len(cases), states.count("failure"), states.count("error"), states.count("skipped")]
+
+
+def _attributes(counts: list[int], *, all_of: bool) -> str:
+    # `skipped` belongs to a suite only, in the schema that most servers go by.
+    names = ("tests", "failures", "errors", "skipped") if all_of else ("tests", "failures", "errors")
+    return " ".join(f'{name}="{count}"' for name, count in zip(names, counts, strict=False))
+
+
+def _attribute(value: str) -> str:
+    """A quoted attribute. XML 1.0 allows no control characters, not even escaped, so `printable` writes them out."""
+    return quoteattr(printable(value))
+
+
+def _text(value: str) -> str:
+    return escape("\n".join(printable(line) for line in value.split("\n")))

@@ -1,0 +1,289 @@
+"""SARIF 2.1.0 (OASIS, errata 01) for code-scanning services.
+
+Within what GitHub accepts (docs.github.com, "SARIF support for code scanning" and "results exceed limit"): every rule
+is listed with its help, every result has a location with a line and a fingerprint that survives a rebuild, and the
+document keeps to the limits on results, locations and size; what does not fit is told in a notification, least
+important first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Any
+from urllib.parse import quote
+
+from abiscan.model import ArtifactReport, ArtifactVerdict, Confidence, Finding, Location, Report, RuleInfo, Severity
+from abiscan.report.escape import printable
+from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+MAX_RESULTS = 25_000
+MAX_LOCATIONS = 100
+MAX_COMPRESSED = 10_000_000
+_MAX_DESCRIPTION = 1024
+
+_LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
+_PRECISION = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.LOW: "low"}
+
+
+def render(report: Report) -> str:
+    """The run as a SARIF log, ending in a newline."""
+    keep = MAX_RESULTS
+    while True:
+        log = document(report, max_results=keep)
+        text = json.dumps(log, ensure_ascii=False) + "\n"
+        # What is smaller uncompressed need not be compressed to know.
+        size = len(text) if len(text) * 4 <= MAX_COMPRESSED else len(zlib.compress(text.encode("utf-8"), 6))
+        kept = len(log["runs"][0]["results"])
+        if size <= MAX_COMPRESSED or kept == 0:
+            return text
+        keep = kept * MAX_COMPRESSED // size * 9 // 10
+
+
+def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any]:
+    """The SARIF log as JSON values, with at most so many results."""
+    rules = _rules(report)
+    index = {rule["id"]: place for place, rule in enumerate(rules)}
+    artifacts = sorted_artifacts(report)
+    hits = [(place, a, f) for place, a in enumerate(artifacts) for f in sorted_findings(a.findings)]
+    # Stable: within one severity, results stay in the order of the files.
+    hits.sort(key=lambda hit: (hit[2].suppressed, list(Severity).index(hit[2].severity)))
+    seen: dict[tuple[str, str], int] = {}
+    results = [_result(a, f, place, index, seen) for place, a, f in hits[:max_results]]
+    notifications = _notifications(report, artifacts)
+    if len(hits) > len(results):
+        notifications.append(
+            _notification(
+                "warning",
+                f"{len(hits) - len(results)} of {len(hits)} results are left out, the least severe ones, to keep "
+                "within what code scanning accepts; the JSON report has all",
+            )
+        )
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "abiscan",
+                        "version": report.version,
+                        "semanticVersion": report.version,
+                        "rules": rules,
+                    }
+                },
+                "invocations": [
+                    {
+                        "executionSuccessful": not any(n["level"] == "error" for n in notifications),
+                        "toolExecutionNotifications": notifications,
+                    }
+                ],
+                "artifacts": [_artifact(a) for a in artifacts],
+                "results": results,
+                "columnKind": "utf16CodeUnits",
+            }
+        ],
+    }
+
+
+def uri(path: str, member: str | None = None) -> str:
+    """A URI reference (RFC 3986) for a file, or for a member as `container!member`.
+
+    A relative path stays one, as code scanning resolves it against the repository. Only the separator is a bare `!`:
+    one in the container's own name is escaped. Bytes that are no UTF-8 are kept (`%FF`).
+    """
+    text = quote(path.replace("\\", "/"), safe="/", errors="surrogateescape")
+    if text.startswith("/"):
+        text = "file://" + ("/" + text.lstrip("/"))
+    if member is not None:
+        text += "!" + quote(member, safe="/!", errors="surrogateescape")
+    return text
+
+
+# --- rules ------------------------------------------------------------------------------------------------------
+
+
+def _rules(report: Report) -> list[dict[str, Any]]:
+    known = {rule.id: rule for rule in report.rules}
+    listed = {rule_id: _rule(rule) for rule_id, rule in known.items()}
+    for artifact in report.artifacts:
+        for finding in artifact.findings:
+            # A result must not point at a rule that is not there.
+            if finding.rule not in listed:
+                listed[finding.rule] = _bare_rule(finding)
+    return [listed[rule_id] for rule_id in sorted(listed)]
+
+
+def _rule(rule: RuleInfo) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "id": printable(rule.id),
+        "name": "".join(part.capitalize() for part in rule.id.split("-")),
+        "shortDescription": {"text": _plain(rule.summary)[:_MAX_DESCRIPTION]},
+        "fullDescription": {"text": (_plain(rule.why) or _plain(rule.summary))[:_MAX_DESCRIPTION]},
+        "help": {"text": _help_text(rule), "markdown": _help_markdown(rule)},
+        "defaultConfiguration": {"level": _LEVEL[rule.severity]},
+        "properties": {
+            "tags": ["pytorch", "abi"],
+            "precision": _PRECISION[rule.confidence],
+            "problem.severity": _PROBLEM[rule.severity],
+        },
+    }
+    link = next((r for r in rule.references if r.startswith(("https://", "http://"))), None)
+    if link is not None:
+        described["helpUri"] = quote(link, safe="/:?#[]@!$&'()*+,;=%~")
+    return described
+
+
+def _bare_rule(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": printable(finding.rule),
+        "shortDescription": {"text": printable(finding.rule)},
+        "fullDescription": {"text": printable(finding.rule)},
+        "help": {"text": _plain(finding.fix) or printable(finding.rule)},
+        "defaultConfiguration": {"level": _LEVEL[finding.severity]},
+    }
+
+
+def _help_text(rule: RuleInfo) -> str:
+    parts = [rule.summary, rule.why]
+    if rule.example:
+        parts.append(f"Example: {rule.example}")
+    if rule.use_instead:
+        parts.append(f"Use instead: {rule.use_instead}")
+    parts += list(rule.references)
+    return "\n\n".join(_plain(part.strip()) for part in parts if part.strip())
+
+
+def _help_markdown(rule: RuleInfo) -> str:
+    parts = [f"**{rule.summary.strip()}**", rule.why.strip()]
+    for title, code in (("Example", rule.example), ("Use instead", rule.use_instead)):
+        if code.strip():
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
+            parts.append(f"{title}:\n\n{fence}cpp\n{code.strip()}\n{fence}")
+    if rule.references:
+        parts.append("\n".join(f"- <{link}>" if "://" in link else f"- {link}" for link in rule.references))
+    return "\n\n".join(part for part in parts if part)
+
+
+# --- results ----------------------------------------------------------------------------------------------------
+
+
+def _result(
+    artifact: ArtifactReport, finding: Finding, place: int, index: dict[str, int], seen: dict[tuple[str, str], int]
+) -> dict[str, Any]:
+    # Code scanning annotates the first location alone, so a line that a person can edit goes first.
+    places = sorted(finding.locations, key=lambda location: location.file is None)[:MAX_LOCATIONS]
+    locations = [_location(artifact, location, place) for location in places] or [_location(artifact, None, place)]
+    primary = locations[0]["physicalLocation"]["artifactLocation"]["uri"]
+    number = seen[(primary, finding.fingerprint)] = seen.get((primary, finding.fingerprint), 0) + 1
+    message = _message(finding.message)
+    if finding.fix:
+        message += f"\n\nFix: {_message(finding.fix)}"
+    result: dict[str, Any] = {
+        "ruleId": printable(finding.rule),
+        "ruleIndex": index[finding.rule],
+        "level": _LEVEL[finding.severity],
+        "message": {"text": message},
+        "locations": locations,
+        # The first is the one that GitHub reads; it must differ between two results of one file.
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{finding.fingerprint}:{number}",
+            "abiscan/v1": finding.fingerprint,
+        },
+        "properties": {
+            "confidence": finding.confidence.value,
+            **({"symbol": printable(finding.symbol)} if finding.symbol is not None else {}),
+            **({"symbols": [printable(s) for s in finding.symbols]} if finding.symbols else {}),
+        },
+    }
+    if any(location.file is not None for location in places):
+        result["analysisTarget"] = {"uri": uri(artifact.path, artifact.member), "index": place}
+    if finding.suppressed:
+        result["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": printable(finding.suppression or "")}
+        ]
+    return result
+
+
+def _location(artifact: ArtifactReport, location: Location | None, place: int) -> dict[str, Any]:
+    # A binary has no lines, and code scanning shows no result without one. Text and binary parts of a region are
+    # independent of each other (section 3.30.4), so both may be given.
+    region: dict[str, Any] = {"startLine": 1}
+    where: dict[str, Any] = {"uri": uri(artifact.path, artifact.member), "index": place}
+    if location is not None and location.file is not None:
+        where = {"uri": uri(location.file)}
+        region = {"startLine": max(location.line or 1, 1)}
+    elif location is not None and location.offset is not None:
+        region["byteOffset"] = location.offset
+    found: dict[str, Any] = {"physicalLocation": {"artifactLocation": where, "region": region}}
+    if location is not None and location.function is not None:
+        name = printable(location.function)
+        found["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "function"}]
+    return found
+
+
+def _artifact(artifact: ArtifactReport) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "location": {"uri": uri(artifact.path, artifact.member)},
+        "length": artifact.size,
+        "roles": ["analysisTarget"],
+        "properties": {"verdict": artifact.verdict.value},
+    }
+    if artifact.sha256 is not None:
+        described["hashes"] = {"sha-256": artifact.sha256}
+    return described
+
+
+# --- notifications ----------------------------------------------------------------------------------------------
+
+
+def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict[str, Any]]:
+    found = [
+        _notification("error", f"{printable(e.path)}: {printable(e.message)}", uri(*_split(e.path)))
+        for e in sorted(report.errors, key=lambda e: (e.path, e.message))
+    ]
+    for artifact in artifacts:
+        where = uri(artifact.path, artifact.member)
+        if artifact.verdict is ArtifactVerdict.UNREADABLE:
+            found.append(_notification("error", f"{printable(artifact.display)}: could not be read", where))
+        elif artifact.verdict is ArtifactVerdict.UNDECIDED:
+            why = "; ".join(printable(note) for note in artifact.notes)
+            text = f"{printable(artifact.display)}: cannot be decided" + (f": {why}" if why else "")
+            found.append(_notification("warning", text, where))
+    for entry in report.stale:
+        level = "error" if entry.fails else "note"
+        # A stale entry fails the gate, not the tool: the run itself went well.
+        text = f"{printable(entry.source)}: stale: {printable(entry.entry)}"
+        found.append(_notification("warning" if level == "error" else level, text))
+    notes = [report.target.note] if report.target is not None and report.target.note else []
+    found += [_notification("note", printable(note)) for note in (*notes, *report.notes)]
+    return found
+
+
+def _notification(level: str, text: str, where: str | None = None) -> dict[str, Any]:
+    value: dict[str, Any] = {"level": level, "message": {"text": _message(text)}}
+    if where is not None:
+        value["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": where}}}]
+    return value
+
+
+def _split(path: str) -> tuple[str, str | None]:
+    container, mark, member = path.partition("!")
+    return (container, member) if mark else (path, None)
+
+
+def _plain(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def _message(text: str) -> str:
+    """Plain text in which nothing is read as a placeholder (`{0}`) or an embedded link (`[a](1)`).
+
+    Sections 3.11.5 and 3.11.6 ask for escapes. Viewers show them literally where there is nothing to replace, so only
+    what would be misread is escaped: `{lambda(int)#1}` of a C++ name is left alone.
+    """
+    text = re.sub(r"\{(\d+)\}", r"{{\1}}", _plain(text))
+    return re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)

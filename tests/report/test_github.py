@@ -1,0 +1,71 @@
+"""Workflow commands, decoded as the runner decodes them (actions/toolkit, docs/commands.md)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from abiscan.model import Location, Severity
+from abiscan.report import github
+from tests.report import samples
+
+COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-z]+=[^,:]*,?)+)::(.*)")
+
+
+def decoded(line: str) -> tuple[str, dict[str, str], str]:
+    match = COMMAND.fullmatch(line)
+    assert match is not None, line
+
+    def data(text: str) -> str:
+        return text.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+
+    properties = dict(pair.split("=", 1) for pair in match[2].split(","))
+    return (
+        match[1],
+        {k: data(v.replace("%3A", ":").replace("%2C", ",")) for k, v in properties.items()},
+        data(match[3]),
+    )
+
+
+def test_every_kind_is_there() -> None:
+    commands = [decoded(line) for line in github.render(samples.mixed()).splitlines()]
+    assert ("error", "abiscan: cannot be read") in [(level, p["title"]) for level, p, _ in commands]
+    assert ("error", "abiscan: stale entry") in [(level, p["title"]) for level, p, _ in commands]
+    assert ("warning", "abiscan: undecided") in [(level, p["title"]) for level, p, _ in commands]
+    (source,) = [p for _, p, m in commands if "const_data_ptr<long>" in m]
+    assert (source["file"], source["line"]) == ("csrc/kernel one.cpp", "42")
+    (missing,) = [(p, m) for _, p, m in commands if "nothing exports" in m]
+    assert missing[0]["file"] == "dist/example-1.0-cp311-cp311-linux_x86_64.whl"
+    assert missing[1].endswith("\nfix: Rebuild with torch 2.13.0")
+    # One const-data-ptr of ops.abi3.so is accepted: it is not said.
+    assert not [m for _, p, m in commands if "ops.abi3.so" in m and "const-data-ptr" in p["title"]]
+
+
+def test_a_name_cannot_start_a_command() -> None:
+    text = github.render(samples.hostile())
+    for line in text.split("\n")[:-1]:
+        decoded(line)
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert all(line.startswith("::") for line in text.split("\n")[:-1])
+
+
+@pytest.mark.parametrize(("number", "lines"), [(10, 10), (11, 10), (500, 10)])
+def test_ten_of_a_level(number: int, lines: int) -> None:
+    findings = tuple(samples.a_finding(symbol=f"_Z{i}") for i in range(number))
+    text = github.render(samples.a_report(samples.an_artifact(findings=findings)))
+    assert text.count("\n") == lines
+    if number > 10:
+        assert f"and {number - 9} more" in text.splitlines()[-1]
+
+
+def test_paths_are_escaped() -> None:
+    finding = samples.a_finding(locations=(Location(None, "a,b:c%d.cpp", 7, None),), severity=Severity.NOTE)
+    (line,) = github.render(samples.a_report(samples.an_artifact(findings=(finding,)))).splitlines()
+    level, properties, _ = decoded(line)
+    assert (level, properties["file"], properties["line"]) == ("notice", "a,b:c%d.cpp", "7")
+
+
+def test_nothing_to_say() -> None:
+    assert github.render(samples.a_report(samples.an_artifact())) == ""

@@ -1,0 +1,182 @@
+"""SARIF against the official schema, and against what GitHub's documentation says that it needs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from jsonschema import Draft4Validator
+
+from abiscan.gate import Policy, apply
+from abiscan.model import Report, Severity
+from abiscan.report import sarif
+from tests.report import samples
+
+SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft4Validator(SCHEMA, format_checker=Draft4Validator.FORMAT_CHECKER)
+REPORTS = {"mixed": samples.mixed(), "hostile": samples.hostile(), "empty": samples.empty()}
+
+
+def run_of(report: Report) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(sarif.render(report))
+    (run,) = document["runs"]
+    return run
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_official_schema_accepts_it(name: str) -> None:
+    text = sarif.render(REPORTS[name])
+    text.encode("utf-8")
+    VALIDATOR.validate(json.loads(text))
+
+
+def test_the_schema_can_refuse() -> None:
+    document = sarif.document(samples.mixed())
+    document["runs"][0]["results"][0]["level"] = "fatal"
+    assert not VALIDATOR.is_valid(document)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_what_code_scanning_needs(name: str) -> None:
+    run = run_of(REPORTS[name])
+    rules = run["tool"]["driver"]["rules"]
+    fingerprints = set()
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert len(rule["fullDescription"]["text"]) <= 1024
+        assert rule["help"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["message"]["text"]
+        assert 1 <= len(result["locations"]) <= 100
+        for location in result["locations"]:
+            physical = location["physicalLocation"]
+            assert physical["region"]["startLine"] >= 1
+            uri = physical["artifactLocation"]["uri"]
+            assert uri.isascii()
+            assert not set(uri) & set(' <>"{}|\\^`\n')
+        primary = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        key = (primary, result["ruleId"], result["partialFingerprints"]["primaryLocationLineHash"])
+        assert key not in fingerprints
+        fingerprints.add(key)
+
+
+def test_every_rule_is_listed_though_it_did_not_fire() -> None:
+    run = run_of(samples.a_report(samples.an_artifact()))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(rule.id for rule in samples.RULES)
+    assert run["results"] == []
+
+
+def test_a_rule_that_nobody_listed_is_there_for_its_result() -> None:
+    report = samples.a_report(samples.an_artifact(findings=(samples.a_finding("surprise"),)))
+    run = run_of(report)
+    (result,) = run["results"]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "surprise"
+
+
+def test_places() -> None:
+    run = run_of(samples.mixed())
+    by_rule = {}
+    for result in run["results"]:
+        by_rule.setdefault((result["ruleId"], result["message"]["text"].split("(")[0]), result)
+    source, binary = by_rule[("const-data-ptr", "const_data_ptr<long>")]["locations"]
+    # The line that a person can edit is first: code scanning annotates only that.
+    assert source["physicalLocation"]["artifactLocation"]["uri"] == "csrc/kernel%20one.cpp"
+    assert source["physicalLocation"]["region"] == {"startLine": 42}
+    assert binary["physicalLocation"]["region"] == {"startLine": 1, "byteOffset": 0x11C0}
+    assert binary["logicalLocations"][0]["fullyQualifiedName"] == "void f(at::Tensor)"
+    assert (
+        binary["physicalLocation"]["artifactLocation"]["uri"]
+        == "dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so"
+    )
+    index = binary["physicalLocation"]["artifactLocation"]["index"]
+    assert run["artifacts"][index]["location"]["uri"] == binary["physicalLocation"]["artifactLocation"]["uri"]
+
+
+@pytest.mark.parametrize(
+    ("path", "member", "expected"),
+    [
+        ("a b/c#d.so", None, "a%20b/c%23d.so"),
+        ("/abs/x.so", None, "file:///abs/x.so"),
+        ("a!b.whl", "c/d.so", "a%21b.whl!c/d.so"),
+        ("c:d.so", None, "c%3Ad.so"),
+        ("x\udcff.so", None, "x%FF.so"),
+        ("100%.so", None, "100%25.so"),
+        ("é.so", None, "%C3%A9.so"),
+    ],
+)
+def test_uris(path: str, member: str | None, expected: str) -> None:
+    assert sarif.uri(path, member) == expected
+    assert unquote(expected.removeprefix("file://"), errors="surrogateescape") == path + (
+        f"!{member}" if member else ""
+    )
+
+
+def test_inputs_that_failed_are_notifications() -> None:
+    (invocation,) = run_of(samples.mixed())["invocations"]
+    assert invocation["executionSuccessful"] is False
+    told = [(n["level"], n["message"]["text"]) for n in invocation["toolExecutionNotifications"]]
+    assert ("error", "dist/other.whl: not a zip archive: it ends after 3 bytes") in told
+    assert ("error", "lib/broken.so: could not be read") in told
+    assert ("warning", "lib/undecided.so: cannot be decided: libfoo.so was not found") in told
+    (fine,) = run_of(samples.a_report(samples.failing()))["invocations"]
+    assert fine["executionSuccessful"] is True
+
+
+def test_suppressions_carry_the_reason() -> None:
+    suppressed = [r for r in run_of(samples.mixed())["results"] if "suppressions" in r]
+    assert [s["justification"] for r in suppressed for s in r["suppressions"]] == [
+        "ignored: goes with 2.0 (abiscan.toml, ignore 1)"
+    ]
+
+
+def test_severity_follows_the_policy() -> None:
+    policy = Policy(severities=(("const-data-ptr", Severity.ERROR),))
+    run = run_of(apply(samples.mixed(), policy))
+    assert {r["level"] for r in run["results"] if r["ruleId"] == "const-data-ptr"} == {"error"}
+
+
+def test_two_hits_of_one_fingerprint_are_told_apart() -> None:
+    finding = samples.a_finding()
+    run = run_of(samples.a_report(samples.an_artifact(findings=(finding, finding))))
+    hashes = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    assert hashes == [f"{finding.fingerprint}:1", f"{finding.fingerprint}:2"]
+
+
+def test_what_is_too_much_is_cut_worst_first_and_told() -> None:
+    note = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="n")
+    many = (*(replace(note, fingerprint=f"{i:032x}") for i in range(sarif.MAX_RESULTS)), samples.a_finding())
+    run = run_of(samples.a_report(samples.an_artifact(findings=many)))
+    assert len(run["results"]) == sarif.MAX_RESULTS
+    assert run["results"][0]["level"] == "error"
+    (notice,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert "1 of 25001 results are left out" in notice["message"]["text"]
+
+
+def test_what_is_too_large_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sarif, "MAX_COMPRESSED", 5_000)
+    report = samples.large(files=4, imports=4_000)
+    run = run_of(report)
+    total = sum(len(a.findings) for a in report.artifacts)
+    assert 0 < len(run["results"]) < total
+    assert "left out" in run["invocations"][0]["toolExecutionNotifications"][-1]["message"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f()::{lambda(int)#1}::operator()", "f()::{lambda(int)#1}::operator()"),
+        ("a {0} b", "a {{0}} b"),
+        ("see [here](1)", r"see \[here](1)"),
+        ("a[abi:cxx11](b)", r"a\[abi:cxx11](b)"),
+        ("a[1] b", "a[1] b"),
+    ],
+)
+def test_messages_are_read_literally(text: str, expected: str) -> None:
+    report = samples.a_report(samples.an_artifact(findings=(replace(samples.a_finding(message=text), fix=""),)))
+    assert run_of(report)["results"][0]["message"]["text"] == expected
