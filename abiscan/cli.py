@@ -17,10 +17,13 @@ from abiscan import __version__
 from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
+    import datetime
+
+    from abiscan.gate import Policy
     from abiscan.libtorch.environment import PythonEnvironment
     from abiscan.model import Report
     from abiscan.report.text import Style
-    from abiscan.scan import ScanOptions
+    from abiscan.world import ScanOptions
 
 PASS, FAIL, USAGE, INCOMPLETE = 0, 1, 2, 3
 
@@ -138,22 +141,19 @@ def _scan(given: dict[str, object]) -> int:
     from abiscan.artifact import read_target_list
     from abiscan.scan import scan as run_scan
 
+    cwd = os.getcwd()
     targets = [*_strings(given["targets"])]
     for name in _strings(given["lists"]):
-        targets += read_target_list(name)
+        targets += read_target_list(name, cwd=cwd)
     if not targets:
         raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
-    policy, today = _policy(given), _today()
+    policy = _policy(given)
+    baseline = None
+    if given["write_baseline"] is None and policy.baseline is not None:
+        baseline = gate.read_baseline(_read_baseline(policy.baseline), policy.baseline)
     outputs = _outputs(_strings(given["formats"]))
-    options = _scan_options(given)
-    report = run_scan(targets, options)
-    baseline_file = _text_option(given["baseline"])
-    report = gate.apply(
-        report,
-        policy,
-        baseline=_read_baseline(baseline_file),
-        today=today,
-    )
+    options = _scan_options(given, matrix=policy.require_torch is not None)
+    report = gate.apply(run_scan(targets, options), policy, baseline, _today())
     target = _text_option(given["write_baseline"])
     if target is not None:
         _write(target, gate.write_baseline(report))
@@ -250,18 +250,43 @@ def rules(rule: str | None, form: str) -> None:
 @click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Architecture of a fetched wheel.")
 def releases(action: str | None, sources: tuple[str, ...], form: str, machine: str | None) -> None:
     """List the torch builds that abiscan knows; `releases add` adds one to the user's own index."""
-    from abiscan import scan as pipeline
+    from dataclasses import fields
+
+    from abiscan.libtorch.releases import open_index
+    from abiscan.model import KnownBuild
     from abiscan.report import releases_text
 
+    directory = Path(_index_directory())
     if action is None:
-        builds = pipeline.known_builds(_index_directory())
+        builds = [
+            KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
+            for build in open_index(directory).builds()
+        ]
         click.echo(releases_text.render(builds, as_json=form == "json"), nl=False)
         return
     if not sources:
         raise UsageError("abiscan releases add needs a version, a wheel or a directory")
     for source in sources:
-        added = pipeline.add_build(source, _index_directory(), machine=machine, progress=_progress())
-        click.echo(f"added {added}")
+        click.echo(f"added {_add_release(source, directory, machine)} to {directory}")
+
+
+def _add_release(source: str, directory: Path, machine: str | None) -> str:
+    import tempfile
+
+    from abiscan.libtorch.releases.add import add_build, download
+
+    show = _progress() or (lambda line: None)
+    path = Path(source)
+    if path.exists():
+        added = add_build(path, directory, show)
+    elif os.sep in source or source.endswith(".whl"):
+        raise UsageError(f"{source}: no such wheel or directory")
+    else:
+        with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
+            wheel = download(source, machine or os.uname().machine, Path(folder), quiet=_progress() is None)
+            added = add_build(wheel, directory, show)
+    show("")
+    return added.key
 
 
 @cli.command()
@@ -275,19 +300,15 @@ def schema(of_explain: bool) -> None:
 # --- what the environment says ----------------------------------------------------------------------------------
 
 
-def _scan_options(given: dict[str, object]) -> ScanOptions:
+def _scan_options(given: dict[str, object], *, matrix: bool = False) -> ScanOptions:
     from abiscan.loader import LoaderSettings
-    from abiscan.scan import ScanOptions
+    from abiscan.world import ScanOptions
 
     return ScanOptions(
         torch=_text_option(given.get("torch")),
         environment=_environment(_text_option(given.get("python"))),
-        settings=LoaderSettings(
-            ld_library_path=os.environ.get("LD_LIBRARY_PATH"),
-            ld_preload=os.environ.get("LD_PRELOAD"),
-            cwd=os.getcwd(),
-        ),
-        matrix=bool(given.get("matrix")) or given.get("require_torch") is not None,
+        settings=LoaderSettings.of(os.environ, os.getcwd()),
+        matrix=bool(given.get("matrix")) or matrix,
         sources=tuple(_strings(given.get("sources") or ())),
         hashes=bool(given.get("hashes")),
         jobs=int(str(given.get("jobs") or 1)),
@@ -320,10 +341,10 @@ def _index_directory() -> str:
     return os.path.join(base, "abiscan", "releases")
 
 
-def _today() -> str:
+def _today() -> datetime.date:
     import datetime
 
-    return datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    return datetime.datetime.now(tz=datetime.UTC).date()
 
 
 def _style(given: dict[str, object], stream: object) -> Style:
@@ -409,9 +430,7 @@ def _write(path: str, text: str) -> None:
         raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
 
 
-def _read_baseline(path: str | None) -> str | None:
-    if path is None:
-        return None
+def _read_baseline(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -420,8 +439,39 @@ def _read_baseline(path: str | None) -> str | None:
         raise UsageError(f"{path}: the baseline cannot be read: {error}") from error
 
 
-def _policy(given: dict[str, object]) -> gate.Policy:
-    raise NotImplementedError
+def _policy(given: dict[str, object]) -> Policy:
+    """The configuration file's policy with the command line's options over it."""
+    from dataclasses import replace
+
+    from abiscan import gate
+
+    named = _text_option(given["config"])
+    path = Path(named) if named is not None else gate.find_config(Path.cwd())
+    policy = gate.Policy()
+    if path is not None:
+        from abiscan.rules import rule_infos
+
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: the configuration cannot be read: {error}") from error
+        known = {info.id for info in (*rule_infos(), *gate.GATE_RULES)}
+        policy = gate.load_config(text, str(path), known)
+        if policy.baseline is not None:
+            policy = replace(policy, baseline=str(path.parent / policy.baseline))
+    if given["fail_on"] is not None:
+        policy = replace(policy, fail_on=gate.parse_fail_on(str(given["fail_on"])))
+    if given["baseline"] is not None:
+        policy = replace(policy, baseline=str(given["baseline"]))
+    if given["no_stale"]:
+        policy = replace(policy, allow_stale=True)
+    if given["require_torch"] is not None:
+        gate.parse_require_torch(str(given["require_torch"]))
+        policy = replace(policy, require_torch=str(given["require_torch"]))
+    if given["require_stable_abi"] is not None:
+        version = str(given["require_stable_abi"])
+        policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
+    return policy
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -1,12 +1,50 @@
-"""What the libraries of an installed torch export, asked name by name."""
+"""What the target torch exports, asked name by name: from its libraries on disk, or from the release index."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from abiscan.elf import ElfFile, gnu_hash, open_elf
 from abiscan.errors import UnreadableFile
+from abiscan.libtorch.releases import Build, ReleaseIndex
+
+
+class TargetExports(Protocol):
+    """The exports of one build of torch."""
+
+    @property
+    def sonames(self) -> frozenset[str]:
+        """Its libraries."""
+        ...
+
+    def library_of(self, name: str) -> str | None:
+        """The soname of the library that exports the name; None where none does."""
+        ...
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        ...
+
+
+class ReleasedExports:
+    """Exports of a released build, from the index."""
+
+    def __init__(self, index: ReleaseIndex, build: Build) -> None:
+        self._index = index
+        self.build = build
+        self.sonames = frozenset(build.libraries)
+
+    def library_of(self, name: str) -> str | None:
+        """The library of the build that defines the name; None where none exports it or the index does not record it."""
+        export = self._index.exports(self.build, name)
+        return None if export is None else export.library
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Names of the build that start with `prefix`."""
+        found = self._index.prefix(prefix, self.build.machine, limit)
+        return tuple(history.name for history in found if history.export(self.build) is not None)
 
 
 class InstalledExports:
@@ -19,6 +57,7 @@ class InstalledExports:
 
     def __init__(self, libraries: Sequence[str], opener: Callable[[str], ElfFile] = open_elf) -> None:
         self._paths = tuple(libraries)
+        self.sonames = frozenset(os.path.basename(path) for path in libraries)
         self._open = opener
         self._files: list[tuple[str, ElfFile]] | None = None
         self._known: dict[str, str | None] = {}

@@ -85,9 +85,7 @@ def judge(needs: TorchNeeds, index: ReleaseIndex) -> Matrix:
                 reason="" if loads else _reason(build, position, missing, lacking, histories, masks),
             )
         )
-    return Matrix(
-        tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown
-    )
+    return Matrix(tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown)
 
 
 def window_of(names: Iterable[str], index: ReleaseIndex, machine: str) -> Windows:

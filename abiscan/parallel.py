@@ -1,0 +1,34 @@
+"""`-j N`: the same scan in several processes, each with every N-th artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from abiscan.model import Report
+from abiscan.scan import scan_share
+from abiscan.world import ScanOptions
+
+
+def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
+    """Spread the artifacts over `options.jobs` processes; the report is that of one process.
+
+    Raises:
+        UsageError: as `scan`, from whichever process met it.
+    """
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Functions do not travel to another process, and shares of one progress line would overwrite each other.
+    quiet = replace(options, progress=None)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        shares = [
+            pool.submit(scan_share, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)
+        ]
+        reports = [share.result() for share in shares]
+    first = reports[0]
+    return replace(
+        first,
+        artifacts=tuple(sorted((a for r in reports for a in r.artifacts), key=lambda a: (a.path, a.member or ""))),
+        errors=tuple(sorted({e for r in reports for e in r.errors}, key=lambda e: (e.path, e.message))),
+        notes=tuple(dict.fromkeys(note for r in reports for note in r.notes)),
+    )

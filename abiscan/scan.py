@@ -1,0 +1,421 @@
+"""The pipeline: targets and options -> Report. Read this first.
+
+    expand targets -> open each -> bind its imports -> look up their history -> rules -> causes -> Report
+
+Each step is a function of an earlier stage's values; what a step could not read or decide is in the report.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from abiscan import __version__
+from abiscan.artifact import Artifact, Note, expand
+from abiscan.elf import ElfFile
+from abiscan.errors import UnreadableFile
+from abiscan.fingerprint import module_key
+from abiscan.libtorch.matrix import Matrix, TorchNeeds, judge
+from abiscan.loader import LoaderSettings
+from abiscan.loader.exports import is_torch_library
+from abiscan.model import (
+    ArtifactKind,
+    ArtifactReport,
+    ArtifactVerdict,
+    BoundImport,
+    Finding,
+    InputError,
+    LoaderOutcome,
+    LoaderPrediction,
+    Location,
+    NeededLibrary,
+    Owner,
+    Report,
+    SharedObject,
+    Status,
+    Subject,
+    Windows,
+)
+from abiscan.names import parse
+from abiscan.provenance import provenance
+from abiscan.world import Aim, ScanOptions, World
+
+__all__ = ["LoaderSettings", "ScanOptions", "explain", "scan"]
+
+_FALLBACK_MACHINE = "x86_64"
+# Names of these are served by the machine, not by torch or the interpreter: they decide `loader`, not `verdict`.
+_OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
+
+
+def scan(targets: Sequence[str], options: ScanOptions) -> Report:
+    """Look at everything that `targets` name.
+
+    Raises:
+        UsageError: a target that does not exist, an unknown torch.
+    """
+    if options.jobs > 1:
+        from abiscan.parallel import scan_in_parallel
+
+        return scan_in_parallel(targets, options)
+    return scan_share(targets, options, 0, 1)
+
+
+def scan_share(targets: Sequence[str], options: ScanOptions, share: int, shares: int) -> Report:
+    """The same for every `shares`-th artifact, from number `share` on; what is no artifact is reported by share 0."""
+    world = World(options)
+    if options.torch is not None:
+        # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
+        world.chosen(_FALLBACK_MACHINE)
+    artifacts: list[ArtifactReport] = []
+    errors: list[InputError] = []
+    notes: list[str] = []
+    site_packages = options.environment.site_packages if options.environment is not None else ()
+    number = 0
+    for item in expand(targets, cwd=options.settings.cwd, environment_paths=site_packages):
+        if isinstance(item, Artifact):
+            number += 1
+            if (number - 1) % shares != share:
+                continue
+            if options.progress is not None:
+                options.progress(f"[{number}] {item.display}")
+            try:
+                artifacts += look_at(item, world)
+            except UnreadableFile as error:
+                errors.append(InputError(error.path, error.reason))
+        elif share == 0 and isinstance(item, Note):
+            notes.append(f"{item.path}: {item.message}")
+        elif share == 0 and isinstance(item, InputError):
+            errors.append(item)
+    if options.progress is not None:
+        options.progress("")
+    return Report(
+        version=__version__,
+        target=world.chosen(_FALLBACK_MACHINE).target,
+        artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
+        errors=tuple(sorted(errors, key=lambda e: (e.path, e.message))),
+        rules=world.rule_infos,
+        notes=tuple(dict.fromkeys([*notes, *world.notes()])),
+    )
+
+
+def look_at(artifact: Artifact, world: World) -> Iterator[ArtifactReport]:
+    """The report of one artifact; none for a source without a finding.
+
+    Raises:
+        UnreadableFile: it is no shared object after all.
+    """
+    if artifact.kind is ArtifactKind.SHARED_OBJECT:
+        yield look_at_shared_object(artifact, world)
+    else:
+        yield from look_at_source(artifact)
+
+
+# --- shared objects ---------------------------------------------------------------------------------------------
+
+
+def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
+    """Everything about one shared object."""
+    elf = artifact.open()
+    facts = elf.facts()
+    # The first file decides whose newest build stands in where no torch is installed and none is named.
+    world.chosen(elf.machine)
+    aim = world.aim(elf.machine)
+    place = _place(artifact, world)
+    siblings = _siblings(artifact, elf, world)
+    # The loader knows the installed target itself; any other is told to it.
+    exports = None if aim is None or aim.installed else aim.exports
+    binding = world.loader.bind(elf, place, siblings, exports)
+    imports = _demangled(binding.imports, world)
+    prediction = _prediction(elf, place, {} if artifact.disk_path is not None else siblings, aim, world)
+    torch_needs = _torch_needs(facts, imports)
+    concerns_torch = bool(torch_needs.names or torch_needs.libraries)
+    matrix = judge(torch_needs, world.index) if concerns_torch else None
+    imports = _with_windows(imports, matrix)
+    findings = _findings(artifact, elf, facts, imports, binding.needed, aim, matrix, world)
+    report = ArtifactReport(
+        path=artifact.path,
+        member=artifact.member,
+        kind=artifact.kind,
+        size=artifact.size,
+        machine=facts.machine,
+        verdict=_verdict(imports, binding.needed, aim, concerns_torch),
+        sha256=_sha256(elf) if world.options.hashes else None,
+        build_id=facts.build_id,
+        loader=prediction,
+        needed=binding.needed,
+        imports=imports,
+        releases=matrix.verdicts if matrix is not None and world.options.matrix else None,
+        provenance=provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path)),
+        findings=findings,
+    )
+    report = _with_causes(report, facts, world)
+    return replace(report, notes=tuple(_notes(report, aim, matrix, binding.missing_libraries)))
+
+
+def _place(artifact: Artifact, world: World) -> str:
+    """The absolute path at which a loader would open it: where it is, or where installing its wheel would put it."""
+    if artifact.disk_path is not None:
+        return artifact.disk_path
+    return _installed_at(artifact, world.options)
+
+
+def _installed_at(artifact: Artifact, options: ScanOptions) -> str:
+    site = options.environment.site_packages if options.environment is not None else ()
+    root = site[0] if site else options.settings.cwd
+    return os.path.normpath(os.path.join(root, artifact.place))
+
+
+def _siblings(artifact: Artifact, elf: ElfFile, world: World) -> Mapping[str, ElfFile]:
+    """Path to contents of what the file needs, directly or through others, and its own package ships."""
+    found: dict[str, ElfFile] = {}
+    waiting = list(elf.needed)
+    seen: set[str] = set()
+    while waiting:
+        soname = waiting.pop()
+        if soname in seen:
+            continue
+        seen.add(soname)
+        for path, sibling in _named(artifact, soname, world):
+            if path not in found:
+                found[path] = sibling
+                waiting += sibling.needed
+    return found
+
+
+def _named(artifact: Artifact, soname: str, world: World) -> Iterator[tuple[str, ElfFile]]:
+    name = soname.rpartition("/")[2]
+    for sibling in artifact.group.named(name):
+        if sibling.place == artifact.place:
+            continue
+        try:
+            opened = sibling.open_tables()
+        except UnreadableFile:
+            continue  # it is an artifact of its own, and reported as such
+        yield sibling.disk_path or _installed_at(sibling, world.options), opened
+    if artifact.disk_path is not None and len(artifact.group) == 1:
+        yield from _beside(artifact.disk_path, name)
+
+
+def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
+    """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
+    from abiscan.elf import open_elf
+
+    directory = os.path.dirname(path)
+    parent = os.path.dirname(directory)
+    package = os.path.basename(directory)
+    for place in (directory, os.path.join(directory, "lib"), parent, os.path.join(parent, f"{package}.libs")):
+        candidate = os.path.join(place, name)
+        if os.path.isfile(candidate) and candidate != path:
+            try:
+                yield candidate, open_elf(candidate)
+            except (UnreadableFile, FileNotFoundError):
+                continue
+            return
+
+
+def _demangled(imports: Sequence[BoundImport], world: World) -> tuple[BoundImport, ...]:
+    texts = world.demangler.demangle_all(bound.name for bound in imports)
+    return tuple(
+        replace(bound, demangled=answer.text, demangled_by=answer.by)
+        for bound, answer in ((bound, texts[bound.name]) for bound in imports)
+    )
+
+
+def _prediction(
+    elf: ElfFile, place: str, siblings: Mapping[str, ElfFile], aim: Aim | None, world: World
+) -> LoaderPrediction:
+    """What the loader does here; of a wheel's member, as if the wheel were installed in the environment."""
+    if aim is None or not aim.installed:
+        return LoaderPrediction(None, undecided="the target torch is not installed in an environment here")
+    return world.loader.predict(elf, place, siblings)
+
+
+def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport]) -> TorchNeeds:
+    """What only torch can provide: its names, but for those that another library in scope exports."""
+    names = [
+        bound.name
+        for bound in imports
+        if bound.owner is Owner.TORCH
+        and bound.status is not Status.WEAK
+        and (bound.provider is None or is_torch_library(bound.provider))
+    ]
+    return TorchNeeds(
+        names=tuple(dict.fromkeys(names)),
+        libraries=tuple(soname for soname in facts.needed if is_torch_library(soname)),
+        machine=facts.machine,
+    )
+
+
+def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tuple[BoundImport, ...]:
+    if matrix is None:
+        return tuple(imports)
+    unknown = set(matrix.unknown)
+    result = []
+    for bound in imports:
+        history = matrix.histories.get(bound.name)
+        if history is not None:
+            result.append(replace(bound, windows=history.windows))
+        elif bound.owner is Owner.TORCH and bound.name not in unknown and bound.status is not Status.WEAK:
+            result.append(replace(bound, windows=()))
+        else:
+            result.append(bound)
+    return tuple(result)
+
+
+def _verdict(
+    imports: Sequence[BoundImport], needed: Sequence[NeededLibrary], aim: Aim | None, concerns_torch: bool
+) -> ArtifactVerdict:
+    """For the target torch: every torch and Python import binds, and so does what the file itself should define."""
+    decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
+    if any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in decisive):
+        return ArtifactVerdict.FAILS
+    if aim is not None and any(is_torch_library(n.soname) and _lacks(aim, n.soname) for n in needed):
+        return ArtifactVerdict.FAILS
+    if not concerns_torch:
+        return ArtifactVerdict.NOT_TORCH
+    if aim is None or any(b.status is Status.UNDECIDED and b.owner in (Owner.TORCH, Owner.PYTHON) for b in decisive):
+        return ArtifactVerdict.UNDECIDED
+    return ArtifactVerdict.LOADS
+
+
+def _lacks(aim: Aim, soname: str) -> bool:
+    return soname.rpartition("/")[2] not in aim.exports.sonames
+
+
+# --- findings and causes ----------------------------------------------------------------------------------------
+
+
+def _findings(
+    artifact: Artifact,
+    elf: ElfFile,
+    facts: SharedObject,
+    imports: tuple[BoundImport, ...],
+    needed: tuple[NeededLibrary, ...],
+    aim: Aim | None,
+    matrix: Matrix | None,
+    world: World,
+) -> tuple[Finding, ...]:
+    from abiscan.rules import RuleSubject, attach_locations, run, symbols_to_locate
+
+    builds = world.index.builds(facts.machine) if matrix is not None else ()
+    subject = RuleSubject(
+        facts=facts,
+        imports=imports,
+        needed=needed,
+        module=module_key(artifact.path, artifact.member),
+        parse=parse,
+        target=None if aim is None else aim.target,
+        windows=lambda name: windows_of_name(name, facts.machine, world),
+        libraries=lambda name: libraries_of_name(name, facts.machine, world),
+        span=(builds[0].torch, builds[-1].torch) if builds else None,
+        gnu_available=world.demangler.gnu_available,
+    )
+    findings = run(world.rules, subject)
+    wanted = symbols_to_locate(world.rules, findings)
+    return attach_locations(findings, _call_sites(elf, wanted, world)) if wanted else findings
+
+
+def _call_sites(elf: ElfFile, names: Collection[str], world: World) -> dict[str, tuple[Location, ...]]:
+    """Where the binary calls the flagged imports."""
+    from abiscan.elf.callsites import find_call_sites
+
+    found = {}
+    for name, sites in find_call_sites(elf, names, lines=True).items():
+        places = []
+        for site in sites:
+            function = None
+            if site.function is not None:
+                function = world.demangler.demangle(site.function).text or site.function
+            places.append(Location(function=function, file=site.file, line=site.line, offset=site.offset))
+        found[name] = tuple(dict.fromkeys(places))
+    return found
+
+
+def windows_of_name(name: str, machine: str, world: World) -> Windows | None:
+    """The releases that export a name; None where the index does not record such names."""
+    history = world.index.history(name, machine)
+    if history is not None:
+        return history.windows
+    return None if world.index.known_omitted(name) is not None else ()
+
+
+def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] | None:
+    """The torch libraries that export a name in some release."""
+    history = world.index.history(name, machine)
+    if history is None:
+        return None if world.index.known_omitted(name) is not None else ()
+    return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
+
+
+def _with_causes(report: ArtifactReport, facts: SharedObject, world: World) -> ArtifactReport:
+    """Causes of what is missing; a file that binds pays nothing for them."""
+    if not any(b.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED) for b in report.imports):
+        return report
+    from abiscan.diagnosis import diagnose
+
+    diagnosis = diagnose(facts, report.imports, world.knowledge(facts.machine))
+    return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
+
+
+def _notes(
+    report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missing: Sequence[str]
+) -> Iterator[str]:
+    if aim is None and report.verdict is ArtifactVerdict.UNDECIDED:
+        yield f"no torch build for {report.machine} is known: nothing can be said about its torch imports"
+    elif aim is not None and aim.note is not None:
+        yield aim.note
+    if matrix is not None and matrix.unknown:
+        yield (
+            f"{len(matrix.unknown)} imports are of a kind that the release index does not record; releases are judged "
+            "without them"
+        )
+    absent = [soname for soname in missing if not is_torch_library(soname)]
+    undecided = sum(b.status is Status.UNDECIDED for b in report.imports)
+    if absent:
+        tail = f": {undecided} imports that they may provide are undecided" if undecided else ""
+        yield f"not on this machine: {', '.join(absent)}{tail}"
+    if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
+        yield f"torch binds, but this machine's loader stops: {report.loader.error}"
+    if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
+        yield "the loader would load it here all the same: what is missing for the target is provided by this machine"
+
+
+def look_at_source(artifact: Artifact) -> Iterator[ArtifactReport]:
+    """The report of a source file that a rule has something to say about."""
+    from abiscan.source import look_at_source as check
+
+    findings = check(artifact.display, artifact.read(), module_key(artifact.path, artifact.member))
+    if findings:
+        yield ArtifactReport(
+            path=artifact.path,
+            member=artifact.member,
+            kind=artifact.kind,
+            size=artifact.size,
+            machine=None,
+            verdict=ArtifactVerdict.NOT_TORCH,
+            findings=findings,
+        )
+
+
+# --- explain ----------------------------------------------------------------------------------------------------
+
+
+def explain(text: str, options: ScanOptions, *, needed_by: str | None) -> tuple[Subject, ...]:
+    """Answer everything that an error message or a log asks, with what is known of the target and this environment.
+
+    Raises:
+        UsageError: an unknown `--torch`.
+    """
+    from abiscan.diagnosis import explain as answer
+
+    world = World(options)
+    if options.torch is not None or options.environment is not None:
+        world.chosen(_FALLBACK_MACHINE)
+    return answer(text, world.knowledge(_FALLBACK_MACHINE), needed_by)
+
+
+def _sha256(elf: ElfFile) -> str:
+    from hashlib import sha256
+
+    return sha256(elf.image.buffer).hexdigest()

@@ -1,0 +1,195 @@
+"""What a run knows besides its files: the target torch, the loader, the release index, the rules, the demanglers.
+
+Each part is made when it is first needed, once for a run: a scan of one file that loads never opens a rule's text.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from abiscan.errors import AbiscanError, UnknownBuild
+from abiscan.libtorch.choice import ChosenTorch, choose
+from abiscan.libtorch.environment import PythonEnvironment
+from abiscan.libtorch.exports import InstalledExports, ReleasedExports, TargetExports
+from abiscan.libtorch.releases import ReleaseIndex, open_index
+from abiscan.loader import Loader, LoaderSettings
+from abiscan.model import RuleInfo, Target
+from abiscan.names import Demangler
+
+if TYPE_CHECKING:
+    from abiscan.diagnosis import Knowledge
+    from abiscan.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """What a run is to look at; the command line fills it in.
+
+    Attributes:
+        torch: as `--torch` has it.
+        environment: whose interpreter and packages; None where there is none.
+        settings: what the loader of that environment's processes inherits.
+        matrix: judge every known build of a file's architecture.
+        sources: directories in which the flagged calls are looked for.
+        hashes: compute sha256 of every file.
+        jobs: processes to spread the files over.
+        user_index: directory of the user's own release index.
+        progress: called with a short text for a terminal, and with "" at the end.
+    """
+
+    torch: str | None
+    environment: PythonEnvironment | None
+    settings: LoaderSettings
+    matrix: bool = False
+    sources: tuple[str, ...] = ()
+    hashes: bool = False
+    jobs: int = 1
+    user_index: str | None = None
+    progress: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The torch that files of one architecture are judged against.
+
+    Attributes:
+        exports: what it exports, name by name.
+        note: why it is not the run's own target, where it is not.
+    """
+
+    target: Target
+    exports: TargetExports
+    installed: bool
+    note: str | None = None
+
+
+class World:
+    """The services of a run."""
+
+    def __init__(self, options: ScanOptions) -> None:
+        self.options = options
+        self._chosen: ChosenTorch | None = None
+        self._aims: dict[str, Aim | None] = {}
+
+    @cached_property
+    def index(self) -> ReleaseIndex:
+        """The shipped release index and the user's own."""
+        return open_index(*([Path(self.options.user_index)] if self.options.user_index else []))
+
+    @cached_property
+    def demangler(self) -> Demangler:
+        """One for the run: it keeps its answers."""
+        return Demangler()
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules."""
+        from abiscan.rules import load_rules
+
+        return load_rules()
+
+    @cached_property
+    def rule_infos(self) -> tuple[RuleInfo, ...]:
+        """All rules as formats describe them."""
+        from abiscan.rules import rule_infos
+
+        return rule_infos()
+
+    def chosen(self, machine: str) -> ChosenTorch:
+        """The run's target; `machine` decides only which architecture's build a released version means.
+
+        Raises:
+            UnknownBuild: `--torch` names none.
+        """
+        if self._chosen is None:
+            self._chosen = choose(self.options.torch, self.options.environment, lambda: self.index, machine)
+        return self._chosen
+
+    def aim(self, machine: str) -> Aim | None:
+        """What files of an architecture are judged against: the target, or the same release for that architecture;
+        None where no build for it is known."""
+        if machine not in self._aims:
+            self._aims[machine] = self._find_aim(machine)
+        return self._aims[machine]
+
+    def _find_aim(self, machine: str) -> Aim | None:
+        chosen = self.chosen(machine)
+        if chosen.target.machine == machine:
+            if chosen.installed is not None:
+                exports: TargetExports = InstalledExports(chosen.installed.libraries)
+                return Aim(chosen.target, exports, installed=chosen.installed.python is not None)
+            assert chosen.build is not None
+            return Aim(chosen.target, ReleasedExports(self.index, chosen.build), installed=False)
+        try:
+            other = choose(chosen.target.torch, self.options.environment, lambda: self.index, machine)
+        except UnknownBuild:
+            return None
+        assert other.build is not None
+        note = (
+            f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the released "
+            f"build {other.build.key}"
+        )
+        return Aim(other.target, ReleasedExports(self.index, other.build), installed=False, note=note)
+
+    @cached_property
+    def loader(self) -> Loader:
+        """The loader of the environment's processes, after `import torch` where the target is installed there."""
+        chosen = self.chosen(_OWN_MACHINE)
+        torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
+        return Loader(self.options.settings, self.options.environment, torch)
+
+    def knowledge(self, machine: str) -> Knowledge:
+        """Everything that a diagnosis of a file of this architecture may rest on."""
+        from abiscan.diagnosis import Environment, Knowledge
+
+        try:
+            aim = self.aim(machine)
+        except AbiscanError:
+            aim = None
+        environment = self.options.environment
+        return Knowledge(
+            target=None if aim is None else aim.target,
+            exports=None if aim is None else aim.exports,
+            exact=aim is not None and aim.target.path is not None,
+            releases=self.index,
+            environment=None
+            if environment is None
+            else Environment(
+                python=environment.version,
+                packages=_packages(environment),
+            ),
+            machine=machine,
+        )
+
+    def notes(self) -> list[str]:
+        """What a user should know of the run as a whole."""
+        found = list(self._chosen.notes) if self._chosen is not None else []
+        if "demangler" in self.__dict__ and not self.demangler.gnu_available:
+            found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
+        return found
+
+
+_OWN_MACHINE = os.uname().machine if hasattr(os, "uname") else sys.platform
+# Distributions whose versions decide about CUDA and ROCm libraries.
+_PACKAGE_PREFIXES = ("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton")
+
+
+def _packages(environment: PythonEnvironment) -> dict[str, str]:
+    """Versions of the CUDA and ROCm packages of an environment, from the names of their metadata folders."""
+    found: dict[str, str] = {}
+    for directory in environment.site_packages:
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        for name in sorted(names):
+            if name.endswith(".dist-info") and name.startswith(_PACKAGE_PREFIXES):
+                distribution, _, version = name.removesuffix(".dist-info").rpartition("-")
+                found.setdefault(distribution.replace("_", "-"), version)
+    return found
