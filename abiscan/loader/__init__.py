@@ -1,22 +1,23 @@
 """The search scope and the binding, as the dynamic loader (ld.so) does them, from files alone.
 
-`Loader` holds the modelled process of one Python environment and serves any number of files. The model is glibc's loader,
-function by function (the modules name theirs); docs/loader.md says what it cannot know.
+`Loader` holds the modelled process of one Python environment and serves any number of files. The model is glibc's
+loader, function by function (the modules name theirs); docs/loader.md says what it cannot know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine
-from abiscan.loader.exports import TorchExports
+from abiscan.loader.exports import TorchExports, is_torch_library
 from abiscan.loader.process import Environment, Process, TorchFolder, build_process
 from abiscan.loader.settings import LoaderSettings
 from abiscan.model import LoaderPrediction
 
-__all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports"]
+__all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
 
 
 class Loader:
@@ -34,7 +35,7 @@ class Loader:
         self._builder = None if environment is None else build_process(settings, environment, torch)
         self._torch_libraries = () if torch is None else torch.libraries
         self._processes: dict[bool, Process] = {}
-        self._last: tuple[tuple[int, str, frozenset[str]], Examination | None] | None = None
+        self._last: _Opened | None = None
 
     def _process(self, *, modules: bool) -> Process | None:
         if self._builder is None:
@@ -43,30 +44,34 @@ class Loader:
             self._processes[modules] = self._builder.build(modules=modules)
         return self._processes[modules]
 
+    def _serves(self, elf: ElfFile) -> bool:
+        return self._builder is not None and elf.machine == self._builder.linker.machine
+
     def _examine(
-        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None, withheld: frozenset[str] = frozenset()
+        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]
     ) -> Examination | None:
-        """Open a file, once for its prediction and its binding; None where there is no interpreter to open it in."""
-        key = (id(elf), path, withheld)
-        if self._last is None or self._last[0] != key:
-            self._last = key, self._open(elf, path, siblings, withheld)
-        return self._last[1]
+        """Open a file, once for its binding and its prediction; None where there is no interpreter to open it in."""
+        last = self._last
+        if last is not None and last.is_of(elf, path, siblings, withheld):
+            return last.examination
+        examination = self._open(elf, path, dict(siblings), withheld)
+        self._last = _Opened(elf, path, frozenset(siblings), withheld, examination)
+        return examination
 
     def _open(
-        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None, withheld: frozenset[str]
+        self, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]
     ) -> Examination | None:
         quick = self._process(modules=False)
         if quick is None:
             return None
-        beside = dict(siblings or {})
-        first = examine(quick, elf, path, beside, withheld)
+        first = examine(quick, elf, path, siblings, withheld)
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
         if not closure.missing and all(m is closure.root or not first.is_new(m) for m in closure.maps):
             return first
         full = self._process(modules=True)
         assert full is not None
-        return examine(full, elf, path, beside, withheld)
+        return examine(full, elf, path, siblings, withheld)
 
     def predict(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None = None) -> LoaderPrediction:
         """What `dlopen(path, RTLD_NOW | RTLD_LOCAL)` does.
@@ -76,13 +81,13 @@ class Loader:
                 (`<site-packages>/<member>`): the answer is then for the wheel as if it were installed there.
             siblings: absolute path to contents of the other shared objects of that wheel.
         """
-        if self._builder is not None and elf.machine != self._builder.linker.machine:
-            return LoaderPrediction(
-                None, undecided=f"the file is for {elf.machine}, the interpreter for {self._builder.linker.machine}"
-            )
-        examination = self._examine(elf, path, siblings)
-        if examination is None:
+        if self._builder is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
+        if not self._serves(elf):
+            machine = self._builder.linker.machine
+            return LoaderPrediction(None, undecided=f"the file is for {elf.machine}, the interpreter for {machine}")
+        examination = self._examine(elf, path, siblings or {}, frozenset())
+        assert examination is not None
         return examination.predict()
 
     def bind(
@@ -96,14 +101,36 @@ class Loader:
 
         Args:
             path, siblings: as for `predict`. Siblings of a file on disk are those of its package.
-            exports: the target torch, where it is not the one this loader was made with (make it with None then).
+            exports: the target torch, where it is not the one this loader was made with.
         """
-        withheld = frozenset() if exports is None else exports.sonames
-        same_machine = self._builder is not None and elf.machine == self._builder.linker.machine
+        beside = siblings or {}
+        if self._torch_libraries:
+            exports = None
+        withheld = frozenset[str]() if exports is None else exports.sonames
         return bind_imports(
             elf,
-            self._examine(elf, path, siblings, withheld) if same_machine else None,
-            siblings=dict(siblings or {}),
+            self._examine(elf, path, beside, withheld) if self._serves(elf) else None,
+            siblings=dict(beside),
             torch_libraries=self._torch_libraries,
             exports=exports,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The file that was looked at last: binding and prediction of one file follow each other."""
+
+    elf: ElfFile
+    path: str
+    siblings: frozenset[str]
+    withheld: frozenset[str]
+    examination: Examination | None
+
+    def is_of(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]) -> bool:
+        # An examination with siblings serves a question without them: what only they provide, it has marked as such.
+        return (
+            self.elf is elf
+            and self.path == path
+            and self.withheld == withheld
+            and (not siblings or self.siblings == frozenset(siblings))
         )

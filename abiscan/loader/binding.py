@@ -1,4 +1,4 @@
-"""What becomes of each import of a file: status and provider, against a target torch (CONTRACT in docs/architecture.md).
+"""What becomes of each import of a file: status and provider, against a target torch (docs/architecture.md has both).
 
 The scope is the loader's, with two differences that make the answer one about the file and torch and not about this
 machine: a library that is missing here does not end it, and a library of the same wheel or package stands in where the
@@ -32,12 +32,14 @@ class FileBinding:
         needed: the file's own DT_NEEDED entries.
         missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
         missing_torch_libraries: those of them that are torch's own of another variant.
+        notes: sentences for a person.
     """
 
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
     missing_libraries: tuple[str, ...]
     missing_torch_libraries: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 # (status, provider) of each import, by its place in .dynsym.
@@ -81,7 +83,18 @@ def bind_imports(
     else:
         lacking = [name for name in missing if is_torch_library(name)]
     here = [name for name in missing if exports is None or name not in exports.sonames]
-    return FileBinding(tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)))
+    return FileBinding(
+        tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)), _notes(examination)
+    )
+
+
+def _notes(examination: Examination | None) -> tuple[str, ...]:
+    if examination is None:
+        return ()
+    borrowed = sorted(item.label for item in examination.closure.borrowed)
+    if not borrowed:
+        return ()
+    return (f"taken from the same package, where the loader itself would not look: {', '.join(borrowed)}",)
 
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
@@ -198,9 +211,7 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
     return LinkMap(elf, path, None, None, origin=None)
 
 
-def _without_scope(
-    elf: ElfFile, exports: TorchExports | None
-) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
+def _without_scope(elf: ElfFile, exports: TorchExports | None) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
     """Against a released build alone: for a file of another architecture, or where there is no interpreter."""
     answers: _Answers = {}
     if exports is not None:

@@ -1,7 +1,7 @@
 """/etc/ld.so.cache (sysdeps/generic/dl-cache.h and elf/dl-cache.c of glibc), read as the loader reads it.
 
-The file is written by ldconfig for this machine's loader, so numbers are in the machine's byte order; offsets are checked
-all the same, a damaged one ends the search.
+The file is written by ldconfig for this machine's loader, so numbers are in the machine's byte order; offsets are
+checked all the same, a damaged one ends the search.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Mapper:
     """Maps objects into a namespace.
 
     Args:
-        siblings: soname or file name to the path of a file that is installed beside the one that is asked about; such a file
-            stands in where the search finds nothing.
+        siblings: soname or file name to the path of a file that is installed beside the one that is asked about; such a
+            file stands in where the search finds nothing.
     """
 
     def __init__(

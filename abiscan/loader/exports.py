@@ -11,10 +11,10 @@ _TORCH_LIBRARY = re.compile(
     r"lib(torch(_(cpu|cuda|hip|xpu|mps|python|global_deps|cuda_linalg|cuda_cpp|cuda_cu|nvshmem|mtia|xpu_ops\w*))?"
     r"|c10(_(cuda|hip|xpu))?|c10d\w*|shm|caffe2(_(gpu|nvrtc|observers|detectron_ops\w*|module\w*))?)\.so(\.[0-9.]+)?$"
 )
-# Which of torch's libraries brings which others into scope (their own DT_NEEDED, the same in every release; a library that
-# a build does not have is left out).
+# Which of torch's libraries brings which others into scope (their own DT_NEEDED, the same in every release; a library
+# that a build does not have is left out).
 _BRINGS: dict[str, tuple[str, ...]] = {
-    "libtorch_python": ("libtorch", "libshm", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libc10"),
+    "libtorch_python": ("libtorch", "libshm"),
     "libtorch": ("libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libc10"),
     "libshm": ("libtorch_cpu", "libc10"),
     "libtorch_cuda": ("libtorch_cpu", "libc10_cuda", "libc10"),
@@ -47,7 +47,7 @@ def is_torch_library(name: str) -> bool:
 
 
 def in_scope(needed: Iterable[str], exports: TorchExports) -> frozenset[str]:
-    """The libraries of a build that come into the scope of a file that needs `needed`, by their own needed libraries."""
+    """The libraries of a build that come into the scope of a file that needs `needed`, by what these need."""
     reached: set[str] = set()
     waiting = [name for name in needed if name in exports.sonames]
     while waiting:

@@ -24,10 +24,10 @@ class Opened:
 
     Attributes:
         path: as the loader composed it.
-        file_id: device and inode, by which the loader knows a file that it has loaded under another name; the path for a
-            file that is not on disk.
-        elf: its contents; None where they could not be read, then `damage` says why and `complaint` is what the loader says
-            of it (None where it says nothing before it maps the file).
+        file_id: device and inode, by which the loader knows a file that it has loaded under another name; the path for
+            a file that is not on disk.
+        elf: its contents; None where they could not be read, then `damage` says why and `complaint` is what the loader
+            says of it (None where it says nothing before it maps the file).
     """
 
     path: str
@@ -75,7 +75,7 @@ class Files:
         self._virtual_directories: frozenset[str] = frozenset()
 
     def overlay(self, files: Mapping[str, ElfFile]) -> Files:
-        """A view in which `files` (absolute path to contents) lie over what is on disk; caches of the disk are shared."""
+        """A view in which `files` (path to contents) lie over what is on disk; caches of the disk are shared."""
         view = Files(self._linker, root=self._root, cwd=self._cwd)
         view._probes = self._probes
         view._directories = self._directories

@@ -63,10 +63,8 @@ def read_hardware(machine: str, root: str = "") -> Hardware:
 def _power_set(names: list[str]) -> tuple[str, ...]:
     """Every combination, the last name weighing most (_dl_important_hwcaps in elf/dl-hwcaps.c)."""
     count = len(names)
-    combinations = []
-    for mask in range((1 << count) - 1, 0, -1):
-        combinations.append("/".join(names[n] for n in range(count - 1, -1, -1) if mask >> n & 1))
-    return tuple(dict.fromkeys(combinations))
+    masks = range((1 << count) - 1, 0, -1)
+    return tuple(dict.fromkeys("/".join(names[n] for n in range(count - 1, -1, -1) if mask >> n & 1) for mask in masks))
 
 
 def _other_levels(machine: str) -> tuple[str, ...]:

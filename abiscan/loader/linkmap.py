@@ -83,8 +83,8 @@ class LinkMap:
 class Namespace:
     """The objects of a process (the base namespace), in the order in which they were mapped, and the global scope.
 
-    Objects are found by any name they were asked for, by soname, and by file identity. Where several answer to a name the
-    one that was mapped first does.
+    Objects are found by any name they were asked for, by soname, and by file identity. Where several answer to a name
+    the one that was mapped first does.
     """
 
     def __init__(self) -> None:

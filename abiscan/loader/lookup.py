@@ -62,8 +62,8 @@ class Definitions:
 
     @property
     def versions(self) -> dict[int, Version]:
-        """l_versions: version index to version. The base version, which is the file's own name, is left out; so an index
-        without an entry is one whose hash is 0."""
+        """l_versions: version index to version. The base version, which is the file's own name, is left out; so an
+        index without an entry is one whose hash is 0."""
         if self._versions is None:
             found: dict[int, Version] = {}
             if self._symbols.has_versions:

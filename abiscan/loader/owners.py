@@ -13,7 +13,7 @@ from abiscan.loader.exports import is_torch_library
 from abiscan.model import Import, Owner
 
 # Namespaces that are declared in torch's public headers.
-TORCH_NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "caffe2_nvrtc", "onnx_torch", "TORCH_CUDA_CU_API"))
+TORCH_NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
 _SPECIAL = re.compile(r"(?:T[VTISHWAC]|GV|GR|Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2})")
 # <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
 _NESTED = re.compile(r"N[rVK]*[RO]?")
@@ -47,8 +47,8 @@ _LIBC_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|libutil|libreso
 
 
 def outer_scope(mangled: str) -> str | None:
-    """The outermost namespace or class of a C++ name; `std` for its abbreviations; an empty string for a name in the global
-    namespace; None for what is no C++ name.
+    """The outermost namespace or class of a C++ name; `std` for its abbreviations; an empty string for a name in the
+    global namespace; None for what is no C++ name.
 
     >>> outer_scope("_ZNK2at10TensorBase8data_ptrIfEEPT_v")
     'at'

@@ -151,8 +151,8 @@ class ProcessBuilder:
         """The process after `import torch`, or after start-up where there is no torch.
 
         Args:
-            modules: load the extension modules too. Without them the process is right for a file whose needed libraries it
-                already answers for, at a third of the cost.
+            modules: load the extension modules too. Without them the process is right for a file whose needed libraries
+                it already answers for, at half the cost.
         """
         namespace = Namespace()
         search = Search(self.linker, self._settings, self.files)

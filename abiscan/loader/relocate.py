@@ -19,7 +19,16 @@ from abiscan.elf.symbols import (
 )
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import COPY_CLASS, PLT_CLASS, STB_GLOBAL, Binding, Reference, Version, definitions_of, resolve
+from abiscan.loader.lookup import (
+    COPY_CLASS,
+    PLT_CLASS,
+    STB_GLOBAL,
+    Binding,
+    Reference,
+    Version,
+    definitions_of,
+    resolve,
+)
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {
@@ -53,8 +62,8 @@ class Lookup:
 def lookups_of(item: LinkMap) -> list[Lookup]:
     """What the relocations of an object look up by name, each entry and class once, in their order.
 
-    Entries that bind to the object itself without a lookup are left out, and those whose lookup cannot fail, because the
-    object exports what they name and is in its own scope.
+    Entries that bind to the object itself without a lookup are left out, and those whose lookup cannot fail, because
+    the object exports what they name and is in its own scope.
     """
     elf = item.elf
     if elf is None:
@@ -104,8 +113,8 @@ def _is_definition(symbol: RawSymbol) -> bool:
 def bind(
     item: LinkMap, lookups: list[Lookup], global_scope: list[LinkMap], local_scope: list[LinkMap], *, asserts: bool
 ) -> list[Binding | None]:
-    """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then in the
-    search list of what was opened.
+    """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then
+    in the search list of what was opened.
 
     Raises:
         LoadFailure: see `resolve`.

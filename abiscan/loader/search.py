@@ -1,5 +1,5 @@
-"""Where the loader looks for a library: `_dl_map_object` and `open_path` in elf/dl-load.c of glibc; the order is that of
-ld.so(8)."""
+"""Where the loader looks for a library: `_dl_map_object` and `open_path` in elf/dl-load.c of glibc; the order is that
+of ld.so(8)."""
 
 from __future__ import annotations
 
@@ -177,8 +177,8 @@ class Search:
         if found is not None:
             return found
         requester = loader or main
-        no_default = requester is not None and requester.elf is not None and bool(
-            requester.elf.dynamic.flags_1 & DF_1_NODEFLIB
+        no_default = (
+            requester is not None and requester.elf is not None and bool(requester.elf.dynamic.flags_1 & DF_1_NODEFLIB)
         )
         cached = self.cache.lookup(name)
         if cached is not None and not (no_default and cached.startswith(self._linker.system_dirs)):
@@ -188,8 +188,8 @@ class Search:
         return None if no_default else self._open_in(self._linker.system_dirs, name)
 
     def _find_musl(self, name: str, loader: LinkMap | None) -> Opened | None:
-        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of those above
-        it."""
+        """load_library in ldso/dynlink.c of musl: LD_LIBRARY_PATH, then RPATH or RUNPATH of the object and of those
+        above it."""
         found = self._open_in(self._environment_dirs, name)
         item = loader
         while found is None and item is not None:

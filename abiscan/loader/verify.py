@@ -1,5 +1,5 @@
-"""Whether the loader accepts a file: the checks of `open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c of glibc,
-with its messages."""
+"""Whether the loader accepts a file: the checks of `open_verify` and `_dl_map_object_from_fd` in elf/dl-load.c of
+glibc, with its messages."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLi
 
 
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
-    """As `verify_object`, for a file whose header is accepted but that `ElfFile` refuses: the loader's complaint, or None
-    if it has none before it maps the file (what then happens depends on which pages it touches)."""
+    """As `verify_object`, for a file whose header is accepted but that `ElfFile` refuses: the loader's complaint, or
+    None if it has none before it maps the file (what then happens depends on which pages it touches)."""
     try:
         image = Image(buffer, path)
     except UnreadableFile:
