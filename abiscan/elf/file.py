@@ -116,7 +116,7 @@ class ElfFile:
 
     @cached_property
     def relocated(self) -> list[tuple[int, int]]:
-        """(symbol index, relocation type) in the order in which the loader meets them."""
+        """(symbol index, relocation type), each pair once, in the order in which the loader first meets them."""
         return relocated_symbols(self.image, self.dynamic)
 
     def _at_least(self) -> int:

@@ -26,13 +26,14 @@ _NONE = {"aarch64": (0, 256)}
 
 
 def relocated_symbols(image: Image, dynamic: Dynamic) -> list[tuple[int, int]]:
-    """(symbol index, relocation type) of each relocation that refers to a symbol, in the order of the loader.
+    """(symbol index, relocation type) of the relocations that refer to a symbol, in the order in which the loader first
+    meets each pair.
 
     Raises:
         UnreadableFile: a relocation table lies outside of the file.
     """
     values = dynamic.values
-    order: list[tuple[int, int]] = []
+    met: dict[int, None] = {}
     none = _NONE.get(image.machine, (0,))
     uses_rela = DT_RELA in values or values.get(DT_PLTREL) == DT_RELA
     # The leading DT_RELACOUNT entries are relative ones, which name no symbol; libraries have ten thousands of them.
@@ -52,11 +53,13 @@ def relocated_symbols(image: Image, dynamic: Dynamic) -> list[tuple[int, int]]:
         view = image.words(
             offset + skip * entry, (count - skip) * fields, "Q" if image.is64 else "I", "a relocation table"
         )
-        if image.is64:
-            # For a JMPREL that lies inside DT_RELA (some linkers), the second visit changes nothing: the order counts.
-            order += [(info >> 32, info & 0xFFFFFFFF) for info in view[1::fields].tolist() if info >> 32]
-        else:
-            order += [(info >> 8, info & 0xFF) for info in view[1::fields].tolist() if info >> 8]
+        # For a JMPREL that lies inside DT_RELA (some linkers), the second visit changes nothing. A library has up to a
+        # hundred relocations for each pair, so they are made distinct before they are taken apart.
+        met.update(dict.fromkeys(view[1::fields].tolist()))
+    if image.is64:
+        order = [(info >> 32, info & 0xFFFFFFFF) for info in met if info >> 32]
+    else:
+        order = [(info >> 8, info & 0xFF) for info in met if info >> 8]
     if any(kind in none for _, kind in order):
         order = [pair for pair in order if pair[1] not in none]
     return order

@@ -30,6 +30,8 @@ SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, STT_GNU_IFUNC = 0, 1, 2, 3, 4, 5, 6, 10
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = 0, 1, 2, 3
+# What a reference may bind to: these are code or data (elf/dl-lookup.c of glibc, ALLOWED_STT).
+DEFINITION_TYPES = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_COMMON, STT_TLS, STT_GNU_IFUNC))
 
 VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
@@ -235,6 +237,42 @@ class SymbolTable:
         else:
             name, value, size, info, other, section = fields
         return RawSymbol(index, name, info, other, section, value, size)
+
+    def open_references(self, indices: Iterable[int], *, defines: bool) -> list[RawSymbol]:
+        """Those of the entries that are looked up by name and may be found nowhere, in the order given.
+
+        Left out are local and hidden ones, which bind to the object itself.
+
+        Args:
+            defines: leave out those, too, that this table defines in a way that a lookup accepts.
+
+        Raises:
+            UnreadableFile: an entry lies outside of the file.
+        """
+        buffer, start, size = self._image.buffer, self._offset, self._layout.size
+        unpack = struct.Struct(self._image.endian + ("BBHQ" if self._image.is64 else "IIBBH")).unpack_from
+        is64 = self._image.is64
+        found = []
+        for index in indices:
+            at = start + index * size + 4
+            if at + size - 4 > self._image.size:
+                raise UnreadableFile(self._image.path, f"corrupt ELF file: symbol {index} is outside of the file")
+            if is64:
+                info, other, section, value = unpack(buffer, at)
+            else:
+                value, _, info, other, section = unpack(buffer, at)
+            if info < 0x10 or other & 3 in (STV_INTERNAL, STV_HIDDEN):
+                continue
+            if (
+                section
+                and defines
+                and (value or section == SHN_ABS or info & 0xF == STT_TLS)
+                and info & 0xF in DEFINITION_TYPES
+                and info >> 4 in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
+            ):
+                continue
+            found.append(self.raw(index))
+        return found
 
     def name_of(self, symbol: RawSymbol) -> bytes:
         """The entry's name; empty if its offset lies outside of .dynstr."""

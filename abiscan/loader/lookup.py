@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from abiscan.elf import ElfFile, RawSymbol
 from abiscan.elf.symbols import (
+    DEFINITION_TYPES,
     SHN_ABS,
     SHN_UNDEF,
+    STB_GLOBAL,
     STB_GNU_UNIQUE,
     STB_WEAK,
     STT_TLS,
@@ -20,9 +22,6 @@ from abiscan.elf.symbols import (
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 
-STB_GLOBAL = 1
-# STT_NOTYPE, OBJECT, FUNC, COMMON, TLS, GNU_IFUNC.
-_ALLOWED_TYPES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 10
 PLT_CLASS, COPY_CLASS = 1, 2
 
 
@@ -94,7 +93,7 @@ class Definitions:
                 continue
             if symbol.section == SHN_UNDEF and reference.type_class & PLT_CLASS:
                 continue
-            if not _ALLOWED_TYPES >> symbol.type & 1:
+            if symbol.type not in DEFINITION_TYPES:
                 continue
             if versions:
                 raw = self.table.version_index(index)

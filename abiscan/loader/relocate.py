@@ -6,23 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from abiscan.elf import gnu_hashes
-from abiscan.elf.symbols import (
-    SHN_ABS,
-    SHN_UNDEF,
-    STB_GNU_UNIQUE,
-    STB_LOCAL,
-    STB_WEAK,
-    STT_TLS,
-    STV_HIDDEN,
-    STV_INTERNAL,
-    RawSymbol,
-)
+from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import (
     COPY_CLASS,
     PLT_CLASS,
-    STB_GLOBAL,
     Binding,
     Reference,
     Version,
@@ -70,18 +59,13 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
         return []
     classes = _TYPE_CLASSES.get(elf.machine, {})
     get = classes.get
-    wanted = dict.fromkeys((index, get(kind, 0)) for index, kind in elf.relocated)
     exports = definitions_of(item)
-    can_find_itself = exports is not None and exports.table is not None
-    raw = elf.symbols.raw
-    kept: list[tuple[RawSymbol, int]] = []
-    for index, type_class in wanted:
-        symbol = raw(index)
-        if symbol.binding == STB_LOCAL or symbol.visibility in (STV_HIDDEN, STV_INTERNAL):
-            continue
-        if symbol.section != SHN_UNDEF and can_find_itself and _is_definition(symbol):
-            continue
-        kept.append((symbol, type_class))
+    pairs = elf.relocated
+    entries = dict.fromkeys(index for index, _ in pairs)
+    in_table = exports is not None and exports.table is not None
+    wanted = {symbol.number: symbol for symbol in elf.symbols.open_references(entries, defines=in_table)}
+    classed = dict.fromkeys((index, get(kind, 0)) for index, kind in pairs if index in wanted)
+    kept = [(wanted[index], type_class) for index, type_class in classed]
     return lookups_for(item, kept)
 
 
@@ -100,14 +84,6 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
         wanted = version if version is not None and version.hash else None
         found.append(Lookup(symbol, Reference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
     return found
-
-
-def _is_definition(symbol: RawSymbol) -> bool:
-    return (
-        (symbol.value != 0 or symbol.section == SHN_ABS or symbol.type == STT_TLS)
-        and symbol.type in (0, 1, 2, 5, 6, 10)
-        and symbol.binding in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
-    )
 
 
 def bind(
