@@ -26,8 +26,8 @@ from abiscan.elf.references import references
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
-# Bytes of code that are searched: 0.1 s for each 16 MiB. The largest extension modules have 60 MiB of host code.
-MAX_CODE: Final = 128 << 20
+# Bytes of code that are searched, at some 20 MiB a second.
+MAX_CODE: Final = 64 << 20
 # Sites kept for each import, the first ones in address order.
 MAX_SITES: Final = 100
 # Entries of .symtab read for the names of functions; some 0.4 s.
@@ -117,39 +117,64 @@ def _text(elf: ElfFile, segment: Segment) -> memoryview:
 
 # --- x86-64 -----------------------------------------------------------------------------------------------------
 
-# Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r).
-_BY_SLOT = re.compile(rb"(?:\xff[\x15\x25]|[\x48\x4c]\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d])(?=(....))", re.DOTALL)
-_DIRECT = re.compile(rb"[\xe8\xe9](?=(....))", re.DOTALL)
+# Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
+_BY_SLOT = rb"(?:\xff[\x15\x25]|[\x48\x4c]\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d])"
+_DIRECT = rb"[\xe8\xe9]"
+# Bytes searched with one pattern: the smaller, the fewer upper halves a displacement can have, and the more patterns.
+_CHUNK: Final = 1 << 20
+
+
+def _displacements(
+    text: memoryview, base: int, opcode: bytes, targets: Collection[int]
+) -> Iterator[tuple[int, int, int]]:
+    """(start of the opcode, end of it, target) of what looks like `opcode disp32` with a target among `targets`.
+
+    Within a chunk of code the upper half of the displacement to these targets can only be one of a few values, so that
+    the regular expression itself passes over nearly all other calls.
+    """
+    disp = struct.Struct("<i").unpack
+    lowest, highest = min(targets), max(targets)
+    for start in range(0, len(text), _CHUNK):
+        end = min(start + _CHUNK, len(text))
+        upper = _upper_halves(lowest - base - end - 16 >> 16, highest - base - start >> 16)
+        pattern = re.compile(opcode + rb"(?=(..(?:" + upper + rb")))", re.DOTALL)
+        for match in pattern.finditer(text, start, min(end + 16, len(text))):
+            target = base + match.end() + 4 + disp(match[1])[0]
+            if target in targets and match.start() < end:
+                yield match.start(), match.end(), target
+
+
+def _upper_halves(first: int, last: int) -> bytes:
+    """A pattern for the upper two bytes of displacements whose upper half lies in a range."""
+    if last - first > 1024:
+        return rb".."
+    by_top: dict[int, list[int]] = {}
+    for half in range(first, last + 1):
+        by_top.setdefault(half >> 8 & 0xFF, []).append(half & 0xFF)
+    return b"|".join(
+        b"[" + re.escape(bytes([low[0]])) + b"-" + re.escape(bytes([low[-1]])) + b"]" + re.escape(bytes([top]))
+        for top, low in by_top.items()
+    )
 
 
 def _x86_64(elf: ElfFile, code: list[Segment], slots: dict[int, str]) -> Iterator[tuple[str, int, bool]]:
-    disp = struct.Struct("<i").unpack
     stubs: dict[int, str] = {}
     direct: list[tuple[str, int, bool]] = []
     for segment in code:
         text, base = _text(elf, segment), segment.address
-        for match in _BY_SLOT.finditer(text):
-            end = match.end()
-            name = slots.get(base + end + 4 + disp(match[1])[0])
-            if name is None:
-                continue
-            first = text[match.start()]
-            if first == 0xFF and text[match.start() + 1] == 0x25:
+        for start, _end, slot in _displacements(text, base, _BY_SLOT, slots):
+            name = slots[slot]
+            if text[start] == 0xFF and text[start + 1] == 0x25:
                 # A stub, or a tail call of -fno-plt: the same bytes; a stub is where direct calls lead.
-                start = _stub_start(text, match.start())
+                stubs[base + _stub_start(text, start)] = name
                 stubs[base + start] = name
-                stubs[base + match.start()] = name
-            direct.append((name, base + match.start(), first == 0xFF))
+            direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
-    if stubs:
-        lowest, highest = min(stubs), max(stubs)
-        for segment in code:
-            text, base = _text(elf, segment), segment.address
-            for match in _DIRECT.finditer(text):
-                target = base + match.end() + 4 + disp(match[1])[0]
-                if lowest <= target <= highest and target in stubs:
-                    called.add(target)
-                    yield stubs[target], base + match.start(), True
+    for segment in code if stubs else ():
+        text, base = _text(elf, segment), segment.address
+        for start, _end, stub in _displacements(text, base, _DIRECT, stubs):
+            called.add(stub)
+            yield stubs[stub], base + start, True
     plt = _plt_ranges(elf)
     for name, address, is_call in direct:
         if address in stubs and (any(start <= address < end for start, end in plt) or _leads(called, address)):

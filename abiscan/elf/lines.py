@@ -41,7 +41,7 @@ def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]])
 
     deadline = time.monotonic() + MAX_SECONDS
     buffer = elf.image.buffer
-    stream = io.BytesIO(buffer) if isinstance(buffer, bytes) else buffer
+    stream: Any = io.BytesIO(buffer) if isinstance(buffer, bytes) else buffer
     stream.seek(0)
     dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)
     for unit in _units(dwarf, addresses):

@@ -240,10 +240,11 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                                                '__HIP_PLATFORM_HCC__',
                                                '__HIPCC__',
                                                '__HIP__']}]},
- 'legacy-register-operators': {'summary': '`torch::RegisterOperators` is no longer exported',
-                               'why': 'It was the way to register operators until torch 1.5. Its constructors and its '
-                                      'destructor were exported up to torch 2.1 and by no\n'
-                                      'later release, so that a file that uses it cannot load there.',
+ 'legacy-register-operators': {'summary': '`torch::RegisterOperators` is the registration of torch 1.x',
+                               'why': 'TORCH_LIBRARY has taken its place since torch 1.5. Its constructors and '
+                                      'destructor were exported up to torch 2.1 and have been inline\n'
+                                      'since, so that a file built with headers up to 2.1 loads on no later release, '
+                                      'while the same source compiled anew does.',
                                'example': 'static auto registry = torch::RegisterOperators().op("myext::add", &add);',
                                'use_instead': '`TORCH_LIBRARY(myext, m) { m.def("add(Tensor a, Tensor b) -> Tensor"); '
                                               '}` with `TORCH_LIBRARY_IMPL`; for one binary over many releases\n'
@@ -251,20 +252,21 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                                'references': ['https://discuss.pytorch.org/t/difference-between-torch-library-and-registeroperators-op/92270',
                                               'https://docs.pytorch.org/tutorials/advanced/cpp_custom_ops.html'],
                                'since': '0.1.0',
-                               'severity': 'warning',
+                               'severity': 'note',
                                'confidence': 'high',
                                'locate': True,
                                'per': 'file',
                                'message': 'registers operators with `torch::RegisterOperators` ({count}: {names}), '
                                           'exported by {windows}',
-                               'fix': 'register with TORCH_LIBRARY and TORCH_LIBRARY_IMPL',
+                               'fix': 'rebuild against {target}; register with TORCH_LIBRARY and TORCH_LIBRARY_IMPL in '
+                                      'the long run',
                                'severity_when': {'missing': 'error', 'unreachable': 'error'},
                                'import': [{'scope_starts': ['c10', 'RegisterOperators']}],
                                'source': [{'qualified': ['torch::RegisterOperators',
                                                          'c10::RegisterOperators',
                                                          'torch::jit::RegisterOperators'],
-                                           'message': 'registers operators with `{text}`, which torch exports no '
-                                                      'longer since 2.2',
+                                           'message': 'registers operators with `{text}`, which TORCH_LIBRARY '
+                                                      'superseded',
                                            'fix': 'register with TORCH_LIBRARY and TORCH_LIBRARY_IMPL'}],
                                'fact': [{'symbol': '_ZN3c1017RegisterOperatorsC1Ev', 'windows': [['1.13.0', '2.1.2']]},
                                         {'symbol': '_ZN3c1017RegisterOperatorsD1Ev',
@@ -390,7 +392,14 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                     'message': '`{name}` is missing: {status}; exported by {windows}',
                     'fix': 'build the extension against {target}, or install a torch that exports it; `abiscan explain '
                            '{symbol}` has its history',
-                    'import': [{'status': ['missing'], 'owner': ['torch']},
+                    'import': [{'status': ['missing'],
+                                'owner': ['torch'],
+                                'fate': ['never'],
+                                'message': '`{name}` is missing: {status}, and neither does any release from 1.13 on '
+                                           'in this spelling',
+                                'fix': '`abiscan explain {symbol}` tells what comes near: another compiler, '
+                                       'std::string or header made this name'},
+                               {'status': ['missing'], 'owner': ['torch']},
                                {'status': ['missing'],
                                 'owner': ['python'],
                                 'message': '`{name}` is missing: this interpreter does not export it',
@@ -547,7 +556,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                  'confidence': 'medium',
                  'message': '`{text}` is deprecated',
                  'fix': 'write {rewrites} instead',
-                 'source': [{'member': ['data'], 'templated': True, 'called': True}],
+                 'source': [{'member': ['data'], 'templated': True, 'called': True, 'file_has': ['Tensor']}],
                  'rewrite': [{'write': 'data_ptr<{type}>()',
                               'symbols': ['_ZNK2at10TensorBase8data_ptrI{type_code}EEPT_v']}]},
  'thc-api': {'summary': 'The THC library was removed in torch 1.11',
@@ -674,8 +683,8 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                   'severity': 'note',
                   'confidence': 'high',
                   'per': 'file',
-                  'message': "{count} of torch's C++ names bind, and nothing is promised about them in the next "
-                             'release',
+                  'message': "binds {count} of torch's C++ functions and data, about which torch promises nothing in "
+                             'its next release',
                   'fix': 'nothing, where each torch gets a build of its own; else move to the stable ABI',
                   'import': [{'owner': ['torch'], 'status': ['resolved'], 'cxx': True}]},
  'vtable-drift': {'summary': 'A torch class that the file derives from has another vtable in the target',

@@ -107,7 +107,6 @@ _SOURCE: _Law = {
     "qualified": _texts,
     "include_starts": _texts,
     "inside": _texts,
-    "not_inside": _texts,
     "file_has": _texts,
     "file_lacks": _texts,
     "languages": _texts,

@@ -101,8 +101,7 @@ class SourcePattern(NamedTuple):
         identifier, identifier_starts: names anywhere, macros included; not those behind another scope or an object.
         qualified: `a::b`; also where `::` stands before, never where another scope does.
         include_starts: how the path of an `#include` begins.
-        inside: names of macros whose arguments the place is among, by how they begin.
-        not_inside: the opposite.
+        inside: macros or functions in whose first argument the place stands, by how their names begin.
         file_has: identifiers of which the file must have one.
         file_lacks: identifiers of which the file must have none.
         languages: `c++`, `cuda`, `hip`; by the file's extension.
@@ -116,7 +115,6 @@ class SourcePattern(NamedTuple):
     qualified: tuple[str, ...] = ()
     include_starts: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
-    not_inside: tuple[str, ...] = ()
     file_has: tuple[str, ...] = ()
     file_lacks: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()

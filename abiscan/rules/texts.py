@@ -116,12 +116,15 @@ def readable(name: CxxName | None, bound: BoundImport) -> str:
     return qualified(name) if name is not None else bound.demangled or bound.symbol.name
 
 
-def rewrite_texts(rule: Rule, fields: dict[str, str], code: str | None, subject: RuleSubject) -> str:
+def rewrite_texts(
+    rule: Rule, fields: dict[str, str], code: str | None = None, subject: RuleSubject | None = None
+) -> str:
     """What to write instead, each with the releases that export it: "`data_ptr<float>()` (exported by ...)"."""
     shown = []
     for rewrite in rule.rewrites:
-        windows = rewrite_windows(rewrite, fields, code, subject)
-        exported = "" if windows is None else f" (exported by {windows_text(windows, subject.span)})"
+        windows = None if subject is None else rewrite_windows(rewrite, fields, code, subject)
+        span = None if subject is None else subject.span
+        exported = "" if windows is None else f" (exported by {windows_text(windows, span)})"
         shown.append(f"`{rewrite.write.format_map(fields)}`{exported}")
     return " or ".join(shown)
 

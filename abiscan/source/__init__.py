@@ -1,0 +1,18 @@
+"""The rules over C++, CUDA and HIP sources and over generated kernels."""
+
+from __future__ import annotations
+
+from abiscan.source.match import LANGUAGES, SourceHit, SourceRules, match_source
+from abiscan.source.tree import SourceFile, attach_sources, is_source, scan_source, scan_tree
+
+__all__ = [
+    "LANGUAGES",
+    "SourceFile",
+    "SourceHit",
+    "SourceRules",
+    "attach_sources",
+    "is_source",
+    "match_source",
+    "scan_source",
+    "scan_tree",
+]

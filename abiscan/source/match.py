@@ -1,0 +1,260 @@
+"""Rules x one source file -> findings with lines."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import NamedTuple
+
+from abiscan.fingerprint import fingerprint
+from abiscan.model import Finding, Location
+from abiscan.rules.schema import Rule, SourcePattern, Texts
+from abiscan.rules.texts import rewrite_texts, written_type
+from abiscan.source.lexer import Token, tokens
+
+# Language by file name ending; the rest of a source tree is not looked at.
+LANGUAGES = {
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), "c++"),
+    **dict.fromkeys((".cu", ".cuh"), "cuda"),
+    **dict.fromkeys((".hip", ".hiph"), "hip"),
+}
+# Tokens looked through for the end of a list of template arguments.
+_MAX_ARGUMENTS = 96
+# Places told for one finding; a port of a code base has hundreds of AT_CHECKs.
+MAX_PLACES = 50
+
+
+class SourceHit(NamedTuple):
+    """A finding in a source file, with what it takes to join it to a binary's.
+
+    Attributes:
+        element: the template argument as written (`int64_t`), where the place has one.
+    """
+
+    finding: Finding
+    element: str | None
+
+
+class _Place(NamedTuple):
+    rule: Rule
+    pattern: SourcePattern
+    text: str
+    element: str | None
+    inside: str
+    at: int
+
+
+class SourceRules:
+    """The rules that look at sources, indexed by the words they look for."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.words: dict[str, list[tuple[Rule, SourcePattern]]] = {}
+        self.starts: list[tuple[str, Rule, SourcePattern]] = []
+        self.includes: list[tuple[Rule, SourcePattern]] = []
+        for rule in rules:
+            for pattern in rule.sources:
+                last_words = (each.rsplit("::", 1)[-1] for each in pattern.qualified)
+                for word in dict.fromkeys((*pattern.member, *pattern.identifier, *last_words)):
+                    self.words.setdefault(word, []).append((rule, pattern))
+                self.starts += [(start, rule, pattern) for start in pattern.identifier_starts]
+                if pattern.include_starts:
+                    self.includes.append((rule, pattern))
+
+    def concern(self, text: str) -> bool:
+        """Whether any word that a rule looks for is in the text at all."""
+        return (
+            any(word in text for word in self.words)
+            or any(start in text for start, _rule, _pattern in self.starts)
+            or any(start in text for _rule, pattern in self.includes for start in pattern.include_starts)
+        )
+
+
+def match_source(text: str, path: str, rules: SourceRules) -> tuple[SourceHit, ...]:
+    """What the rules say of one source file: one hit for each rule and spelling, with its lines.
+
+    Args:
+        text: of the file.
+        path: as reports should name it; its ending tells the language.
+    """
+    language = LANGUAGES.get(PurePath(path).suffix.lower())
+    if language is None or not rules.concern(text):
+        return ()
+    places = _File(tokens(text), language).places(rules)
+    lines = [at for at, char in enumerate(text) if char == "\n"] if places else []
+    grouped: dict[tuple[str, str], list[_Place]] = {}
+    for place in places:
+        grouped.setdefault((place.rule.id, place.text), []).append(place)
+    return tuple(_hit(group, path, lines) for _key, group in sorted(grouped.items()))
+
+
+def _hit(places: list[_Place], path: str, lines: list[int]) -> SourceHit:
+    first = places[0]
+    rule, pattern = first.rule, first.pattern
+    texts = pattern.texts or Texts(rule.message, rule.fix)
+    fields = {
+        "text": first.text,
+        "type": written_type(first.element) if first.element is not None else "T",
+        "inside": first.inside,
+        "module": path,
+    }
+    fields["rewrites"] = rewrite_texts(rule, fields)
+    numbers = sorted({bisect_right(lines, place.at - 1) + 1 for place in places})
+    finding = Finding(
+        rule=rule.id,
+        severity=pattern.severity or rule.severity,
+        confidence=rule.confidence,
+        symbol=None,
+        message=texts.message.format_map(fields),
+        fix=texts.fix.format_map(fields),
+        fingerprint=fingerprint(rule.id, path, first.text),
+        locations=tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES]),
+    )
+    return SourceHit(finding, first.element)
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------
+
+
+class _File:
+    """The tokens of one file, and what patterns ask of the file as a whole."""
+
+    def __init__(self, found: list[Token], language: str) -> None:
+        self.found = found
+        self.language = language
+        self.names = {token.text for token in found if token.kind == "name"}
+        # A file that defines the macro itself means its own.
+        self.own_macros = {
+            found[at + 2].text
+            for at, token in enumerate(found[:-2])
+            if token.text == "#" and found[at + 1].text == "define"
+        }
+        # Open parentheses: what was called, and whether its first argument has ended.
+        self.calls: list[tuple[str, bool]] = []
+
+    def places(self, rules: SourceRules) -> list[_Place]:
+        """Every place that a rule means, in order, each for one pattern of a rule."""
+        places: list[_Place] = []
+        for at, token in enumerate(self.found):
+            if token.kind == "mark":
+                self._follow(at, token.text)
+                continue
+            hit: set[str] = set()
+            for rule, pattern in self._candidates(token, rules):
+                place = self._try(rule, pattern, at) if rule.id not in hit else None
+                if place is not None:
+                    hit.add(rule.id)
+                    places.append(place)
+        return places
+
+    @staticmethod
+    def _candidates(token: Token, rules: SourceRules) -> list[tuple[Rule, SourcePattern]]:
+        if token.kind == "include":
+            return rules.includes
+        if token.kind != "name":
+            return []
+        exact = rules.words.get(token.text, [])
+        starting = [(rule, pattern) for start, rule, pattern in rules.starts if token.text.startswith(start)]
+        return exact + starting if starting else exact
+
+    def _follow(self, at: int, mark: str) -> None:
+        if mark == "(":
+            before = self.found[at - 1] if at else None
+            self.calls.append((before.text if before is not None and before.kind == "name" else "", False))
+        elif mark == ")" and self.calls:
+            self.calls.pop()
+        elif mark == "," and self.calls:
+            self.calls[-1] = (self.calls[-1][0], True)
+
+    def _file_fits(self, pattern: SourcePattern) -> bool:
+        return (
+            (not pattern.languages or self.language in pattern.languages)
+            and (not pattern.file_has or not self.names.isdisjoint(pattern.file_has))
+            and self.names.isdisjoint(pattern.file_lacks)
+        )
+
+    def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> _Place | None:
+        found, token = self.found, self.found[at]
+        if not self._file_fits(pattern):
+            return None
+        inside = ""
+        if pattern.inside:
+            if not self.calls or self.calls[-1][1] or not self.calls[-1][0].startswith(pattern.inside):
+                return None
+            inside = self.calls[-1][0]
+        if token.kind == "include":
+            fits = token.text.startswith(pattern.include_starts)
+            return _Place(rule, pattern, token.text, None, inside, token.at) if fits else None
+        if token.text in self.own_macros or _in_directive(found, at):
+            return None
+        text = _named(pattern, found, at)
+        if text is None:
+            return None
+        end, arguments = _template_arguments(found, at + 1)
+        called = end < len(found) and found[end].text == "("
+        if pattern.templated not in (None, arguments is not None) or pattern.called not in (None, called):
+            return None
+        element = arguments.split(",")[0].strip() if arguments else None
+        if arguments is not None:
+            text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
+        return _Place(rule, pattern, text, element, inside, token.at)
+
+
+def _named(pattern: SourcePattern, found: list[Token], at: int) -> str | None:
+    """How the name at `at` is written, if the pattern means it: a member, a qualified name, or a name alone."""
+    word = found[at].text
+    if _is_member(found, at):
+        return word if word in pattern.member else None
+    scopes = _scopes(found, at)
+    if scopes:
+        text = "::".join((*scopes, word))
+        return text if text in pattern.qualified else None
+    starts = pattern.identifier_starts
+    return word if word in pattern.identifier or (starts and word.startswith(starts)) else None
+
+
+def _is_member(found: list[Token], at: int) -> bool:
+    before = at - 1
+    if before >= 0 and found[before].text == "template":
+        before -= 1
+    return before >= 0 and found[before].text in (".", "->")
+
+
+def _scopes(found: list[Token], at: int) -> tuple[str, ...]:
+    scopes: list[str] = []
+    while at >= 2 and found[at - 1].text == "::" and found[at - 2].kind == "name":
+        at -= 2
+        scopes.insert(0, found[at].text)
+    return tuple(scopes)
+
+
+def _in_directive(found: list[Token], at: int) -> bool:
+    """Whether the token is what a #define, #undef, #ifdef or defined() is about."""
+    before = [token.text for token in found[max(at - 2, 0) : at]]
+    return (
+        before[-1:] == ["defined"]
+        or before == ["defined", "("]
+        or (before[:1] == ["#"] and before[1:] in (["define"], ["undef"], ["ifdef"], ["ifndef"]))
+    )
+
+
+def _template_arguments(found: list[Token], at: int) -> tuple[int, str | None]:
+    """The index behind `<...>` at `at`, and what stands in it; (at, None) where no list begins or ends there."""
+    if at >= len(found) or found[at].text != "<":
+        return at, None
+    depth = 0
+    parts: list[str] = []
+    for end in range(at, min(at + _MAX_ARGUMENTS, len(found))):
+        token = found[end]
+        if token.text == "<":
+            depth += 1
+        elif token.text == ">":
+            depth -= 1
+            if depth == 0:
+                return end + 1, "".join(parts[1:]).strip()
+        elif token.text in (";", "{", "}"):
+            break
+        if parts and token.kind != "mark" and found[end - 1].kind != "mark":
+            parts.append(" ")
+        parts.append(token.text + (" " if token.text == "," else ""))
+    return at, None

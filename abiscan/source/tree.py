@@ -1,0 +1,166 @@
+"""Source files on disk, and their findings joined to a binary's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from abiscan.model import ArtifactKind, Finding, InputError
+from abiscan.rules.locate import MAX_LOCATIONS
+from abiscan.rules.schema import Rule
+from abiscan.rules.texts import element_type, written_type
+from abiscan.source.match import LANGUAGES, SourceHit, SourceRules, match_source
+
+if TYPE_CHECKING:
+    from abiscan.names import CxxName
+
+# Generated single-header libraries reach 5 MiB; nobody writes a larger source.
+MAX_BYTES = 16 << 20
+# Files looked at in one tree.
+MAX_FILES = 50_000
+# What build systems and version control put beside sources.
+_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
+
+
+class SourceFile(NamedTuple):
+    """One source file, read.
+
+    Attributes:
+        path: as reports should name it.
+        hits: one for each rule and spelling.
+    """
+
+    path: str
+    kind: ArtifactKind
+    size: int
+    hits: tuple[SourceHit, ...]
+
+
+def is_source(name: str) -> bool:
+    """Whether a file of this name is looked at: C++, CUDA, HIP, or Python for generated kernels."""
+    suffix = PurePath(name).suffix.lower()
+    return suffix in LANGUAGES or suffix == ".py"
+
+
+def scan_source(data: bytes, path: str, rules: Iterable[Rule], prepared: SourceRules | None = None) -> SourceFile:
+    """The findings of one file.
+
+    Args:
+        data: of the file; decoded as UTF-8, with what is not replaced.
+        path: as reports should name it.
+        rules: all rules; `prepared`: `SourceRules` of them, for callers with many files.
+    """
+    text = data.decode("utf-8", "replace")
+    if PurePath(path).suffix.lower() == ".py":
+        from abiscan.source.kernels import match_kernels
+
+        rule = next((each for each in rules if each.id == "generated-kernel"), None)
+        findings = match_kernels(text, path, rule) if rule is not None else ()
+        hits = tuple(SourceHit(finding, None) for finding in findings)
+        return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
+    hits = match_source(text, path, prepared if prepared is not None else SourceRules(rules))
+    return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
+
+
+def scan_tree(
+    root: Path, rules: tuple[Rule, ...], display: Callable[[Path], str] = str
+) -> tuple[list[SourceFile], list[InputError]]:
+    """Every source file with a finding below a directory (or the one file that `root` is), sorted by path.
+
+    Args:
+        display: how to name a file in reports.
+
+    Returns:
+        Files with findings, and what could not be read. A file without a finding is not listed.
+    """
+    prepared = SourceRules(rules)
+    files: list[SourceFile] = []
+    errors: list[InputError] = []
+    for number, path in enumerate(_walk(root)):
+        if number >= MAX_FILES:
+            errors.append(InputError(display(root), f"more than {MAX_FILES} source files: the rest was not read"))
+            break
+        try:
+            size = path.stat().st_size
+            if size > MAX_BYTES:
+                errors.append(InputError(display(path), f"{size} bytes: too large to be a source"))
+                continue
+            data = path.read_bytes()
+        except OSError as error:
+            errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
+            continue
+        if path.suffix.lower() == ".py" and b"triton_meta" not in data:
+            continue
+        scanned = scan_source(data, display(path), rules, prepared)
+        if scanned.hits:
+            files.append(scanned)
+    return sorted(files, key=lambda each: each.path), errors
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        yield root
+        return
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(names):
+            path = Path(folder, name)
+            if is_source(name) and path.is_file():
+                yield path
+
+
+def attach_sources(
+    findings: Iterable[Finding], files: Iterable[SourceFile], parse: Callable[[str], CxxName | None]
+) -> tuple[Finding, ...]:
+    """A binary's findings with the lines of the sources that hit the same rule.
+
+    Where both tell the element type (`const_data_ptr<int64_t>` and the import for `long`), it must agree; a dependent
+    one (`scalar_t`) agrees with all.
+    """
+    hits: dict[str, list[SourceHit]] = {}
+    for file in files:
+        for hit in file.hits:
+            hits.setdefault(hit.finding.rule, []).append(hit)
+    result = []
+    for finding in findings:
+        element = element_type(parse(finding.symbol)) if finding.symbol is not None else None
+        wanted = None if element is None else _plain(element)
+        places = [
+            place
+            for hit in hits.get(finding.rule, ())
+            if wanted is None or hit.element is None or _plain(hit.element) in (wanted, None)
+            for place in hit.finding.locations
+        ]
+        merged = tuple(dict.fromkeys((*finding.locations, *places)))[:MAX_LOCATIONS]
+        result.append(replace(finding, locations=merged) if places else finding)
+    return tuple(result)
+
+
+_FUNDAMENTAL = frozenset(
+    (
+        "float",
+        "double",
+        "bool",
+        "int",
+        "int8_t",
+        "int16_t",
+        "int32_t",
+        "int64_t",
+        "uint8_t",
+        "uint16_t",
+        "uint32_t",
+        "uint64_t",
+        "Half",
+        "BFloat16",
+    )
+)
+
+
+def _plain(written: str) -> str | None:
+    """An element type without what its spelling leaves open; None for a name that only a compiler can resolve."""
+    text = written_type(written.removeprefix("const ").removesuffix(" const")).rpartition("::")[2]
+    text = {"int32_t": "int", "long long": "int64_t", "half": "Half"}.get(text, text)
+    return text if text in _FUNDAMENTAL else None
