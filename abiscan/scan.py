@@ -77,7 +77,8 @@ def scan_share(targets: Sequence[str], options: ScanOptions, share: int, shares:
             number += 1
             if (number - 1) % shares != share:
                 continue
-            if options.progress is not None:
+            # One file is done before anybody could read its name.
+            if options.progress is not None and number > 1:
                 options.progress(f"[{number}] {item.display}")
             try:
                 artifacts += look_at(item, world)
@@ -130,7 +131,7 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
     prediction = _prediction(elf, place, {} if artifact.disk_path is not None else siblings, aim, world)
     torch_needs = _torch_needs(facts, imports)
     concerns_torch = bool(torch_needs.names or torch_needs.libraries)
-    matrix = judge(torch_needs, world.index) if concerns_torch else None
+    matrix = judge(torch_needs, world.index, reasons=world.options.matrix) if concerns_torch else None
     imports = _with_windows(imports, matrix)
     findings = _findings(artifact, elf, facts, imports, binding.needed, aim, matrix, world)
     report = ArtifactReport(
@@ -358,9 +359,7 @@ def _with_causes(report: ArtifactReport, facts: SharedObject, world: World) -> A
     return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
 
 
-def _notes(
-    report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missing: Sequence[str]
-) -> Iterator[str]:
+def _notes(report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missing: Sequence[str]) -> Iterator[str]:
     if aim is None and report.verdict is ArtifactVerdict.UNDECIDED:
         yield f"no torch build for {report.machine} is known: nothing can be said about its torch imports"
     elif aim is not None and aim.note is not None:

@@ -122,7 +122,9 @@ class World:
         chosen = self.chosen(machine)
         if chosen.target.machine == machine:
             if chosen.installed is not None:
-                exports: TargetExports = InstalledExports(chosen.installed.libraries)
+                exports: TargetExports = InstalledExports(
+                    chosen.installed.libraries, released=self._released_names(chosen.target)
+                )
                 return Aim(chosen.target, exports, installed=chosen.installed.python is not None)
             assert chosen.build is not None
             return Aim(chosen.target, ReleasedExports(self.index, chosen.build), installed=False)
@@ -136,6 +138,15 @@ class World:
             f"build {other.build.key}"
         )
         return Aim(other.target, ReleasedExports(self.index, other.build), installed=False, note=note)
+
+    def _released_names(self, target: Target) -> Callable[[str, int], tuple[str, ...]] | None:
+        """Names by prefix from the index, where it has a build of the target's own revision."""
+        machine = target.machine or ""
+        if target.git_revision is None or not any(
+            build.git_revision == target.git_revision for build in self.index.builds(machine)
+        ):
+            return None
+        return lambda prefix, limit: tuple(h.name for h in self.index.prefix(prefix, machine, limit))
 
     @cached_property
     def loader(self) -> Loader:

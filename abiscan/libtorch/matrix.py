@@ -54,8 +54,12 @@ class Matrix:
     unknown: tuple[str, ...]
 
 
-def judge(needs: TorchNeeds, index: ReleaseIndex) -> Matrix:
-    """Resolve the needs against every known build of the file's architecture."""
+def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Matrix:
+    """Resolve the needs against every known build of the file's architecture.
+
+    Args:
+        reasons: say in a word why a build fails; a caller that wants the windows alone saves the time.
+    """
     builds = index.builds(needs.machine)
     histories = index.lookup(needs.names, needs.machine)
     unknown = tuple(n for n in needs.names if n not in histories and index.known_omitted(n) is not None)
@@ -67,6 +71,7 @@ def judge(needs: TorchNeeds, index: ReleaseIndex) -> Matrix:
         common &= mask
     # Names that some build lacks; the others need no look per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
+    known = _Known(masks, frozenset(histories), {name: string_abi(name) for name in partial} if reasons else {})
     verdicts = []
     for position, build in enumerate(builds):
         bit = 1 << position
@@ -82,7 +87,7 @@ def judge(needs: TorchNeeds, index: ReleaseIndex) -> Matrix:
                 loads=loads,
                 missing=missing,
                 drift=(),
-                reason="" if loads else _reason(build, position, missing, lacking, histories, masks),
+                reason=_reason(build, position, missing, lacking, known) if reasons and not loads else "",
             )
         )
     return Matrix(tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown)
@@ -99,32 +104,32 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str) -> Window
     return windows_of(builds, [bool(mask >> i & 1) for i in range(len(builds))])
 
 
-def _reason(
-    build: Build,
-    position: int,
-    missing: Sequence[str],
-    lacking: Sequence[str],
-    histories: dict[str, SymbolHistory],
-    masks: dict[str, int],
-) -> str:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string."""
+
+    masks: dict[str, int]
+    exported: frozenset[str]
+    strings: dict[str, str | None]
+
+
+def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
     """The reason in a word, the one that explains most."""
     if lacking:
         kind = _ACCELERATOR_LIBRARIES[lacking[0]]
-        return "CPU build" if build.variant == "cpu" or not (build.cuda or build.hip) else f"no {kind}"
-    never = [n for n in missing if n not in histories]
-    if len(never) == len(missing):
+        return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
+    exported = [n for n in missing if n in known.exported]
+    if not exported:
         return "never exported"
-    spelled = {string_abi(n) for n in missing} - {None}
-    if build.cxx11_abi is not None and spelled == {"new" if not build.cxx11_abi else "old"}:
-        others = [n for n in missing if string_abi(n) is None]
-        if not others or len(others) < len(missing) / 2:
-            return "old string ABI" if not build.cxx11_abi else "new string ABI"
+    spelled = {known.strings[n] for n in missing} - {None}
+    if build.cxx11_abi is not None and spelled == {"old" if build.cxx11_abi else "new"}:
+        others = sum(known.strings[n] is None for n in missing)
+        if others < len(missing) / 2:
+            return "new string ABI" if build.cxx11_abi else "old string ABI"
     below, above = (1 << position) - 1, ~((1 << position + 1) - 1)
-    known = [n for n in missing if n in histories]
-    later = sum(1 for n in known if masks[n] & above and not masks[n] & below)
-    earlier = sum(1 for n in known if masks[n] & below and not masks[n] & above)
-    if later == len(known):
+    masks = [known.masks[n] for n in exported]
+    if all(m & above and not m & below for m in masks):
         return "names came later"
-    if earlier == len(known):
-        return "names were removed or changed"
+    if all(m & below and not m & above for m in masks):
+        return "names removed or changed"
     return "changed signatures"

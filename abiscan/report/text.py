@@ -31,6 +31,8 @@ from abiscan.report.escape import printable
 
 # How many lines each part of a bad file's block may take before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
+# Characters of a loader's message that are printed in any case.
+_LONG = 400
 # A run over more files than this gives a line to each good one, and a block only to bad ones.
 _BRIEF_FROM = 2
 
@@ -192,7 +194,12 @@ def target_words(target: Target) -> str:
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     loader = artifact.loader
     if loader.outcome is LoaderOutcome.FAILS:
-        return wrap(printable(loader.error or "?"), style, "  " + style.strong("loader says: "), "    ", chop=True)
+        # The message begins with the path that the headline has; the symbol behind it is what one searches for, whole.
+        error = loader.error or ""
+        own = error.partition(": ")
+        if own[0].endswith(artifact.member or artifact.path):
+            error = own[2]
+        return wrap(printable(error), style, "  " + style.strong("loader says: "), "    ", chop=len(error) > _LONG)
     if loader.outcome is None and loader.undecided and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         return wrap(printable(loader.undecided), style, "  loader: ", "    ") if style.verbose else []
     return []
@@ -209,6 +216,8 @@ def _cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         for sentence in evidence:
             lines += wrap(printable(sentence), style, "    - ", "      ")
         limit = len(group.symbols) if style.verbose else (_SYMBOLS_FIRST if number == 0 else _SYMBOLS_OTHER)
+        if group.symbols:
+            lines.append(f"    explains {_count(len(group.symbols), 'import')}:")
         for symbol in group.symbols[:limit]:
             lines += _symbol(names.get(symbol), symbol, style)
         if len(group.symbols) > limit:
@@ -278,7 +287,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             if location.file is not None:
                 where = f"{location.file}:{location.line}" + (f" in {where}" if where else "")
             elif location.offset is not None:
-                where = f"{where or 'code'} at {location.offset:#x}"
+                where = f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
             if where:
                 lines += wrap(printable(where), style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is findings[-1 if style.verbose else 0]:
@@ -356,31 +365,24 @@ def windows_words(windows: Windows) -> str:
 
 
 def _matrix_line(artifact: ArtifactReport) -> str:
-    """The releases as ranges: runs of builds that load, then why the others do not."""
+    """The releases as ranges: where it loads, then every other run of releases with its reason."""
     if artifact.releases is None:
         return ""
-    by_torch: dict[str, bool] = {}
-    reasons: dict[str, list[str]] = {}
+    answers: dict[str, str | None] = {}
     for release in artifact.releases:
-        by_torch[release.torch] = by_torch.get(release.torch, False) or release.loads
-    for release in artifact.releases:
-        if not by_torch[release.torch] and release.reason:
-            reasons.setdefault(release.reason, []).append(release.torch)
-    runs: list[tuple[str, str]] = []
-    previous = False
-    for torch, loads in by_torch.items():
-        if loads:
-            runs = [*runs[:-1], (runs[-1][0], torch)] if previous else [*runs, (torch, torch)]
-        previous = loads
-    words = f"loads on {windows_words(tuple(runs))}"
-    if reasons:
-        words += "; " + "; ".join(f"{why}: {_span(versions)}" for why, versions in reasons.items())
-    return words
-
-
-def _span(versions: Sequence[str]) -> str:
-    unique = list(dict.fromkeys(versions))
-    return unique[0] if len(unique) == 1 else f"{unique[0]} .. {unique[-1]}"
+        if release.loads:
+            answers[release.torch] = None
+        else:
+            answers.setdefault(release.torch, release.reason or "fails")
+    runs: list[tuple[str | None, str, str]] = []
+    for torch, reason in answers.items():
+        if runs and runs[-1][0] == reason:
+            runs[-1] = (reason, runs[-1][1], torch)
+        else:
+            runs.append((reason, torch, torch))
+    loads = windows_words(tuple((first, last) for reason, first, last in runs if reason is None))
+    others = [f"{windows_words(((first, last),))} {reason}" for reason, first, last in runs if reason is not None]
+    return f"loads on {loads}" + (f"; not on {', '.join(others)}" if others else "")
 
 
 def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
