@@ -32,9 +32,7 @@ LIBRARY_FIELDS = frozenset(("library", "target", "module", "count", "names"))
 FILE_FIELDS = frozenset(("target", "module", "count", "names", "windows"))
 SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module"))
 REWRITE_FIELDS = frozenset(("type", "type_code"))
-COMPUTED_FIELDS = frozenset(
-    ("name", "target", "module", "detail", "count", "names", "built_for", "old_size", "new_size")
-)
+COMPUTED_FIELDS = frozenset(("name", "target", "module", "detail", "count", "names"))
 
 
 def read_rule_file(path: Path) -> Rule:

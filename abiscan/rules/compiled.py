@@ -703,7 +703,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                   'severity': 'warning',
                   'confidence': 'medium',
                   'computed': True,
-                  'message': 'derives from `{name}`, whose vtable has {old_size} in torch {built_for} and {new_size} '
-                             'in {target}{detail}',
+                  'message': 'derives from `{name}`, whose vtable is not the one that this file was compiled with: '
+                             '{detail}',
                   'fix': 'build the extension against {target}: no missing symbol will tell, it crashes or misbehaves '
                          'at run time'}}

@@ -17,22 +17,23 @@ MARK = "triton_meta"
 _BUILTINS = frozenset(dir(builtins))
 
 
-def match_kernels(text: str, path: str, rule: Rule) -> tuple[Finding, ...]:
+def match_kernels(text: str, path: str, rule: Rule, module: str | None = None) -> tuple[Finding, ...]:
     """A finding for each undefined name, with the lines it is used in; none where the text is no Python.
 
     Args:
         text: of a Python module.
         path: as reports should name it.
         rule: `generated-kernel`.
+        module: what fingerprints call the file (default: `path`).
     """
     if MARK not in text:
         return ()
     found: dict[str, set[tuple[int, str]]] = {}
     _module(text, 1, frozenset(), found)
-    return tuple(_finding(rule, path, name, sorted(places)) for name, places in sorted(found.items()))
+    return tuple(_finding(rule, path, module or path, name, sorted(places)) for name, places in sorted(found.items()))
 
 
-def _finding(rule: Rule, path: str, name: str, places: list[tuple[int, str]]) -> Finding:
+def _finding(rule: Rule, path: str, module: str, name: str, places: list[tuple[int, str]]) -> Finding:
     fields = {
         "name": name,
         "detail": places[0][1],
@@ -48,7 +49,7 @@ def _finding(rule: Rule, path: str, name: str, places: list[tuple[int, str]]) ->
         symbol=None,
         message=rule.message.format_map(fields),
         fix=rule.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, path, name),
+        fingerprint=fingerprint(rule.id, module, name),
         locations=tuple(Location(file=path, line=line) for line, _where in places),
     )
 

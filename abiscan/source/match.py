@@ -52,30 +52,36 @@ class SourceRules:
         self.words: dict[str, list[tuple[Rule, SourcePattern]]] = {}
         self.starts: list[tuple[str, Rule, SourcePattern]] = []
         self.includes: list[tuple[Rule, SourcePattern]] = []
+        # What must all stand in a text before it is worth its tokens: of each group one.
+        self._needed: list[tuple[tuple[str, ...], ...]] = []
         for rule in rules:
             for pattern in rule.sources:
                 last_words = (each.rsplit("::", 1)[-1] for each in pattern.qualified)
-                for word in dict.fromkeys((*pattern.member, *pattern.identifier, *last_words)):
+                words = tuple(dict.fromkeys((*pattern.member, *pattern.identifier, *last_words)))
+                for word in words:
                     self.words.setdefault(word, []).append((rule, pattern))
                 self.starts += [(start, rule, pattern) for start in pattern.identifier_starts]
                 if pattern.include_starts:
                     self.includes.append((rule, pattern))
+                if pattern.templated:
+                    words = tuple(word + mark for word in words for mark in ("<", " <"))
+                any_of = (*words, *pattern.identifier_starts, *pattern.include_starts)
+                scopes = tuple(each.split("::", 1)[0] + "::" for each in pattern.qualified)
+                groups = (any_of, scopes, pattern.file_has, pattern.inside)
+                self._needed.append(tuple(group for group in groups if group))
 
     def concern(self, text: str) -> bool:
-        """Whether any word that a rule looks for is in the text at all."""
-        return (
-            any(word in text for word in self.words)
-            or any(start in text for start, _rule, _pattern in self.starts)
-            or any(start in text for _rule, pattern in self.includes for start in pattern.include_starts)
-        )
+        """Whether what some pattern looks for can be in the text at all."""
+        return any(all(any(word in text for word in group) for group in groups) for groups in self._needed)
 
 
-def match_source(text: str, path: str, rules: SourceRules) -> tuple[SourceHit, ...]:
+def match_source(text: str, path: str, rules: SourceRules, module: str | None = None) -> tuple[SourceHit, ...]:
     """What the rules say of one source file: one hit for each rule and spelling, with its lines.
 
     Args:
         text: of the file.
         path: as reports should name it; its ending tells the language.
+        module: what fingerprints call the file (default: `path`).
     """
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
@@ -85,10 +91,10 @@ def match_source(text: str, path: str, rules: SourceRules) -> tuple[SourceHit, .
     grouped: dict[tuple[str, str], list[_Place]] = {}
     for place in places:
         grouped.setdefault((place.rule.id, place.text), []).append(place)
-    return tuple(_hit(group, path, lines) for _key, group in sorted(grouped.items()))
+    return tuple(_hit(group, path, lines, module or path) for _key, group in sorted(grouped.items()))
 
 
-def _hit(places: list[_Place], path: str, lines: list[int]) -> SourceHit:
+def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> SourceHit:
     first = places[0]
     rule, pattern = first.rule, first.pattern
     texts = pattern.texts or Texts(rule.message, rule.fix)
@@ -107,7 +113,7 @@ def _hit(places: list[_Place], path: str, lines: list[int]) -> SourceHit:
         symbol=None,
         message=texts.message.format_map(fields),
         fix=texts.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, path, first.text),
+        fingerprint=fingerprint(rule.id, module, first.text),
         locations=tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES]),
     )
     return SourceHit(finding, first.element)
@@ -195,7 +201,7 @@ class _File:
         if pattern.templated not in (None, arguments is not None) or pattern.called not in (None, called):
             return None
         element = arguments.split(",")[0].strip() if arguments else None
-        if arguments is not None:
+        if arguments is not None and pattern.member:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
         return _Place(rule, pattern, text, element, inside, token.at)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from abiscan.model import ArtifactKind, Finding, InputError
+from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.schema import Rule
 from abiscan.rules.texts import element_type, written_type
@@ -45,24 +47,46 @@ def is_source(name: str) -> bool:
     return suffix in LANGUAGES or suffix == ".py"
 
 
-def scan_source(data: bytes, path: str, rules: Iterable[Rule], prepared: SourceRules | None = None) -> SourceFile:
+def scan_source(
+    data: bytes,
+    path: str,
+    rules: Iterable[Rule],
+    prepared: SourceRules | None = None,
+    module: str | None = None,
+) -> SourceFile:
     """The findings of one file.
 
     Args:
         data: of the file; decoded as UTF-8, with what is not replaced.
         path: as reports should name it.
         rules: all rules; `prepared`: `SourceRules` of them, for callers with many files.
+        module: what fingerprints call the file (default: `path`).
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
         from abiscan.source.kernels import match_kernels
 
         rule = next((each for each in rules if each.id == "generated-kernel"), None)
-        findings = match_kernels(text, path, rule) if rule is not None else ()
+        findings = match_kernels(text, path, rule, module) if rule is not None else ()
         hits = tuple(SourceHit(finding, None) for finding in findings)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
-    hits = match_source(text, path, prepared if prepared is not None else SourceRules(rules))
+    hits = match_source(text, path, prepared if prepared is not None else SourceRules(rules), module)
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
+
+
+def look_at_source(path: str, data: bytes, module: str) -> tuple[Finding, ...]:
+    """The findings of all rules in one source file.
+
+    Args:
+        path: as reports should name it; its ending tells the language.
+        module: what the findings' fingerprints call the file (`abiscan.fingerprint.module_key`).
+    """
+    return tuple(hit.finding for hit in scan_source(data, path, load_rules(), _every_rule(), module).hits)
+
+
+@cache
+def _every_rule() -> SourceRules:
+    return SourceRules(load_rules())
 
 
 def scan_tree(

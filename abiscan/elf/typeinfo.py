@@ -1,0 +1,105 @@
+"""Which classes of other libraries a file derives from, from its own type information.
+
+A class's type information (Itanium C++ ABI, section 2.9.5) is an object in the file: a pointer into the vtable of
+`__si_class_type_info` or `__vmi_class_type_info` (two words behind its symbol), a pointer to its name, then pointers to
+the type information of its bases. A base of another library is a relocation against its `_ZTI` symbol at that place.
+Type information that a catch clause, a cast or `typeid` uses is referred to from elsewhere, and means no derived class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+from abiscan.elf.references import Reference, references
+
+if TYPE_CHECKING:
+    from abiscan.elf.file import ElfFile
+
+_SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
+_MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
+# R_X86_64_64, R_AARCH64_ABS64: the loader writes symbol + addend.
+_ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}
+_RELATIVE = {"x86_64": 8, "aarch64": 1027}
+_WORD = 8
+# Bases of one class that are looked at; each takes two words behind the first three.
+_MAX_BASES = 32
+
+
+class DerivedClass(NamedTuple):
+    """A class of the file with a base whose type information another library exports.
+
+    Attributes:
+        base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
+        name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
+        vtable_size: bytes of the derived class's vtable, where it is exported.
+    """
+
+    base: str
+    name: str | None
+    vtable_size: int | None
+
+
+def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+    """The classes of the file that derive from a class whose type information is imported, sorted.
+
+    Args:
+        bases: mangled `_ZTI` names that count (default: all imports of that kind).
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    kinds = _ABSOLUTE.get(elf.machine)
+    if kinds is None:
+        return ()
+    wanted = {
+        each.index: each.name
+        for each in elf.imports
+        if each.name.startswith("_ZTI") and (bases is None or each.name in bases)
+    }
+    kind_of = {each.index: each.name for each in elf.imports if each.name in (_SINGLE, _MULTIPLE)}
+    if not wanted or not kind_of:
+        return ()
+    pointers: list[Reference] = []
+    heads: dict[int, str] = {}
+    for each in references(elf, wanted.keys() | kind_of.keys()):
+        if each.type not in kinds:
+            continue
+        if each.symbol in wanted:
+            pointers.append(each)
+        elif each.addend == 2 * _WORD:
+            heads[each.place] = kind_of[each.symbol]
+    own = _own_typeinfo(elf) if pointers else {}
+    found = set()
+    for pointer in pointers:
+        start = _start_of(pointer.place, heads)
+        if start is not None:
+            name = own.get(start)
+            table = elf.export("_ZTV" + name[4:]) if name is not None else None
+            found.add(
+                DerivedClass(wanted[pointer.symbol], name, table.size if table is not None and table.size else None)
+            )
+    return tuple(sorted(found, key=lambda each: (each.base, each.name or "", each.vtable_size or 0)))
+
+
+def _start_of(place: int, heads: dict[int, str]) -> int | None:
+    """The first address of the type information that has a base pointer at `place`."""
+    if heads.get(place - 2 * _WORD) == _SINGLE:
+        return place - 2 * _WORD
+    for number in range(_MAX_BASES):
+        start = place - (3 + 2 * number) * _WORD
+        if heads.get(start) == _MULTIPLE:
+            return start
+        if start in heads:
+            return None
+    return None
+
+
+def _own_typeinfo(elf: ElfFile) -> dict[int, str]:
+    """Address -> name of the type information that the file exports."""
+    found = {}
+    for name in elf.names_with_prefix("_ZTI", limit=20_000):
+        export = elf.export(name)
+        if export is not None:
+            found[export.value] = name
+    return found
