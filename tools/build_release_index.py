@@ -4,6 +4,7 @@
     python tools/build_release_index.py --only 2.15.0
     python tools/build_release_index.py --rebuild   make it anew from all releases (some 30 GB if the cache is empty)
     python tools/build_release_index.py --check     compare the file with every build in the cache
+    python tools/build_release_index.py --check --refetch --only 2.15.0    ... with a wheel fetched for it
 
 A wheel is fetched with pip, read, and deleted; what was read stays in the cache (some 1 MB a build), so that an
 interrupted run goes on where it stopped.
@@ -145,13 +146,13 @@ def in_order(builds: list[BuildExports]) -> list[BuildExports]:
     )
 
 
-def check(file: Path, cache: Path) -> int:
-    """Compare the file with the cache, name by name; returns the number of differences."""
+def check(file: Path, cached_files: list[Path]) -> int:
+    """Compare the file with cached builds, name by name; returns how many differ."""
     table = ReleaseTable(file)
     say(f"{file.name}: {table.verify()} names, {len(table.builds)} builds, {file.stat().st_size} bytes, undamaged")
     kept = {item.build.key: item for item in read_back(table)}
     wrong = 0
-    for cached in in_cache(cache):
+    for cached in cached_files:
         fresh = assemble(load(cached))
         old = kept.get(fresh.build.key)
         if old is None:
@@ -161,7 +162,7 @@ def check(file: Path, cache: Path) -> int:
             tables = [n for n in {*old.vtables, *fresh.vtables} if old.vtables.get(n) != fresh.vtables.get(n)]
             say(f"  {fresh.build.key}: {len(names)} exports and {len(tables)} vtables differ {sorted(names)[:3]}")
         wrong += old != fresh
-    say(f"{len(in_cache(cache))} cached builds compared, {wrong} differ")
+    say(f"{len(cached_files)} builds compared, {wrong} differ")
     return wrong
 
 
@@ -177,8 +178,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=SHIPPED)
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
-    if options.check:
-        return 1 if check(options.output, options.cache) else 0
+    if options.check and not options.only:
+        return 1 if check(options.output, in_cache(options.cache)) else 0
 
     builds: list[BuildExports] = []
     if not options.rebuild and options.output.exists():
@@ -194,8 +195,11 @@ def main() -> int:
         cached = cache_file(options.cache, version, machine)
         if (options.refetch or not cached.exists()) and not fetch(version, machine, options.cache):
             continue
-        if not options.fetch_only:
+        if not options.fetch_only and not options.check:
             builds.append(assemble(load(cached)))
+    if options.check:
+        files = [cache_file(options.cache, *each) for each in wanted]
+        return 1 if check(options.output, [file for file in files if file.exists()]) else 0
     if not options.fetch_only:
         write_index(options.output, in_order(builds))
         say(f"{options.output}: {len(builds)} builds, {options.output.stat().st_size} bytes")

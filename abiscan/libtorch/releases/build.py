@@ -60,8 +60,8 @@ class ReleaseExport:
     Attributes:
         libraries: sonames of all libraries of the build that export it, the one that defines it for the others first.
         size: in bytes, of a data object (vtable, typeinfo, variable); None for a function.
-        weak: True where no library defines it strongly: an inline function or template that was emitted there and
-            would be emitted in an extension too.
+        weak: True where no library defines it as STB_GLOBAL: an inline function or a template instantiation. That an
+            extension would emit it itself does not follow: explicit instantiations (`data_ptr<float>`) are weak too.
     """
 
     libraries: tuple[str, ...]

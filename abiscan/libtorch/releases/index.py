@@ -81,7 +81,9 @@ class ReleaseIndex:
                 f"{spec!r} is neither a version of torch nor the name of a known build; known: {_listed(known)}"
             ) from None
         same = [build for build in known if _version(build.torch) == Version(wanted.public)]
-        exact = [build for build in same if wanted.local is None or _label_fits(wanted.local, build.variant)]
+        exact = [
+            build for build in same if wanted.local is None or _version(f"0+{build.variant}").local == wanted.local
+        ]
         if exact:
             return min(exact, key=lambda build: build.user)
         if same:
@@ -220,12 +222,6 @@ def _version(text: str) -> Version:
         return Version(text)
     except InvalidVersion:
         return Version("0.dev0")
-
-
-def _label_fits(wanted: str, variant: str) -> bool:
-    """Whether a build's label is the wanted one, or the wanted one with more segments (`cu117.with.pypi.cudnn`)."""
-    label = _version(f"0+{variant}").local or ""
-    return f"{label}.".startswith(f"{wanted}.")
 
 
 def _listed(builds: tuple[Build, ...]) -> str:

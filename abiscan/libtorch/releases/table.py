@@ -9,7 +9,7 @@ import os
 import sys
 import zlib
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,14 +17,15 @@ from typing import Any, Literal
 
 from abiscan.errors import UnreadableFile
 from abiscan.libtorch.releases.build import Build, ExportKind, ReleaseExport
+from abiscan.libtorch.releases.omission import RULE_VERSION
 
 MAGIC = b"\x89ABIREL\n"
 FORMAT_VERSION = 1
 PREAMBLE_SIZE = 32
 # No block of a sound file unpacks to more than this (the writer cuts them far smaller): a bomb stops here.
 MAX_UNPACKED = 1 << 26
-# Blocks kept unpacked, some 50 KB each.
-_KEPT_BLOCKS = 256
+# Name blocks kept unpacked, some 45 KB each.
+_KEPT_BLOCKS = 128
 
 # A word of a vtable: the mangled name of the function or typeinfo it points to; a number where it holds no address
 # (offset to top, virtual base offset, 0 for a function that was never emitted); None where it points to something
@@ -61,7 +62,13 @@ class ReleaseTable:
             self._vtables = _Blocks(header["vtables"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged("its header lacks a field") from error
-        self._unpacked: dict[int, bytes] = {}
+        if self.rule_version != RULE_VERSION:
+            # What is absent from it would be judged by a rule that it was not made with.
+            raise UnreadableFile(
+                str(path), f"a release index made by another abiscan (rule {self.rule_version}): add the build again"
+            )
+        self._name_blocks: dict[int, tuple[list[bytes], memoryview[int]]] = {}
+        self._made_states: dict[int, ReleaseExport] = {}
 
     # --- queries ------------------------------------------------------------------------------------------------
 
@@ -69,7 +76,8 @@ class ReleaseTable:
         """Record numbers of those names that the file holds."""
         found: dict[bytes, int] = {}
         block = -1
-        data, text, ids = b"", 0, memoryview(b"").cast("H")
+        listed: list[bytes] = []
+        ids = memoryview(b"").cast("H")
         # In sorted order each block is unpacked once.
         for name in sorted(names):
             at = self._names.block_of(name)
@@ -77,35 +85,26 @@ class ReleaseTable:
                 continue
             if at != block:
                 block = at
-                data, text, ids = self._name_block(at)
-            position = data.find(b"\n" + name + b"\n", text)
-            if position >= 0 and name:
-                found[name] = ids[data.count(b"\n", text, position)]
+                listed, ids = self._name_block(at)
+            index = bisect_left(listed, name)
+            if index < len(listed) and listed[index] == name:
+                found[name] = ids[index]
         return found
 
     def with_prefix(self, prefix: bytes, limit: int) -> list[tuple[bytes, int]]:
         """Names that start with `prefix` and their record numbers, sorted, at most `limit`."""
         found: list[tuple[bytes, int]] = []
-        at = max(self._names.block_of(prefix), 0)
-        while at < len(self._names) and len(found) < limit:
-            if self._names.first[at] > prefix and not self._names.first[at].startswith(prefix):
-                break
-            data, text, ids = self._name_block(at)
-            position = data.find(b"\n" + prefix, text)
-            if position >= 0:
-                index = data.count(b"\n", text, position)
-                for name in data[position + 1 : -1].split(b"\n"):
-                    if not name.startswith(prefix) or len(found) >= limit:
-                        break
-                    found.append((name, ids[index]))
-                    index += 1
-            at += 1
+        for at in range(max(self._names.block_of(prefix), 0), len(self._names)):
+            listed, ids = self._name_block(at)
+            for index in range(bisect_left(listed, prefix), len(listed)):
+                if len(found) >= limit or not listed[index].startswith(prefix):
+                    return found
+                found.append((listed[index], ids[index]))
         return found
 
     def record(self, number: int) -> tuple[ReleaseExport | None, ...]:
         """What each of `builds` exports under the names of this record."""
         offsets, data = self._records
-        states = self._states
         exports: list[ReleaseExport | None] = [None] * len(self.builds)
         try:
             at, end = offsets[number], offsets[number + 1]
@@ -117,7 +116,7 @@ class ReleaseTable:
                 build += skip
                 if build + run > len(exports):
                     raise IndexError
-                exports[build : build + run] = [states[state]] * run
+                exports[build : build + run] = [self._state(state)] * run
                 build += run
         except IndexError:
             raise self._damaged(f"record {number} is not what it should be") from None
@@ -129,7 +128,7 @@ class ReleaseTable:
         at = self._vtables.block_of(raw)
         if at < 0 or not raw:
             return None
-        data = self._unpack(self._vtables.sections[at])
+        data = self._inflated(self._vtables.sections[at])
         position = data.find(b"\n" + raw + b"\t")
         if position < 0:
             return None
@@ -140,17 +139,16 @@ class ReleaseTable:
     def names(self) -> Iterator[tuple[str, int]]:
         """Every name with its record number, sorted as bytes."""
         for at in range(len(self._names)):
-            data, text, ids = self._name_block(at)
-            names = data[text + 1 : -1].split(b"\n")
-            if len(names) != len(ids) or names[0] != self._names.first[at] or names != sorted(names):
-                raise self._damaged(f"name block {at} is not what it should be")
+            names, ids = self._name_block(at)
+            if names[0] != self._names.first[at] or names != sorted(names):
+                raise self._damaged(f"name block {at} is not in order")
             for name, number in zip(names, ids, strict=True):
                 yield name.decode("utf-8", "surrogateescape"), number
 
     def vtables(self) -> Iterator[tuple[str, tuple[tuple[VtableWord, ...] | None, ...]]]:
         """Every vtable with its words in each of `builds`."""
         for section in self._vtables.sections:
-            for line in self._unpack(section)[1:-1].split(b"\n"):
+            for line in self._inflated(section)[1:-1].split(b"\n"):
                 yield self._vtable_line(line)
 
     def verify(self) -> int:
@@ -214,32 +212,34 @@ class ReleaseTable:
             str(self.path), f"damaged release index: {what}; install abiscan, or add the build, again"
         )
 
-    def _unpack(self, section: Section) -> bytes:
+    def _inflated(self, section: Section) -> bytes:
         offset, size = section
-        data = self._unpacked.get(offset)
-        if data is None:
-            try:
-                # Adler-32 at the end of the stream covers the block; no second checksum is kept.
-                data = _inflate(bytes(self._buffer[self._base + offset : self._base + offset + size]))
-            except zlib.error as error:
-                raise self._damaged(f"the block at byte {self._base + offset} cannot be unpacked") from error
-            if len(self._unpacked) >= _KEPT_BLOCKS:
-                self._unpacked.clear()
-            self._unpacked[offset] = data
-        return data
+        start = self._base + offset
+        try:
+            # Adler-32 at the end of the stream covers the block; no second checksum is kept.
+            return _inflate(bytes(self._buffer[start : start + size]))
+        except zlib.error as error:
+            raise self._damaged(f"the block at byte {start} cannot be unpacked") from error
 
-    def _name_block(self, at: int) -> tuple[bytes, int, memoryview]:
-        """(data, where its text starts, record numbers) of a block."""
-        data = self._unpack(self._names.sections[at])
-        count = _u32(memoryview(data), 0) if len(data) >= 4 else 0
+    def _name_block(self, at: int) -> tuple[list[bytes], memoryview[int]]:
+        """The sorted names of a block and their record numbers."""
+        block = self._name_blocks.get(at)
+        if block is not None:
+            return block
+        data = self._inflated(self._names.sections[at])
+        count = _u32(memoryview(data), 0)
         text = 4 + count * (2 if self._width == "H" else 4)
-        if not count or text >= len(data) or data[text] != 10 or data[-1] != 10:
+        names = data[text:].split(b"\n")
+        if not count or len(names) != count:
             raise self._damaged(f"name block {at} is not what it should be")
-        return data, text, _integers(memoryview(data)[4:text], self._width)
+        if len(self._name_blocks) >= _KEPT_BLOCKS:
+            self._name_blocks.clear()
+        block = self._name_blocks[at] = names, _integers(memoryview(data)[4:text], self._width)
+        return block
 
     @cached_property
     def _records(self) -> tuple[memoryview, bytes]:
-        data = self._unpack(self._records_section)
+        data = self._inflated(self._records_section)
         try:
             count = _u32(memoryview(data), 0)
             start = 4 + 4 * (count + 1)
@@ -248,20 +248,30 @@ class ReleaseTable:
             raise self._damaged("its records cannot be read") from error
 
     @cached_property
-    def _states(self) -> tuple[ReleaseExport, ...]:
+    def _raw_states(self) -> tuple[list[str], list[list[Any]]]:
+        """Sonames, and the rows that state numbers count."""
         import json
 
         try:
-            raw = json.loads(self._unpack(self._states_section))
-            sonames = raw["libraries"]
-            return tuple(
-                ReleaseExport(
+            raw = json.loads(self._inflated(self._states_section))
+            return raw["libraries"], raw["states"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged("its states cannot be read") from error
+
+    def _state(self, number: int) -> ReleaseExport:
+        """A row made into a value when it is first asked for: a query needs few of some thousands."""
+        made = self._made_states.get(number)
+        if made is None:
+            sonames, rows = self._raw_states
+            try:
+                libraries, kind, size, weak = rows[number]
+                made = ReleaseExport(
                     libraries=tuple(sonames[i] for i in libraries), kind=ExportKind(kind), size=size, weak=bool(weak)
                 )
-                for libraries, kind, size, weak in raw["states"]
-            )
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise self._damaged("its states cannot be read") from error
+            except (ValueError, TypeError, IndexError) as error:
+                raise self._damaged(f"state {number} is not what it should be") from error
+            self._made_states[number] = made
+        return made
 
 
 class _Blocks:

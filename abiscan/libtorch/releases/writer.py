@@ -18,7 +18,7 @@ from abiscan.libtorch.releases.omission import RULE_VERSION
 from abiscan.libtorch.releases.table import FORMAT_VERSION, MAGIC, PREAMBLE_SIZE, ReleaseTable, VtableWord
 
 # Measured over all builds (docs/release-index.md): smaller blocks cost bytes, larger ones time in a single look-up.
-NAMES_A_BLOCK = 512
+NAMES_A_BLOCK = 256
 VTABLE_BYTES_A_BLOCK = 1 << 16
 
 
@@ -198,7 +198,7 @@ def _name_blocks(file: _File, numbers: list[tuple[bytes, int]], code: str) -> li
     rows: list[list[object]] = []
     for start in range(0, len(numbers), NAMES_A_BLOCK):
         part = numbers[start : start + NAMES_A_BLOCK]
-        text = b"\n" + b"\n".join(name for name, _number in part) + b"\n"
+        text = b"\n".join(name for name, _number in part)
         data = len(part).to_bytes(4, "little") + _packed([number for _name, number in part], code) + text
         rows.append([part[0][0].decode("utf-8", "surrogateescape"), *file.add(data)])
     return rows
