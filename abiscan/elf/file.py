@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
-from abiscan.elf.image import ET_CORE, ET_DYN, ET_EXEC, ET_REL, Image
+from abiscan.elf.image import ET_EXEC, Image
 from abiscan.elf.relocations import relocated_symbols
 from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
@@ -64,12 +64,6 @@ class ElfFile:
     def __init__(self, buffer: bytes | mmap.mmap, path: str) -> None:
         self.path = path
         self.image = Image(buffer, path)
-        if self.image.type == ET_REL:
-            raise UnreadableFile(path, "an object file (.o), not a shared object: link it first (-shared)")
-        if self.image.type == ET_CORE:
-            raise UnreadableFile(path, "a core dump, not a shared object")
-        if self.image.type not in (ET_DYN, ET_EXEC):
-            raise UnreadableFile(path, f"corrupt ELF header: unknown file type {self.image.type}")
         cut = self.image.truncated_segment()
         if cut is not None:
             raise UnreadableFile(

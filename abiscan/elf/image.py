@@ -102,6 +102,13 @@ class Image:
         self.machine = MACHINES.get(machine, f"EM_{machine}")
         if machine == 21 and not self.little_endian:
             self.machine = "ppc64"
+        # Before the tables: a core dump or an object file is named for what it is, whatever else is wrong with it.
+        if self.type == ET_REL:
+            raise UnreadableFile(path, "an object file (.o), not a shared object: link it first (-shared)")
+        if self.type == ET_CORE:
+            raise UnreadableFile(path, "a core dump, not a shared object")
+        if self.type not in (ET_DYN, ET_EXEC):
+            raise UnreadableFile(path, f"corrupt ELF header: unknown file type {self.type}")
         self.segments = self._read_segments(phoff, phentsize, phnum)
         self._loads = [s for s in self.segments if s.type == PT_LOAD]
 

@@ -119,7 +119,8 @@ def summary_line(report: Report, style: Style | None = None) -> str:
         Verdict.FAIL: ("fail", "31;1"),
         Verdict.INCOMPLETE: ("incomplete", "33;1"),
     }[report.verdict]
-    return f"{style.paint(word, code)}: {_count(files, 'file')}" + (": " + ", ".join(parts) if parts else "")
+    head = [] if files == 0 and parts else [_count(files, "file")]
+    return ": ".join([style.paint(word, code), *head, *([", ".join(parts)] if parts else [])])
 
 
 # --- one artifact -----------------------------------------------------------------------------------------------
@@ -349,8 +350,8 @@ def _provenance_words(artifact: ArtifactReport) -> str:
         parts.append("new std::string" if p.cxx11_abi else "old std::string (pre-cxx11)")
     if p.abi == "stable":
         parts.append("stable ABI")
-    if p.python_abi:
-        parts.append(p.python_abi)
+    if p.python_abi not in (None, "any"):
+        parts.append(f"{p.python_abi}")
     if p.cuda:
         parts.append(f"CUDA {p.cuda}")
     if p.gpu_archs:
