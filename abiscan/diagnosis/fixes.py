@@ -1,0 +1,67 @@
+"""Lines to paste, put together from what is known of the file and of the target."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis import versions
+from abiscan.diagnosis.inquiry import Inquiry
+from abiscan.model import Windows
+
+_SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
+_DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
+
+
+def package(inquiry: Inquiry) -> str | None:
+    """The distribution that most likely ships the file, from its path; None where that does not tell.
+
+    `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_version_cuda.so` are torch-scatter's. A
+    module at the
+    top of site-packages says nothing of its distribution's name.
+    """
+    path = (inquiry.file_name or "").replace("\\", "/")
+    found = _SITE.search(path)
+    top = found[1] if found is not None else None
+    if top is None and "/" in path and not path.startswith(("/", ".")) and ".whl" not in path:
+        top = path.split("/", 1)[0]
+    if top is None or not _DISTRIBUTION.fullmatch(top) or top in ("torch", "lib", "build", "bin"):
+        return None
+    return top.removesuffix(".libs").replace("_", "-").lower()
+
+
+def rebuild(inquiry: Inquiry) -> str:
+    """Build the extension from source against the torch that is there."""
+    name = package(inquiry)
+    if name is None:
+        of = f" ships {inquiry.base_name}" if inquiry.base_name else " failed to load"
+        return (
+            "pip install --no-build-isolation --no-binary PACKAGE --no-cache-dir --force-reinstall --no-deps PACKAGE"
+            f"  # PACKAGE: what{of}"
+        )
+    return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
+
+
+def torch_range(windows: Windows, newest_known: str | None) -> str:
+    """A requirement that picks a release in one of the windows, the newest first: `"torch>=2.1.0,<=2.2.2"`."""
+    first, last = windows[-1]
+    if last == newest_known:
+        return f'"torch>={first}"'
+    return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
+
+
+def install_torch(inquiry: Inquiry, windows: Windows) -> str:
+    """Install a torch that exports the name."""
+    newest = inquiry.known_versions[-1] if inquiry.known_versions else None
+    return f"pip install {torch_range(windows, newest)}"
+
+
+def rebuild_or_install(inquiry: Inquiry, windows: Windows) -> str:
+    """Both ways out: another extension, or another torch."""
+    if not windows:
+        return rebuild(inquiry)
+    return f"{rebuild(inquiry)}\nor: {install_torch(inquiry, windows)}"
+
+
+def target_minor(inquiry: Inquiry) -> str:
+    """The target as wheels are named for it: `2.6`; `X.Y` where it is not known."""
+    return versions.minor(inquiry.target.torch) if inquiry.target is not None else "X.Y"

@@ -1,0 +1,106 @@
+"""What a diagnosis may ask about the world. Whoever starts one fills in what is known; the rest stays None.
+
+Every part is optional. Where one is absent, causes come from names alone, and say which fact would decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from abiscan.libtorch.releases.build import Build, SymbolHistory
+from abiscan.libtorch.releases.omission import Omission
+from abiscan.model import Target
+
+
+class Releases(Protocol):
+    """The release index, as far as a diagnosis asks it (`libtorch.releases.ReleaseIndex` is one)."""
+
+    def builds(self, machine: str | None = None) -> tuple[Build, ...]:
+        """Every build of an architecture, oldest version first."""
+
+    def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
+        """The history of a mangled name; None where no build exports it."""
+
+    def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> Sequence[SymbolHistory]:
+        """Names that start with `prefix`, at most `limit`."""
+
+    def known_omitted(self, name: str) -> Omission | None:
+        """Why the index does not record the name; None where absence means that no build exports it."""
+
+
+class TargetExports(Protocol):
+    """What the libraries of the target torch export."""
+
+    def library_of(self, name: str) -> str | None:
+        """The soname of the library that exports the name; None where none does."""
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> Sequence[str]:
+        """Exported names that start with `prefix`, at most `limit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseExports:
+    """The exports of a released build, from the index: a `TargetExports` for a torch that is not on this machine."""
+
+    releases: Releases
+    build: Build
+
+    def library_of(self, name: str) -> str | None:
+        """The first library of the build that exports the name."""
+        history = self.releases.history(name, self.build.machine)
+        export = None if history is None else history.export(self.build)
+        return None if export is None else export.library
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Names of the build that start with `prefix`."""
+        found = self.releases.prefix(prefix, self.build.machine, limit)
+        return tuple(history.name for history in found if history.export(self.build) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The machine and the interpreter that the file is to be loaded in.
+
+    Attributes:
+        python: (major, minor) of the interpreter.
+        python_exports: whether the interpreter exports a name; None where it was not read.
+        symbol_versions: soname of a system library -> every version it defines (`GLIBCXX_3.4.30`, ...), for those
+            that were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
+        libraries: soname -> path, of shared libraries that are on this machine or in this environment.
+        libraries_complete: whether `libraries` was made by a whole search, so that absence from it means not found.
+        packages: distribution name -> version, of the CUDA and ROCm packages that are installed
+        (`nvidia-nvjitlink-cu12`).
+        torches: directories of every torch on the environment's path.
+    """
+
+    python: tuple[int, int] | None = None
+    python_exports: Callable[[str], bool] | None = None
+    symbol_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    libraries_complete: bool = False
+    packages: Mapping[str, str] = field(default_factory=dict)
+    torches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Everything a diagnosis may rest on.
+
+    Attributes:
+        target: the torch that imports are resolved against; its version alone may be known (`exports` None).
+        exports: what that torch exports; None where it was not read and is not in the index.
+        exact: `exports` were read from the torch that is installed, not taken from the index for a version that a user
+            named: another build of that version may export other names.
+        releases: the history of every exported name.
+        environment: the machine and the interpreter; None where only a text is at hand.
+        machine: architecture whose builds count, as `SharedObject.machine` spells it.
+    """
+
+    target: Target | None = None
+    exports: TargetExports | None = None
+    exact: bool = False
+    releases: Releases | None = None
+    environment: Environment | None = None
+    machine: str = "x86_64"
