@@ -75,7 +75,7 @@ def _hip_words() -> re.Pattern[str]:
     # Compiled on first use: few names need it, and compiling costs more than importing this module.
     import re
 
-    return re.compile(r"(?<![a-z0-9])hip(?=[A-Z_\W]|$)|HIP(?![a-z])|MasqueradingAsCUDA")
+    return re.compile(r"(?<![A-Za-z0-9])hip(?=[A-Z_\W]|$)|(?<![A-Z])HIP(?![a-z])|MasqueradingAsCUDA")
 
 
 def to_cuda(text: str) -> str:

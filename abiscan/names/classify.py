@@ -51,12 +51,12 @@ def classify(mangled: str) -> NameKind:
             return NameKind.MACHO
         if mangled.startswith(("_$s", "_$S")):
             return NameKind.SWIFT
+        if mangled.startswith("__imp_?"):
+            return NameKind.MSVC
     elif first == "?":
         return NameKind.MSVC
     elif first == "$" and mangled[1:2] in ("s", "S"):
         return NameKind.SWIFT
-    elif mangled.startswith("__imp_?"):
-        return NameKind.MSVC
     return NameKind.C
 
 

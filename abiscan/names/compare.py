@@ -72,7 +72,8 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.args_in))
     # Arguments of enclosing class templates show in the name alone.
     if a.entity == b.entity and a.args_in(Style.CANONICAL) == b.args_in(Style.CANONICAL):
-        found.extend(_texts(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.name_in))
+        in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.name_in)
+        found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
     found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, CxxName.return_in))
     if a.qualifiers != b.qualifiers:
         found.append(Difference(DifferenceKind.QUALIFIERS, None, " ".join(a.qualifiers), " ".join(b.qualifiers)))

@@ -294,9 +294,9 @@ class CxxName:
         root = self.root
         if not isinstance(root, SpecialNode):
             return ""
-        if root.derived is None:
+        if root.part is None:
             return root.phrase
-        return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.derived)} in "
+        return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.part)} in "
 
 
 def _render_all(nodes: tuple[Node, ...], style: Style) -> tuple[str, ...]:

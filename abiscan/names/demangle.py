@@ -1,25 +1,22 @@
 """Demangled text, and whose it is: GNU's demangler first, LLVM's for what that one cannot read.
 
 Which names a demangler reads is a fact about its age, so every answer says who spoke. Both run in this process and
-were written for compilers' output: a forged name has crashed or stalled either before, by its length or its nesting.
-Names beyond `DIRECT_LENGTH` are therefore read by `itanium.py` first, which is bounded, and handed on only where it
-accepts them.
+were written for compilers' output: a forged name of 300 characters, each part of which refers twice to the one before,
+keeps GNU's busy until its text fills the memory. Names that are long or refer back often are therefore read by
+`itanium.py` first, which is bounded, and handed on only where it accepts them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from abiscan.model import DemangledBy
 from abiscan.names.classify import NameKind, classify
+from abiscan.names.render import may_be_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-# Characters. Nesting needs at least one character a level, and both demanglers stand this many; the longest
-# name that torch 2.13.0 exports has 595.
-DIRECT_LENGTH: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +44,8 @@ class Demangled:
 
     @property
     def neither(self) -> bool:
-        """No demangler that was asked reads it, and one was asked."""
-        return self.text is None and (self.gnu_ok is False or self.llvm_ok is False)
+        """It begins as a C++ name, and no demangler here reads it or may be asked."""
+        return self.text is None and classify(self.mangled) is NameKind.CXX
 
 
 class _Gnu:
@@ -153,7 +150,7 @@ class Demangler:
         name, at, version = mangled.partition("@")
         if name.startswith("__Z"):
             name = name[1:]
-        if "\0" in name or (len(name) > DIRECT_LENGTH and not _well_formed(name)):
+        if "\0" in name or (may_be_large(name) and not _well_formed(name)):
             return none
         gnu = self._gnu_demangler()
         if gnu is not None:

@@ -266,7 +266,7 @@ def _braced(p: Parser) -> Node:
             p.at += 2
             first = p.expression()
             last = p.expression()
-            return _designated(Wrapped("[", Binary(first, "...", last, 0), "]"), p)
+            return _designated(Wrapped("[", Pair(first, " ... ", last), "]"), p)
     return p.expression()
 
 
@@ -466,10 +466,14 @@ def other_literal(p: Parser) -> Node:
 
 # Type letter: hexadecimal digits, bits of the exponent, suffix of the literal in C++.
 _IEEE_FORMATS: Final = {"f": (8, 8, "f"), "d": (16, 11, "")}
+# x87's long double: 15 bits of exponent, then 64 of the significand, the first of which is the integer part.
+_X87_DIGITS: Final = 20
 
 
 def _float_text(letter: str, digits: str) -> str:
     """A floating-point value as C's `%a` writes it; the raw bits where the type's layout depends on the machine."""
+    if letter == "e" and len(digits) == _X87_DIGITS:
+        return _x87_text(digits)
     layout = _IEEE_FORMATS.get(letter)
     if layout is None or len(digits) != layout[0]:
         return f"({_FLOATS[letter]})0x{digits}"
@@ -489,3 +493,16 @@ def _float_text(letter: str, digits: str) -> str:
     power = int(rest) + (exponent - bias if exponent else 1 - bias)
     whole = whole.rstrip("0").rstrip(".") if "." in whole else whole
     return f"{sign}{whole}p{power:+d}{suffix}"
+
+
+def _x87_text(digits: str) -> str:
+    head = int(digits[:4], 16)
+    sign = "-" if head >> 15 else ""
+    exponent = head & 0x7FFF
+    fraction = digits[5:].rstrip("0")
+    if exponent == 0x7FFF:
+        return sign + ("inf" if digits[4:] == "8" + "0" * 15 else "nan") + "L"
+    if exponent == 0 and not digits[4:].strip("0"):
+        return f"{sign}0x0p+0L"
+    # glibc writes the first four bits before the point.
+    return f"{sign}0x{digits[4]}{'.' if fraction else ''}{fraction}p{max(exponent, 1) - 0x3FFF - 3:+d}L"

@@ -552,7 +552,7 @@ class Array(Node):
         self.bound = bound
 
     def render(self, r: Renderer) -> str:
-        return f"{self.left(r)} {self.right(r)}"
+        return self.left(r) + self.right(r)
 
     def left(self, r: Renderer) -> str:
         r.descend()
@@ -563,7 +563,7 @@ class Array(Node):
     def right(self, r: Renderer) -> str:
         bound = "" if self.bound is None else r.text(self.bound)
         r.descend()
-        text = r.charge(f"[{bound}]{self.of.right(r)}")
+        text = r.charge(f" [{bound}]{self.of.right(r).lstrip()}")
         r.ascend()
         return text
 
@@ -865,23 +865,26 @@ class Encoding(Node):
 
 
 class Special(Node):
-    """A symbol that a compiler makes for a class, a function or an object: a vtable, a thunk, a guard."""
+    """A symbol that a compiler makes for a class, a function or an object: a vtable, a thunk, a guard.
 
-    __slots__ = ("code", "derived", "of", "phrase")
+    `part` is the base that a construction vtable is of, while the class `of` is constructed.
+    """
 
-    def __init__(self, code: str, phrase: str, of: Node, derived: Node | None = None) -> None:
+    __slots__ = ("code", "of", "part", "phrase")
+
+    def __init__(self, code: str, phrase: str, of: Node, part: Node | None = None) -> None:
         self.code = code
         self.phrase = phrase
         self.of = of
-        self.derived = derived
+        self.part = part
 
     def render(self, r: Renderer) -> str:
-        if self.derived is None:
+        if self.part is None:
             return self.phrase + r.text(self.of)
-        return f"{self.phrase}{r.text(self.of)}-in-{r.text(self.derived)}"
+        return f"{self.phrase}{r.text(self.part)}-in-{r.text(self.of)}"
 
     def children(self) -> tuple[Node, ...]:
-        return (self.of,)
+        return (self.of,) if self.part is None else (self.of, self.part)
 
 
 def base_name(node: Node) -> str:

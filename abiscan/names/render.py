@@ -145,16 +145,24 @@ class Renderer:
         return elements[index] if 0 <= index < len(elements) else None
 
 
+def may_be_large(mangled: str) -> bool:
+    """Whether a name may stand for much more text than it has, or nest deeply, judged by its letters alone.
+
+    Text grows by references, at best threefold for three of them (less than two thousand times for 20), or by an
+    expansion of a pack within another. A level of nesting takes a character at least.
+    """
+    if len(mangled) >= DEPTH_LIMIT - 20 or mangled.count("S") + mangled.count("T") >= 20:
+        return True
+    count = mangled.count
+    return count("Dp") + count("sp") + count("fl") + count("fr") + count("fL") + count("fR") + count("sZ") > 1
+
+
 def check_size(root: Node, mangled: str) -> str | None:
     """Make sure that no text of a name can exceed its bounds later, by writing it once within a part of them.
 
-    A name that is too short for that, or that refers back too rarely, is let pass. Returns the text, where it was made.
+    Returns the text; None for a name that needs no check.
 
     Raises:
         NameTooComplex: as `Renderer.text`.
     """
-    # A level takes a character at least. Text grows by references, at best threefold for three of them (a few thousand
-    # times for 20), or by an expansion within an expansion.
-    if len(mangled) < DEPTH_LIMIT - 20 and mangled.count("S") + mangled.count("T") < 20 and mangled.count("p") < 2:
-        return None
-    return Renderer(Style.DISPLAY, TEXT_BUDGET // 4, 10).text(root)
+    return Renderer(Style.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None

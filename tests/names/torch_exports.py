@@ -1,0 +1,18 @@
+"""The names that the installed torch exports, for tests; torch itself is not imported."""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+from pathlib import Path
+
+from abiscan.elf import open_elf
+
+LIBRARIES = Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+
+
+@functools.cache
+def exported(library: str) -> tuple[str, ...]:
+    """Every export of one library of torch, sorted."""
+    with open_elf(LIBRARIES / library) as elf:
+        return tuple(sorted({symbol.name for symbol in elf.exports()}))
