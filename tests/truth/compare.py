@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,12 @@ from tests.truth.oracle import LOADER_VARIABLES, Answer
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """`verdict` and `loader` of one artifact of the JSON report."""
+    """`verdict`, `loader` and `machine` of one artifact of the JSON report."""
 
     verdict: str
     outcome: str | None
     error: str | None
+    machine: str | None = None
 
 
 def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | None = None) -> dict[str, Prediction]:
@@ -43,9 +45,11 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
     if not done.stdout.strip():
         raise RuntimeError(f"abiscan gave no report (exit status {done.returncode}): {done.stderr[-2000:]}")
     report: dict[str, Any] = json.loads(done.stdout)
-    return {
+    # What could not be read at all is no artifact.
+    unreadable = {str(Path("/") / error["path"]): Prediction("unreadable", None, None) for error in report["errors"]}
+    return unreadable | {
         str(Path("/") / artifact["path"]): Prediction(
-            artifact["verdict"], artifact["loader"]["outcome"], artifact["loader"]["error"]
+            artifact["verdict"], artifact["loader"]["outcome"], artifact["loader"]["error"], artifact["machine"]
         )
         for artifact in report["artifacts"]
     }
@@ -60,6 +64,7 @@ class Comparison:
         wrong: another outcome, a guess none at all included.
         text: the same outcome in other words.
         unreadable: refused by both, abiscan without the loader's words because it could not read the file.
+        other_machine: refused by the loader as another architecture's; no prediction is made for those (CONTRACT).
         not_compared: files where the process died or left: their own code, or an assertion of the loader.
     """
 
@@ -67,6 +72,7 @@ class Comparison:
     wrong: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    other_machine: list[str] = field(default_factory=list)
     not_compared: list[str] = field(default_factory=list)
 
     def add(self, path: str, answer: Answer, prediction: Prediction | None) -> None:
@@ -77,13 +83,11 @@ class Comparison:
             self.not_compared.append(said)
             return
         self.compared += 1
-        if (
-            prediction
-            and prediction.verdict == "unreadable"
-            and prediction.outcome is None
-            and answer.outcome == "fails"
-        ):
+        refused = answer.outcome == "fails" and prediction is not None and prediction.outcome is None
+        if refused and prediction and prediction.verdict == "unreadable":
             self.unreadable.append(said)
+        elif refused and prediction and prediction.machine not in {None, platform.machine()}:
+            self.other_machine.append(said)
         elif prediction is None or prediction.outcome != answer.outcome:
             self.wrong.append(said)
         elif (prediction.error or "") != answer.text:
@@ -91,15 +95,15 @@ class Comparison:
 
     @property
     def text_rate(self) -> float:
-        """Share of the refused and loaded files told in the loader's own words."""
-        return 1 - (len(self.text) + len(self.unreadable)) / max(self.compared, 1)
+        """Share of the compared files that are told in the loader's own words; saying nothing is not."""
+        return 1 - (len(self.text) + len(self.unreadable) + len(self.other_machine)) / max(self.compared, 1)
 
     def __str__(self) -> str:
         parts = [
             f"{self.compared} compared: {len(self.wrong)} other outcomes, {len(self.text)} other texts, "
             f"{len(self.unreadable)} unreadable; {len(self.not_compared)} not compared"
         ]
-        for name in ("wrong", "text", "unreadable", "not_compared"):
+        for name in ("wrong", "text", "unreadable", "other_machine", "not_compared"):
             if lines := getattr(self, name):
                 parts += [f"== {name.replace('_', ' ')}", *lines]
         return "\n".join(parts)
