@@ -12,6 +12,7 @@ DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_SYMBOLIC = 7, 8, 10, 11, 14, 15, 16
 DT_REL, DT_RELSZ, DT_PLTREL, DT_JMPREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS = 17, 18, 20, 23, 24, 29, 30
 DT_RELRSZ, DT_RELR = 35, 36
+DT_AUXILIARY, DT_FILTER = 0x7FFFFFFD, 0x7FFFFFFF
 DT_GNU_HASH, DT_VERSYM, DT_RELACOUNT, DT_RELCOUNT = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFF9, 0x6FFFFFFA
 DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
     0x6FFFFFFB,
@@ -34,6 +35,8 @@ class Dynamic:
     Attributes:
         values: tag to value, the last one where a tag repeats, as the loader reads them.
         needed: DT_NEEDED strings in order.
+        filters: (number of DT_NEEDED entries before it, tag, string) of each DT_AUXILIARY and DT_FILTER.
+        lost_names: some DT_NEEDED string lies outside of the string table.
         strtab, strtab_end: file offsets of .dynstr.
     """
 
@@ -44,6 +47,8 @@ class Dynamic:
     runpath: bytes | None
     strtab: int
     strtab_end: int
+    filters: tuple[tuple[int, int, bytes], ...] = ()
+    lost_names: bool = False
 
     @property
     def symbolic(self) -> bool:
@@ -72,11 +77,14 @@ def read_dynamic(image: Image) -> Dynamic:
     count = min(size // layout.size, _MAX_ENTRIES)
     values: dict[int, int] = {}
     needed: list[int] = []
+    filters: list[tuple[int, int, int]] = []
     for tag, value in layout.iter_unpack(image.slice(offset, count * layout.size, "the dynamic section")):
         if tag == 0:
             break
         if tag == DT_NEEDED:
             needed.append(value)
+        elif tag in (DT_AUXILIARY, DT_FILTER):
+            filters.append((len(needed), tag, value))
         else:
             values[tag & 0xFFFFFFFF if not image.is64 else tag] = value
     if not values:
@@ -98,4 +106,6 @@ def read_dynamic(image: Image) -> Dynamic:
         runpath=text(values.get(DT_RUNPATH)),
         strtab=strtab,
         strtab_end=end,
+        filters=tuple((before, tag, image.string(strtab + at, end)) for before, tag, at in filters),
+        lost_names=any(strtab + at >= end for at in needed),
     )

@@ -7,6 +7,8 @@ import struct
 from abiscan.elf.image import PT_NOTE, Image
 
 _NT_GNU_BUILD_ID = 3
+_NT_GNU_PROPERTY_TYPE_0 = 5
+_X86_ISA_1_NEEDED = 0xC0008002
 _MAX_NOTES = 64
 _MAX_COMMENT = 1 << 16
 
@@ -32,6 +34,27 @@ def build_id(image: Image) -> str | None:
                 return image.buffer[desc_at : desc_at + desc_size].hex() if desc_size <= 64 else None
             at = desc_at + -(-desc_size // align) * align
     return None
+
+
+def x86_isa_needed(image: Image) -> int:
+    """GNU_PROPERTY_X86_ISA_1_NEEDED: a bit for each level that the file asks of the CPU (1 baseline, 2 x86-64-v2, 4 v3,
+    8 v4); 0 where it asks nothing (x86-64 psABI, "Program Property")."""
+    head = struct.Struct(image.endian + "III")
+    entry = struct.Struct(image.endian + "II")
+    for segment in image.segments:
+        if segment.type != PT_NOTE or segment.align != 8:
+            continue
+        at, end = segment.offset, min(segment.offset + segment.file_size, image.size)
+        if at + 16 > end or head.unpack_from(image.buffer, at)[::2] != (4, _NT_GNU_PROPERTY_TYPE_0):
+            continue
+        end = min(end, at + 16 + head.unpack_from(image.buffer, at)[1])
+        at += 16
+        while at + 12 <= end:
+            kind, size = entry.unpack_from(image.buffer, at)
+            if kind == _X86_ISA_1_NEEDED and size == 4:
+                return int.from_bytes(image.buffer[at + 8 : at + 12], "little")
+            at += 8 + -(-size // 8) * 8
+    return 0
 
 
 def section(image: Image, wanted: bytes) -> tuple[int, int] | None:

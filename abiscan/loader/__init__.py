@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
-from abiscan.loader.examination import Examination, examine
+from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.exports import TorchExports, is_torch_library
 from abiscan.loader.process import Environment, Process, TorchFolder, build_process
 from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.tls import StaticTls
 from abiscan.model import LoaderPrediction
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
@@ -67,25 +68,38 @@ class Loader:
         first = examine(quick, elf, path, siblings, withheld)
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
-        if not closure.missing and all(m is closure.root or not first.is_new(m) for m in closure.maps):
+        alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
+        if not closure.missing and alone and not StaticTls.wanted_by(closure.root):
             return first
         full = self._process(modules=True)
         assert full is not None
         return examine(full, elf, path, siblings, withheld)
 
-    def predict(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile] | None = None) -> LoaderPrediction:
+    def predict(
+        self, elf: ElfFile | None, path: str, siblings: Mapping[str, ElfFile] | None = None
+    ) -> LoaderPrediction:
         """What `dlopen(path, RTLD_NOW | RTLD_LOCAL)` does.
 
         Args:
+            elf: the file; None for one on disk that could not be read as a shared object, of which the loader has
+                something to say all the same.
             path: absolute, as it would be handed to dlopen. For a member of a wheel, where pip would put it
                 (`<site-packages>/<member>`): the answer is then for the wheel as if it were installed there.
             siblings: absolute path to contents of the other shared objects of that wheel.
         """
         if self._builder is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
-        if not self._serves(elf):
-            machine = self._builder.linker.machine
-            return LoaderPrediction(None, undecided=f"the file is for {elf.machine}, the interpreter for {machine}")
+        if elf is None or not self._serves(elf):
+            process = self._process(modules=False)
+            assert process is not None
+            said = examine_unreadable(process, path)
+            if elf is None:
+                return said
+            return LoaderPrediction(
+                None,
+                undecided=f"the file is for {elf.machine}, the interpreter for {process.linker.machine}"
+                + (f"; its loader would say: {said.error}" if said.error is not None else ""),
+            )
         examination = self._examine(elf, path, siblings or {}, frozenset())
         assert examination is not None
         return examination.predict()

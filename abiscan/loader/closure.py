@@ -6,15 +6,13 @@ import errno
 from dataclasses import dataclass, field
 
 from abiscan.elf import ElfFile
+from abiscan.elf.dynamic import DT_AUXILIARY, DT_NEEDED
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.files import Opened
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.verify import verify_object
-
-# DT_AUXILIARY and DT_FILTER put other objects before the one that names them (Solaris; no known extension has them).
-_FILTERS = (0x7FFFFFFD, 0x7FFFFFFF)
 
 
 @dataclass(slots=True)
@@ -38,6 +36,15 @@ class Closure:
     borrowed: set[LinkMap] = field(default_factory=set)
     direct: tuple[LinkMap, ...] = ()
     served: dict[str, LinkMap] = field(default_factory=dict)
+
+    def put_before(self, filtee: LinkMap, item: LinkMap) -> None:
+        """Move what DT_FILTER or DT_AUXILIARY names before the object that names it, unless it is before it already."""
+        place = self.maps.index(item)
+        if filtee in self.maps:
+            if self.maps.index(filtee) < place:
+                return
+            self.maps.remove(filtee)
+        self.maps.insert(place, filtee)
 
     def stop(self, reason: LoadFailure | Undecidable) -> None:
         """Note the first reason."""
@@ -119,15 +126,16 @@ class Mapper:
             tolerant: go on behind a failure, with siblings standing in for what was not found; otherwise stop there.
         """
         closure = Closure(root, [root, *preloads])
+        self._search.forget_errno()
+        done: set[LinkMap] = set()
         known = set(closure.maps)
         at = 0
         while at < len(closure.maps):
             item = closure.maps[at]
-            at += 1
-            if item.elf is None:
+            if item in done:
+                at += 1
                 continue
-            if any(tag in item.elf.dynamic.values for tag in _FILTERS):
-                closure.stop(Undecidable(f"{item.label} is a filter library (DT_FILTER or DT_AUXILIARY)"))
+            done.add(item)
             needed = item.needed
             if needed is None:
                 needed = self._map_needed(item, closure, tolerant=tolerant)
@@ -138,6 +146,8 @@ class Mapper:
                     item.needed = needed
             if item is root:
                 closure.direct = needed
+            if len(known) < len(closure.maps):
+                known.update(closure.maps)  # what a filter put before the object, to be looked at next
             for dependency in needed:
                 if dependency not in known:
                     known.add(dependency)
@@ -145,15 +155,24 @@ class Mapper:
         return closure
 
     def _map_needed(self, item: LinkMap, closure: Closure, *, tolerant: bool) -> tuple[LinkMap, ...] | None:
-        assert item.elf is not None
+        """What an object needs, mapped, in the order of its dynamic section; None where the loader stops at one."""
+        if item.elf is None:
+            return ()
         found = []
-        for raw in item.elf.needed:
+        requests = [(DT_NEEDED, name) for name in item.elf.needed]
+        for position, tag, text in reversed(item.elf.dynamic.filters):
+            requests.insert(position, (tag, text.decode("utf-8", "surrogateescape")))
+        if item.elf.dynamic.lost_names:
+            closure.stop(Undecidable(f"{item.label} needs a library whose name lies outside of its string table"))
+        for tag, raw in requests:
             name = self._search.expand(raw, item)
-            if not name:
+            if not name and raw:
                 continue
             try:
                 dependency = self.map(name, item, item)
             except (LoadFailure, Undecidable) as reason:
+                if tag == DT_AUXILIARY:
+                    continue
                 closure.stop(reason)
                 if not tolerant:
                     return None
@@ -164,7 +183,9 @@ class Mapper:
                 closure.borrowed.add(substitute)
                 dependency = substitute
             found.append(dependency)
-            if item is closure.root:
+            if tag != DT_NEEDED:
+                closure.put_before(dependency, item)
+            elif item is closure.root:
                 closure.served[raw] = dependency
         return tuple(found)
 

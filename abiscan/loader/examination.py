@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.elf import ElfFile
+from abiscan.elf.notes import x86_isa_needed
 from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import Flavour
@@ -92,13 +93,27 @@ class Examination:
             return
         tunable = self.process.settings.tunable("glibc.rtld.dynamic_sort")
         original = not linker.at_least(2, 36) if tunable is None else tunable == "1"
-        order = new if new[0] is not closure.root else sort_by_dependency(new, original=original)
+        # Filters may stand before what is opened; the sort wants that first.
+        if self.is_new(closure.root):
+            new.remove(closure.root)
+            new.insert(0, closure.root)
+        order = sort_by_dependency(new, original=original)
+        if linker.machine == "x86_64" and linker.flavour is Flavour.GLIBC:
+            self._check_isa(order)
+        static_tls = self.process.static_tls()
         for item in reversed(order):
-            if not self.is_new(item):
-                continue
             failure = first_missing(item, self.lookups(item), self.bindings(item)) or unknown_relocation(item)
+            if static_tls.wanted_by(item) and not static_tls.take(item):
+                raise LoadFailure(item.name, "cannot allocate memory in static TLS block")
             if failure is not None:
                 raise failure
+
+    def _check_isa(self, order: list[LinkMap]) -> None:
+        """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""
+        for item in reversed(order):
+            needed = x86_isa_needed(item.elf.image) if item.elf is not None else 0
+            if needed & ~self.process.search.hardware.isa_bits:
+                raise LoadFailure(item.name, "CPU ISA level is lower than required")
 
 
 def _unknown(reason: str) -> LoaderPrediction:
@@ -124,6 +139,17 @@ def examine(
         closure.failure, closure.undecided = None, None
         closure.stop(reason)
         return Examination(process, namespace, closure)
+
+
+def examine_unreadable(process: Process, path: str) -> LoaderPrediction:
+    """What the loader says of a file that `ElfFile` refuses."""
+    try:
+        process.mapper(process.namespace.fork()).map(path, process.caller, None)
+    except LoadFailure as failure:
+        return LoaderPrediction(LoaderOutcome.FAILS, failure.text)
+    except Undecidable as reason:
+        return _unknown(str(reason))
+    return _unknown(f"{path} could not be read")
 
 
 def _names(siblings: dict[str, ElfFile]) -> dict[str, str]:

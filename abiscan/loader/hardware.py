@@ -35,6 +35,11 @@ class Hardware:
     levels: tuple[str, ...]
     legacy: tuple[str, ...]
 
+    @property
+    def isa_bits(self) -> int:
+        """The levels as GNU_PROPERTY_X86_ISA_1_* bits, the baseline included."""
+        return (2 << len(self.levels)) - 1
+
 
 @cache
 def read_hardware(machine: str, root: str = "") -> Hardware:

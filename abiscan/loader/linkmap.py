@@ -114,8 +114,8 @@ class Namespace:
         """Append an object, with the names it was asked for by."""
         item.index = len(self.maps)
         self.maps.append(item)
-        if item.name:
-            self.add_name(item, item.name)
+        # The executable's name is empty, and an empty DT_NEEDED string finds it by that.
+        self.add_name(item, item.name)
         for name in names:
             self.add_name(item, name)
         if item.soname:

@@ -37,6 +37,10 @@ def _depth_first(maps: Sequence[LinkMap]) -> list[LinkMap]:
                 stack.pop()
                 order.append(item)
     order.reverse()
+    if order[0] is not root:
+        # A cycle that the root is part of. It is put first all the same (since 2.36, bug 28937).
+        order.remove(root)
+        order.insert(0, root)
     return order
 
 

@@ -22,6 +22,7 @@ from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.tls import StaticTls
 from abiscan.loader.verify import wants_executable_stack
 
 
@@ -96,6 +97,7 @@ class Process:
         torch_failure: what `import torch` ends with in the loader, if it does.
         torch: the objects that importing torch brought, without those of extension modules.
         stack_is_executable: whether some object has asked for that.
+        started: how many objects were there before main.
     """
 
     linker: RuntimeLinker
@@ -107,6 +109,12 @@ class Process:
     torch_failure: str | None = None
     torch: list[LinkMap] = field(default_factory=list)
     stack_is_executable: bool = False
+    started: int = 0
+
+    def static_tls(self) -> StaticTls:
+        """The room for static TLS that importing everything has left."""
+        maps = self.namespace.maps
+        return StaticTls(self.linker.machine, maps[: self.started], maps[self.started :])
 
     def mapper(
         self,
@@ -162,6 +170,7 @@ class ProcessBuilder:
         namespace.add(main)
         search.start(main)
         self._start(process)
+        process.started = len(namespace)
         if self.linker.flavour is Flavour.OTHER:
             return process
         # torch's own libraries are found by path, so it makes no difference to them that modules come first.

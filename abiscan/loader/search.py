@@ -71,6 +71,11 @@ class Search:
         if text:
             self._environment_dirs = self._directories(_ENVIRONMENT_SEPARATORS.split(text), main)
 
+    def forget_errno(self) -> None:
+        """Set errno to 0, as the loader does before it maps a closure. From then on a failed search reports the errno
+        of the last attempt to open anything."""
+        self._errno = 0
+
     # --- lists of directories -----------------------------------------------------------------------------------
 
     def expand(self, text: str, item: LinkMap) -> str:
@@ -131,14 +136,13 @@ class Search:
             LoadFailure: none does, or the first that is there is refused.
             Undecidable: see `Files.probe`.
         """
-        self._errno = 0
         self._other_class = False
         found = self._find_path(name, loader) if "/" in name else self._find_name(name, loader)
         if found is None:
             if self._other_class:
                 # The class that was found, not the one that is wanted.
                 raise LoadFailure(name, f"wrong ELF class: ELFCLASS{32 if self._linker.bits == 64 else 64}")
-            raise LoadFailure(name, "cannot open shared object file", self._errno or errno.ENOENT)
+            raise LoadFailure(name, "cannot open shared object file", self._errno)
         return found
 
     def _find_path(self, name: str, loader: LinkMap | None) -> Opened | None:
@@ -153,6 +157,7 @@ class Search:
             self._errno = result.errno
             self._other_class |= result.other_class
             return None
+        self._errno = 0
         return result
 
     def _find_name(self, name: str, loader: LinkMap | None) -> Opened | None:
@@ -203,6 +208,7 @@ class Search:
             tolerated.add(errno.ENOTDIR)
         for directory in directories:
             if not self.files.is_directory(directory) and directory.startswith("/"):
+                self._errno = errno.ENOENT
                 continue
             for sub in self._subdirectories(directory):
                 found = self._open(directory + sub + name)
