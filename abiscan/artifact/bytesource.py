@@ -104,6 +104,9 @@ class MemoryBytes:
         self._buffer = buffer
         self.size = len(buffer)
 
+    def __reduce__(self) -> tuple[type[MemoryBytes], tuple[bytes]]:
+        return MemoryBytes, (self._buffer[:],)
+
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`."""
         return self._buffer[offset : offset + size]

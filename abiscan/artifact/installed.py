@@ -171,7 +171,7 @@ def _records(site: str, dist_info: str, roots: tuple[str, ...]) -> bool:
     record = _read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
     if record is None:
         return False
-    text = b"\n" + record
+    text = b"\n" + record.replace(b'"', b"")
     return any(
         b"\n" + root.encode("utf-8", "surrogateescape") + end in text
         for root in roots

@@ -240,8 +240,13 @@ def _cpython(tag: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def _version(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
 def beyond_stable_abi(
-    promise: Promise, module: ModuleName | None, imports: Iterable[str], stable: Mapping[str, tuple[int, int]]
+    promise: Promise, module: ModuleName | None, imports: Iterable[str], stable: Mapping[str, str]
 ) -> tuple[str, ...]:
     """CPython names that a shared object imports and that a promise of many Pythons does not cover, sorted.
 
@@ -251,7 +256,7 @@ def beyond_stable_abi(
 
     Args:
         imports: mangled names; those that are no CPython names are skipped.
-        stable: names of CPython's stable ABI (Misc/stable_abi.toml) -> the version since which they are in it.
+        stable: names of CPython's stable ABI (Misc/stable_abi.toml) -> the version since which they are in it (`3.10`).
     """
     abis = {abi for _python, abi in promise.interpreters}
     if not abis & {"abi3", "none"} or (module is not None and (module.cpython or module.other)):
@@ -262,7 +267,7 @@ def beyond_stable_abi(
         if not name.startswith(("Py", "_Py")):
             continue
         added = stable.get(name)
-        if added is None or (since is not None and added > since):
+        if added is None or (since is not None and _version(added) > since):
             found.add(name)
     return tuple(sorted(found))
 
@@ -309,7 +314,8 @@ def _requirement(line: str) -> TorchRequirement | None:
     except InvalidRequirement:
         # conda: name, version, build, apart by spaces.
         parts = line.split()
-        return TorchRequirement(parts[1], "") if len(parts) > 1 and parts[1][0] in "<>=!~0123456789" else None
+        stated = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
+        return TorchRequirement(parts[1], "") if stated else None
     return TorchRequirement(str(parsed.specifier), str(parsed.marker or ""))
 
 

@@ -37,6 +37,7 @@ class TarReader:
                         self._display, f"an archive of more than {self._limits.members} members: not followed"
                     )
                 yield member
+            self._forward.drain()
         except (tarfile.TarError, ValueError, OverflowError) as error:
             raise UnreadableFile(self._display, f"damaged tar archive: {error}") from error
 
@@ -110,6 +111,11 @@ class _Forward:
             self._at += len(part)
             size -= len(part)
         return b"".join(parts)
+
+    def drain(self) -> None:
+        """Unpack what is behind the end of the archive: padding, and the checksum that all of it was right."""
+        while self._pieces is not None and self._advance():
+            pass
 
     def read(self, size: int) -> bytes:
         """For tarfile: headers only."""

@@ -91,8 +91,9 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0
     root = os.path.realpath(path)
+    above = "" if display == "." else display
     for full, relative, is_link in _walk(path, display, options, errors):
-        shown = posixpath.join(display, relative)
+        shown = posixpath.join(above, relative)
         if is_link:
             target = os.path.realpath(full)
             if target.startswith(root.rstrip("/") + "/"):
@@ -131,10 +132,8 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     if not errors and not len(group) and not archives:
         found = nothing_found(Place(display, None, 1), group.facts)
         if skipped_links and isinstance(found, InputError):
-            what = "link leads" if skipped_links == 1 else "links lead"
-            found = replace(
-                found, message=f"{found.message}; {skipped_links} symbolic {what} out of it and are not followed"
-            )
+            link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
+            found = replace(found, message=f"{found.message}; not followed: {link} out of it")
         yield found
 
 

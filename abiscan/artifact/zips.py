@@ -74,7 +74,7 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
     Raises:
         UnreadableFile: there is no directory, it is damaged, or it has more entries than `limits.members`.
     """
-    start, size, count, shift = _directory(source, display)
+    start, size, count = _directory(source, display)
     if count > limits.members:
         raise UnreadableFile(display, f"an archive of {count} members; no more than {limits.members} are followed")
     data, base = b"", start
@@ -103,7 +103,7 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
             crc=_number(data, here + 16, 4),
             packed=packed,
             size=unpacked,
-            offset=offset + shift,
+            offset=offset,
             mode=_number(data, here + 40, 2) if made_on_unix else 0,
             raw_name=raw,
         )
@@ -135,16 +135,27 @@ def _zip64(sizes: list[int], extra: bytes) -> list[int]:
     return sizes
 
 
-def _directory(source: ByteSource, display: str) -> tuple[int, int, int, int]:
-    """(start, size, entries, shift): where the central directory is; `shift` is added to every offset, for files with
-    something in front of the archive."""
+def _end_record(tail: bytes) -> int | None:
+    """Where the end record is: the last one whose comment ends with the file, for a comment may hold anything; else
+    the last one, for something may have been appended."""
+    last = None
+    at = tail.rfind(EMPTY_MAGIC)
+    while at >= 0:
+        if at + _END <= len(tail):
+            if at + _END + _number(tail, at + 20, 2) == len(tail):
+                return at
+            last = at if last is None else last
+        at = tail.rfind(EMPTY_MAGIC, 0, at + len(EMPTY_MAGIC) - 1)
+    return last
+
+
+def _directory(source: ByteSource, display: str) -> tuple[int, int, int]:
+    """(start, size, entries) of the central directory."""
     total = source.size
     tail_at = max(0, total - _END - 0xFFFF)
     tail = source.read_at(tail_at, total - tail_at)
-    at = tail.rfind(EMPTY_MAGIC)
-    while at >= 0 and at + _END > len(tail):
-        at = tail.rfind(EMPTY_MAGIC, 0, at)
-    if at < 0:
+    at = _end_record(tail)
+    if at is None:
         raise UnreadableFile(display, "truncated or damaged zip file: its directory at the end is missing")
     count, size, offset = _number(tail, at + 10, 2), _number(tail, at + 12, 4), _number(tail, at + 16, 4)
     end = tail_at + at
@@ -161,10 +172,11 @@ def _directory(source: ByteSource, display: str) -> tuple[int, int, int, int]:
                 break
         else:
             raise UnreadableFile(display, "damaged zip file: its Zip64 directory record is missing")
-    shift = end - size - offset
-    if size > end or shift < 0:
-        raise UnreadableFile(display, "damaged zip file: its directory is said to lie outside of the file")
-    return offset + shift, size, count, shift
+    if offset + size != end:
+        # In an archive that was cut off, the end of one stored inside of it may be the last that is found: what it
+        # says would fit if the bytes before it were taken for a prefix, which is why prefixes are not allowed for.
+        raise UnreadableFile(display, "truncated or damaged zip file: its directory is not where its end says")
+    return offset, size, count
 
 
 def data_offset(source: ByteSource, member: ZipMember, display: str) -> int:
