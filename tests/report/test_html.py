@@ -1,0 +1,130 @@
+"""The HTML page as text: what it says, and that no name can become markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from abiscan.gate import Policy, apply
+from abiscan.model import ArtifactVerdict
+from abiscan.report import html
+from tests.report import samples
+
+REPORTS = {
+    "mixed": samples.mixed(),
+    "hostile": samples.hostile(),
+    "empty": samples.empty(),
+    "passing": apply(samples.a_report(samples.an_artifact()), Policy()),
+}
+# Every element that the template writes. A name that became markup would add another, or another of these two.
+ELEMENTS = frozenset(
+    """
+    html head meta title link style body a header div p span nav button main section h1 ul li dl dt dd h2 h3 article
+    pre code details summary table thead tr th tbody td small noscript form label input select option kbd footer
+    script b br
+    """.split()
+)
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page, and the text of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.words: list[str] = []
+        self._in_script = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self._in_script = tag == "script"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        (self.scripts if self._in_script else self.words).append(data)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_nothing_in_a_report_becomes_markup(name: str) -> None:
+    page = Elements(html.render(REPORTS[name]))
+    assert {tag for tag, _ in page.found} <= ELEMENTS
+    assert len(page.scripts) == 2
+    assert not [a for _, attributes in page.found for a in attributes if a.startswith("on") or a == "style"]
+    json.loads(page.scripts[0])
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_page_needs_no_network(name: str) -> None:
+    page = Elements(html.render(REPORTS[name]))
+    for tag, attributes in page.found:
+        assert "src" not in attributes
+        if tag == "link":
+            assert attributes["href"] == "data:,"
+        if tag == "a" and not (attributes["href"] or "").startswith("#"):
+            assert attributes["rel"] == "noreferrer noopener"
+    assert "url(" not in html.render(REPORTS[name]).split("</style>")[0]
+
+
+def test_hostile_names_are_there_as_text() -> None:
+    text = html.render(samples.hostile())
+    words = "".join(Elements(text).words)
+    for shown in ("<script>alert(1)</script>", "]]><x/>", r"\x1b[31mred\x1b[0m\x07", r"raw\xff\x80byte", "{{ 7 * 7 }}"):
+        assert shown in words
+    assert "49" not in re.sub(r"\d{3,}", "", words)  # 7 * 7 was not computed
+    data = json.loads(Elements(text).scripts[0])
+    assert {entry[1] for entry in data["imports"]} >= {"<script>alert(1)</script>", "<!--<script>"}
+    assert not set(Elements(text).scripts[0]) & set("<>&\u2028\u2029")
+
+
+def test_what_a_release_manager_reads() -> None:
+    words = " ".join("".join(Elements(html.render(samples.mixed())).words).split())
+    assert "1 of 6 files does not load on torch 2.13.0 (cpu)." in words
+    assert "built with the old std::string; this torch has the new one" in words
+    assert samples.CXX11.fix in words
+    assert "Accepted: ignored: goes with 2.0 (abiscan.toml, ignore 1)" in words
+    assert "With 1 call of const-data-ptr rewritten it loads on 2.4.0 - 2.13.0 (nothing else changes)." in words
+    assert "not a zip archive: it ends after 3 bytes" in words
+
+
+@pytest.mark.parametrize(
+    ("report", "headline"),
+    [
+        (samples.empty(), "Nothing here needs torch."),
+        (apply(samples.a_report(samples.an_artifact()), Policy()), "The file loads on torch 2.13.0 (cpu)."),
+        (apply(samples.a_report(samples.failing()), Policy()), "The file does not load on torch 2.13.0 (cpu)."),
+        (
+            apply(samples.a_report(samples.failing()), Policy(fail_on=None)),
+            "1 file does not load on torch 2.13.0 (cpu), and the policy accepts that.",
+        ),
+        (
+            apply(samples.a_report(samples.an_artifact(findings=(samples.a_finding(),))), Policy()),
+            "1 finding fails the gate on torch 2.13.0 (cpu).",
+        ),
+        (
+            apply(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.UNDECIDED)), Policy()),
+            "Nothing failed, but not everything could be read or decided on torch 2.13.0 (cpu).",
+        ),
+    ],
+)
+def test_the_headline(report: samples.Report, headline: str) -> None:
+    assert headline in "".join(Elements(html.render(report)).words)
+
+
+def test_a_large_wheel_makes_a_page_of_bounded_size() -> None:
+    text = html.render(samples.large())
+    # 12,000 imports and 1,200 cells: a page that a mail takes and a browser opens at once.
+    assert len(text.encode()) < 4_000_000
+    assert text.count('class="cell c-') >= 1_200
+
+
+def test_modules_of_one_name_are_told_apart() -> None:
+    report = samples.a_report(samples.an_artifact("w.whl", "a/x/_C.so"), samples.an_artifact("w.whl", "a/y/_C.so"))
+    labels = [name for _, name in json.loads(Elements(html.render(report)).scripts[0])["files"]]
+    assert labels == ["x/_C.so", "y/_C.so"]
