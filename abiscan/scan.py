@@ -8,13 +8,15 @@ Each step is a function of an earlier stage's values; what a step could not read
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from abiscan import __version__
 from abiscan.artifact import Artifact, Note, expand
 from abiscan.elf import ElfFile
 from abiscan.errors import UnreadableFile
+from abiscan.findings import Bound, drift_of_releases, findings_of
 from abiscan.fingerprint import module_key
 from abiscan.libtorch.matrix import Matrix, TorchNeeds, judge
 from abiscan.loader import LoaderSettings
@@ -24,22 +26,21 @@ from abiscan.model import (
     ArtifactReport,
     ArtifactVerdict,
     BoundImport,
-    Finding,
     InputError,
     LoaderOutcome,
     LoaderPrediction,
-    Location,
     NeededLibrary,
     Owner,
     Report,
     SharedObject,
     Status,
     Subject,
-    Windows,
 )
-from abiscan.names import parse
 from abiscan.provenance import provenance
 from abiscan.world import Aim, ScanOptions, World
+
+if TYPE_CHECKING:
+    from abiscan.source import SourceFile
 
 __all__ = ["LoaderSettings", "ScanOptions", "explain", "scan"]
 
@@ -68,7 +69,7 @@ def scan_share(targets: Sequence[str], options: ScanOptions, share: int, shares:
         # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
         world.chosen(_FALLBACK_MACHINE)
     artifacts: list[ArtifactReport] = []
-    errors: list[InputError] = []
+    errors: list[InputError] = list(world.source_errors) if share == 0 else []
     notes: list[str] = []
     site_packages = options.environment.site_packages if options.environment is not None else ()
     number = 0
@@ -88,6 +89,8 @@ def scan_share(targets: Sequence[str], options: ScanOptions, share: int, shares:
             notes.append(f"{item.path}: {item.message}")
         elif share == 0 and isinstance(item, InputError):
             errors.append(item)
+    if share == 0:
+        artifacts += [_report_of_source(file) for file in world.sources]
     if options.progress is not None:
         options.progress("")
     return Report(
@@ -133,7 +136,19 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
     concerns_torch = bool(torch_needs.names or torch_needs.libraries)
     matrix = judge(torch_needs, world.index, reasons=world.options.matrix) if concerns_torch else None
     imports = _with_windows(imports, matrix)
-    findings = _findings(artifact, elf, facts, imports, binding.needed, aim, matrix, world)
+    made = provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    bound = Bound(
+        elf=elf,
+        facts=facts,
+        imports=imports,
+        needed=binding.needed,
+        module=module_key(artifact.path, artifact.member),
+        aim=aim,
+        needs=torch_needs,
+        matrix=matrix,
+        built_for=made.built_for,
+    )
+    findings, what_if = findings_of(bound, world)
     report = ArtifactReport(
         path=artifact.path,
         member=artifact.member,
@@ -146,8 +161,9 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
         loader=prediction,
         needed=binding.needed,
         imports=imports,
-        releases=matrix.verdicts if matrix is not None and world.options.matrix else None,
-        provenance=provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path)),
+        releases=drift_of_releases(bound, world) if matrix is not None and world.options.matrix else None,
+        what_if=what_if,
+        provenance=made,
         findings=findings,
     )
     report = _with_causes(report, facts, world)
@@ -284,69 +300,7 @@ def _lacks(aim: Aim, soname: str) -> bool:
     return soname.rpartition("/")[2] not in aim.exports.sonames
 
 
-# --- findings and causes ----------------------------------------------------------------------------------------
-
-
-def _findings(
-    artifact: Artifact,
-    elf: ElfFile,
-    facts: SharedObject,
-    imports: tuple[BoundImport, ...],
-    needed: tuple[NeededLibrary, ...],
-    aim: Aim | None,
-    matrix: Matrix | None,
-    world: World,
-) -> tuple[Finding, ...]:
-    from abiscan.rules import RuleSubject, attach_locations, run, symbols_to_locate
-
-    builds = world.index.builds(facts.machine) if matrix is not None else ()
-    subject = RuleSubject(
-        facts=facts,
-        imports=imports,
-        needed=needed,
-        module=module_key(artifact.path, artifact.member),
-        parse=parse,
-        target=None if aim is None else aim.target,
-        windows=lambda name: windows_of_name(name, facts.machine, world),
-        libraries=lambda name: libraries_of_name(name, facts.machine, world),
-        span=(builds[0].torch, builds[-1].torch) if builds else None,
-        gnu_available=world.demangler.gnu_available,
-    )
-    findings = run(world.rules, subject)
-    wanted = symbols_to_locate(world.rules, findings)
-    return attach_locations(findings, _call_sites(elf, wanted, world)) if wanted else findings
-
-
-def _call_sites(elf: ElfFile, names: Collection[str], world: World) -> dict[str, tuple[Location, ...]]:
-    """Where the binary calls the flagged imports."""
-    from abiscan.elf.callsites import find_call_sites
-
-    found = {}
-    for name, sites in find_call_sites(elf, names, lines=True).items():
-        places = []
-        for site in sites:
-            function = None
-            if site.function is not None:
-                function = world.demangler.demangle(site.function).text or site.function
-            places.append(Location(function=function, file=site.file, line=site.line, offset=site.offset))
-        found[name] = tuple(dict.fromkeys(places))
-    return found
-
-
-def windows_of_name(name: str, machine: str, world: World) -> Windows | None:
-    """The releases that export a name; None where the index does not record such names."""
-    history = world.index.history(name, machine)
-    if history is not None:
-        return history.windows
-    return None if world.index.known_omitted(name) is not None else ()
-
-
-def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] | None:
-    """The torch libraries that export a name in some release."""
-    history = world.index.history(name, machine)
-    if history is None:
-        return None if world.index.known_omitted(name) is not None else ()
-    return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
+# --- causes and notes ------------------------------------------------------------------------------------------
 
 
 def _with_causes(report: ArtifactReport, facts: SharedObject, world: World) -> ArtifactReport:
@@ -397,6 +351,18 @@ def look_at_source(artifact: Artifact) -> Iterator[ArtifactReport]:
         )
 
 
+def _report_of_source(file: SourceFile) -> ArtifactReport:
+    return ArtifactReport(
+        path=file.path,
+        member=None,
+        kind=file.kind,
+        size=file.size,
+        machine=None,
+        verdict=ArtifactVerdict.NOT_TORCH,
+        findings=tuple(hit.finding for hit in file.hits),
+    )
+
+
 # --- explain ----------------------------------------------------------------------------------------------------
 
 
@@ -411,7 +377,17 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None) -> tuple[
     world = World(options)
     if options.torch is not None or options.environment is not None:
         world.chosen(_FALLBACK_MACHINE)
-    return answer(text, world.knowledge(_FALLBACK_MACHINE), needed_by)
+    return answer(text, world.knowledge(_FALLBACK_MACHINE), needed_by, file_facts=_facts_of)
+
+
+def _facts_of(path: str) -> SharedObject | None:
+    """The facts of a file that a message names, if it is there and is one."""
+    from abiscan.elf import open_elf
+
+    try:
+        return open_elf(path).facts()
+    except (UnreadableFile, OSError, ValueError):
+        return None
 
 
 def _sha256(elf: ElfFile) -> str:

@@ -13,18 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from abiscan.errors import AbiscanError, UnknownBuild
+from abiscan.errors import AbiscanError, UnknownBuild, UsageError
 from abiscan.libtorch.choice import ChosenTorch, choose
 from abiscan.libtorch.environment import PythonEnvironment
 from abiscan.libtorch.exports import InstalledExports, ReleasedExports, TargetExports
 from abiscan.libtorch.releases import ReleaseIndex, open_index
 from abiscan.loader import Loader, LoaderSettings
-from abiscan.model import RuleInfo, Target
+from abiscan.model import InputError, RuleInfo, Target
 from abiscan.names import Demangler
 
 if TYPE_CHECKING:
     from abiscan.diagnosis import Knowledge
     from abiscan.rules import Rule
+    from abiscan.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,35 @@ class World:
         chosen = self.chosen(_OWN_MACHINE)
         torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
         return Loader(self.options.settings, self.options.environment, torch)
+
+    @cached_property
+    def _source_trees(self) -> tuple[tuple[SourceFile, ...], tuple[InputError, ...]]:
+        if not self.options.sources:
+            return (), ()
+        from abiscan.artifact import display_path
+        from abiscan.source import scan_tree
+
+        files: list[SourceFile] = []
+        errors: list[InputError] = []
+        cwd = self.options.settings.cwd
+        for name in self.options.sources:
+            root = Path(cwd, name)
+            if not root.exists():
+                raise UsageError(f"{name}: no such file or directory (--source)")
+            found, unread = scan_tree(root, self.rules, lambda path: display_path(str(path), cwd))
+            files += found
+            errors += unread
+        return tuple(files), tuple(errors)
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """The files of `--source` with a finding."""
+        return self._source_trees[0]
+
+    @property
+    def source_errors(self) -> tuple[InputError, ...]:
+        """What of `--source` could not be read."""
+        return self._source_trees[1]
 
     def knowledge(self, machine: str) -> Knowledge:
         """Everything that a diagnosis of a file of this architecture may rest on."""

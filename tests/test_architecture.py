@@ -27,6 +27,7 @@ RANK = {
     "source": 5,
     "provenance": 5,
     "world": 6,
+    "findings": 6,
     "parallel": 6,
     "scan": 6,
     "gate": 7,

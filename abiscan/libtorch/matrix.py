@@ -93,15 +93,16 @@ def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Ma
     return Matrix(tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown)
 
 
-def window_of(names: Iterable[str], index: ReleaseIndex, machine: str) -> Windows:
-    """The versions with a build that exports all of `names`."""
+def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> Windows:
+    """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
     wanted = [n for n in names if index.known_omitted(n) is None]
     histories = index.lookup(wanted, machine)
     for name in wanted:
         mask &= histories[name].mask if name in histories else 0
-    return windows_of(builds, [bool(mask >> i & 1) for i in range(len(builds))])
+    needed = [s for s in libraries if s in _ACCELERATOR_LIBRARIES]
+    return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
 
 
 @dataclass(frozen=True, slots=True)
