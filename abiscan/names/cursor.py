@@ -6,10 +6,11 @@ from typing import Final
 
 from abiscan.names.errors import NameSyntaxError, NameTooComplex
 
-# Bytes; longer names are refused. Compilers emit names of a few KiB in template-heavy code, the longest of torch 2.13.0
-# has 595.
+# Characters; longer names are refused. Compilers emit names of a few KiB in template-heavy code, the longest that
+# torch 2.13.0 exports has 595.
 LENGTH_LIMIT: Final = 64 * 1024
-# Productions within productions; up to four Python frames each. Compilers stop at 256 by default (-fbracket-depth).
+# Productions within productions, up to four Python frames each; the most among the exports of torch 2.13.0 and the
+# symbols of a dozen extension wheels is 24.
 NESTING_LIMIT: Final = 96
 
 DIGITS: Final = frozenset("0123456789")

@@ -15,10 +15,11 @@ from abiscan.names.errors import NameTooComplex
 if TYPE_CHECKING:
     from abiscan.names.nodes import Node
 
-# Characters of text, intermediate ones included, that one name may cost. The most that a name which torch 2.13.0
-# exports costs is 12 thousand.
+# Characters of text, intermediate ones included, that one name may cost; the most among the exports of torch 2.13.0 and
+# libstdc++, and the symbols of a dozen extension wheels, is 33 thousand.
 TEXT_BUDGET = 1_000_000
-# Levels of parts in parts. Two Python frames each, well below the interpreter's own limit of 1000.
+# Levels of parts in parts; the most among those is 17. Two Python frames each, well below the interpreter's own limit
+# of 1000.
 DEPTH_LIMIT = 160
 
 
