@@ -29,8 +29,8 @@ class Omission(enum.StrEnum):
     """Kernels of MAGMA, cuBLAS, cuSOLVER, cuSPARSE linked into a build: scopes and types of those libraries, and every
     template or kernel of the global namespace, in each case without a type of torch."""
     STANDARD_LIBRARY = "standard-library"
-    """Of libstdc++, wherever a build leaks it: scope std, __gnu_cxx or __cxxabiv1, global operator new and delete, typeinfo
-    of types that are no classes; in each case without a type of torch."""
+    """Of libstdc++, wherever a build leaks it: scope std, __gnu_cxx or __cxxabiv1, global operator new and delete,
+    typeinfo of types that are no classes; in each case without a type of torch."""
 
 
 # C names that torch itself defines: C shims (aoti_torch_, torch_), C names of the Python binding (THP, THC, ...), entry
@@ -51,7 +51,7 @@ _STANDARD = re.compile(
     r"_Z(?:T[VISTHWAv](?:h?n?\d+_)*|Th?n?\d+_|GV|GR|GT[tn])*Z*(?:N[rVKRO]*)?(?:St|S[absiod]|9__gnu_cxx|10__cxxabiv1)"
     # <operator-name> new, new[], delete, delete[] without a scope; Itanium C++ ABI 5.1.3.
     r"|_Z(?:nw|na|dl|da)"
-    # Typeinfo of builtin, pointer and function types: libsupc++ has the first, any file that uses the others emits them.
+    # Typeinfo of builtin types is libsupc++'s; that of pointer and function types is emitted by any file that uses it.
     r"|_ZT[IS](?:[a-zFPKORVMA]|D[a-z])"
 )
 _GLOBAL_NAME = re.compile(r"_ZZ*(\d{1,4})")
