@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from abiscan.diagnosis.explain import explain
 from abiscan.diagnosis.files import Diagnosis, diagnose
-from abiscan.diagnosis.knowledge import Environment, Knowledge, ReleaseExports, Releases, TargetExports
+from abiscan.diagnosis.knowledge import Environment, Knowledge, Releases
 from abiscan.diagnosis.summaries import summary
 
 __all__ = [
     "Diagnosis",
     "Environment",
     "Knowledge",
-    "ReleaseExports",
     "Releases",
-    "TargetExports",
     "diagnose",
     "explain",
     "summary",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from abiscan.diagnosis import versions
 from abiscan.diagnosis.knowledge import Environment, Knowledge
-from abiscan.libtorch.releases.build import SymbolHistory
+from abiscan.libtorch.releases.build import SymbolHistory, windows_of
 from abiscan.model import Owner, SharedObject, Status, Target, Windows
 from abiscan.names import CxxName, Difference, DifferenceKind, NameKind, classify, differences, parse, search_prefixes
 from abiscan.names.canonical import to_cuda
@@ -193,6 +193,14 @@ class Inquiry:
         releases = self.knowledge.releases
         if releases is None or releases.known_omitted(self.name) is not None:
             return None
+        if self.spelled_as is not None and self.history is not None:
+            # Parameters are unknown: every form of the function counts.
+            forms = [self.history, *(releases.history(kin.name, self.knowledge.machine) for kin in self.kin)]
+            present = [
+                any(f is not None and f.exports[at] is not None for f in forms)
+                for at in range(len(self.history.builds))
+            ]
+            return windows_of(self.history.builds, present)
         return () if self.history is None else self.history.windows
 
     @functools.cached_property

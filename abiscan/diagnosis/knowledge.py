@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from abiscan.libtorch.exports import TargetExports
 from abiscan.libtorch.releases.build import Build, SymbolHistory
 from abiscan.libtorch.releases.omission import Omission
 from abiscan.model import Target
@@ -28,35 +29,6 @@ class Releases(Protocol):
 
     def known_omitted(self, name: str) -> Omission | None:
         """Why the index does not record the name; None where absence means that no build exports it."""
-
-
-class TargetExports(Protocol):
-    """What the libraries of the target torch export."""
-
-    def library_of(self, name: str) -> str | None:
-        """The soname of the library that exports the name; None where none does."""
-
-    def with_prefix(self, prefix: str, limit: int = 1000) -> Sequence[str]:
-        """Exported names that start with `prefix`, at most `limit`."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseExports:
-    """The exports of a released build, from the index: a `TargetExports` for a torch that is not on this machine."""
-
-    releases: Releases
-    build: Build
-
-    def library_of(self, name: str) -> str | None:
-        """The first library of the build that exports the name."""
-        history = self.releases.history(name, self.build.machine)
-        export = None if history is None else history.export(self.build)
-        return None if export is None else export.library
-
-    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
-        """Names of the build that start with `prefix`."""
-        found = self.releases.prefix(prefix, self.build.machine, limit)
-        return tuple(history.name for history in found if history.export(self.build) is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,12 @@ def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
         evidence.append(
             f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
         )
-    score = 0.85 if needs is False and inquiry.status is Status.UNREACHABLE else base - 0.15
+    evidence.append(
+        "A file that lists it fails with another message where it is not loaded (cannot open shared object file)."
+    )
+    score = base + 0.12 if inquiry.place is Place.INSIDE else base - 0.15
+    if needs is False and inquiry.status is Status.UNREACHABLE:
+        score = 0.85
     stem = library.removeprefix("lib").split(".so")[0]
     fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
@@ -98,6 +103,11 @@ def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
 def _import_first(inquiry: Inquiry, library: str, base: float, python_only: bool) -> Candidate:
     evidence = [_exported(inquiry, library)]
     score = base + (0.16 if python_only else 0.1)
+    if inquiry.place is Place.INSIDE and not python_only:
+        # Since 1.5 torch.utils.cpp_extension links libc10, libtorch_cpu and libtorch: what is not loaded then is said
+        # to be missing
+        # by its file name, not by its symbols.
+        score = base - 0.03
     if inquiry.needs(library) is False:
         score -= 0.2
         evidence.append(

@@ -190,6 +190,22 @@ def _undefined_symbol(hit: _Hit) -> Iterator[Mention]:
     yield Mention(SubjectKind.SYMBOL, name.rstrip(".;"), hit.at, library=library, version=wanted, needed_by=needed_by)
 
 
+def _link_time_reference(hit: _Hit) -> Iterator[Mention]:
+    """glibc: `FILE: symbol NAME, version VERSION not defined in file LIBRARY with link time reference`"""
+    found = re.search(r"symbol ([^\s,]+),? version ([\w.+-]+) $", hit.before)
+    library = re.match(r"\s*([^\s,]+)", hit.rest)
+    if found is not None:
+        before = hit.before[: found.start()]
+        yield Mention(
+            SubjectKind.SYMBOL,
+            found[1],
+            hit.at,
+            library=library[1] if library is not None else None,
+            version=found[2],
+            needed_by=_path_before(before),
+        )
+
+
 def _musl(hit: _Hit) -> Iterator[Mention]:
     """`Error relocating FILE: NAME: symbol not found`"""
     found = re.match(r"\s*([^\s:]+):\s*(\S+): symbol not found", hit.rest)
@@ -441,6 +457,7 @@ def _cuda_versions(hit: _Hit) -> Iterator[Mention]:
 _WORDS: Final[tuple[tuple[str, _Reader], ...]] = (
     ("undefined symbol:", _undefined_symbol),
     ("undefined symbol ", _undefined_symbol),
+    ("not defined in file", _link_time_reference),
     ("Error relocating", _musl),
     ("symbol not found in flat namespace", _flat_namespace),
     ("Symbol not found:", _symbol_not_found),

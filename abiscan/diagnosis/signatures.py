@@ -24,7 +24,10 @@ _MARKED = 4
 
 def causes(inquiry: Inquiry) -> Candidates:
     """Kin with other parameters in the target, else in the releases around the target."""
-    if inquiry.cxx is None or not inquiry.is_torch_name:
+    if inquiry.cxx is None or not inquiry.is_torch_name or inquiry.is_torch_itself:
+        return
+    if inquiry.spelled_as is not None and inquiry.windows:
+        # The parameters were not told (MSVC's decoration), so nothing says that they differ.
         return
     changed = [kin for kin in inquiry.kin if _is_changed(inquiry, kin) and not _coexists(inquiry, kin)]
     if not changed:

@@ -13,6 +13,8 @@ from abiscan.names import CxxName, NameKind, classify, parse, search_prefixes
 
 # Overloads that a demangled name may mean.
 _LIMIT = 400
+# So many characters of a name must be there for its end to be guessed.
+_CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
@@ -58,9 +60,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
         note = "A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: " + given[1:]
         return Spelled(given, (given,), notes=(note,), macos=True)
     if kind is NameKind.CXX:
-        name = given.split("@", 1)[0]
-        notes = () if parse(name) is not None else (_malformed(name),)
-        return Spelled(given, (name,), notes=notes)
+        return _mangled(given.split("@", 1)[0], knowledge)
     if kind is NameKind.VECTOR_ABI:
         return Spelled(given, (given,), notes=("A vector variant of a C function (vector function ABI), not C++.",))
     if kind in (NameKind.RUST, NameKind.D, NameKind.SWIFT):
@@ -72,6 +72,24 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
     return Spelled(given, (name,))
+
+
+def _mangled(name: str, knowledge: Knowledge) -> Spelled:
+    """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
+    parsed = parse(name)
+    if parsed is not None and (parsed.parameters is not None or _is_known(name, knowledge)):
+        return Spelled(name, (name,))
+    # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
+    longer: list[str] = []
+    if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
+        longer = [history.name for history in knowledge.releases.prefix(name, knowledge.machine, _LIMIT)]
+    if longer:
+        best = min(longer, key=lambda found: (len(found), found))
+        note = f"The name is cut off in the text; it is taken to be {best}."
+        if len(longer) > 1:
+            note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
+        return Spelled(name, (best,), notes=(note,))
+    return Spelled(name, (name,), notes=() if parsed is not None else (_malformed(name),))
 
 
 def _malformed(name: str) -> str:

@@ -36,7 +36,14 @@ def causes(inquiry: Inquiry) -> Candidates:
     else:
         score = 0.75
         evidence.append(f"The same function with {_WORDS[other]} is exported by torch {twin.where}, as {twin.name}.")
-        if inquiry.target is not None and twin.in_target is False:
+        if inquiry.before_index and _older_twin(inquiry, twin):
+            score = 0.88
+            evidence.append(
+                f"{inquiry.target_label} is older than the index: all known releases up to "
+                f"{twin.windows[-1][1]} have that form, "
+                "so it has it too."
+            )
+        elif inquiry.target is not None and twin.in_target is False:
             score = 0.55
             evidence.append(f"{inquiry.target_label} exports neither of the two.")
         elif inquiry.target is None and not inquiry.windows:
@@ -71,6 +78,13 @@ def _flips(inquiry: Inquiry, kin: Kin) -> bool:
     releases = inquiry.knowledge.releases
     theirs = None if releases is None else releases.history(kin.name, inquiry.knowledge.machine)
     return theirs is None or mine.isdisjoint(build.key for build in theirs.exported_in)
+
+
+def _older_twin(inquiry: Inquiry, twin: Kin) -> bool:
+    """Whether the twin is exported from the first known release on, and the name itself only later."""
+    first = inquiry.known_versions[0]
+    mine = inquiry.windows or ()
+    return bool(twin.windows) and twin.windows[0][0] == first and not (mine and mine[0][0] == first)
 
 
 def _abi_of(inquiry: Inquiry, twins: list[Kin]) -> str | None:

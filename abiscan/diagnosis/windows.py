@@ -17,7 +17,10 @@ _GUESS = 0.45
 
 def causes(inquiry: Inquiry) -> Candidates:
     """Every reading of the target's place among the windows."""
-    if not inquiry.is_torch_name or inquiry.is_torch_itself:
+    if not inquiry.is_torch_name:
+        return
+    if inquiry.is_torch_itself:
+        yield from _mixed(inquiry)
         return
     match inquiry.place:
         case Place.BEFORE:
@@ -33,6 +36,36 @@ def causes(inquiry: Inquiry) -> Candidates:
         case Place.INSIDE:
             pass
     yield from _variant(inquiry)
+
+
+def _mixed(inquiry: Inquiry) -> Candidates:
+    """A library of torch that misses a name of torch: its libraries are always built together."""
+    evidence = [
+        f"{inquiry.base_name} is a library of torch and misses {inquiry.shown}, a name of torch: libraries of "
+        f"two torches are "
+        "mixed in the process.",
+        inquiry.exported_text,
+    ]
+    environment = inquiry.environment
+    if environment is not None and len(environment.torches) > 1:
+        evidence.append("More than one torch is installed: " + ", ".join(environment.torches) + ".")
+    fix = (
+        "unset LD_LIBRARY_PATH; pip uninstall -y torch; pip uninstall -y torch  # until none is left, then "
+        "install one\n"
+        f"ldd {inquiry.base_name} | grep -E 'libtorch|libc10'  # shows where another copy is found"
+    )
+    yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
+    hidden = (
+        f"{inquiry.base_name} misses {inquiry.shown}, a name of torch.",
+        "In a torch built from source, the library that defines it may not export it (no TORCH_API at its "
+        "declaration).",
+    )
+    yield Candidate(
+        CauseId.SYMBOL_HIDDEN,
+        0.5,
+        hidden,
+        "Build torch again from a clean tree (python setup.py clean), or install a release.",
+    )
 
 
 def _newer(inquiry: Inquiry) -> Candidates:
