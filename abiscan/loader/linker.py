@@ -59,6 +59,11 @@ class RuntimeLinker:
     little_endian: bool
     cache_id: int | None
 
+    @property
+    def is_multiarch(self) -> bool:
+        """Whether it is Debian's, or of a distribution that is made from it."""
+        return any("-linux-gnu" in directory for directory in self.system_dirs)
+
     def at_least(self, major: int, minor: int) -> bool:
         """Whether the loader is of this release or a later one; an unknown one is taken for the newest."""
         return self.version == (0, 0) or self.version >= (major, minor)
