@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from abiscan.errors import AbiscanError, UnknownBuild, UsageError
+from abiscan.errors import UnknownBuild, UsageError
 from abiscan.libtorch.choice import ChosenTorch, choose
 from abiscan.libtorch.environment import PythonEnvironment
 from abiscan.libtorch.exports import InstalledExports, ReleasedExports, TargetExports
@@ -23,7 +23,7 @@ from abiscan.model import InputError, RuleInfo, Target
 from abiscan.names import Demangler
 
 if TYPE_CHECKING:
-    from abiscan.diagnosis import Knowledge
+    from abiscan.diagnosis import Environment, Knowledge
     from abiscan.rules import Rule
     from abiscan.source import SourceFile
 
@@ -135,8 +135,8 @@ class World:
             return None
         assert other.build is not None
         note = (
-            f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the released "
-            f"build {other.build.key}"
+            f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the "
+            f"released build {other.build.key}"
         )
         return Aim(other.target, ReleasedExports(self.index, other.build), installed=False, note=note)
 
@@ -187,26 +187,24 @@ class World:
 
     def knowledge(self, machine: str) -> Knowledge:
         """Everything that a diagnosis of a file of this architecture may rest on."""
-        from abiscan.diagnosis import Environment, Knowledge
+        from abiscan.diagnosis import Knowledge
 
-        try:
-            aim = self.aim(machine)
-        except AbiscanError:
-            aim = None
-        environment = self.options.environment
+        aim = self.aim(machine)
         return Knowledge(
             target=None if aim is None else aim.target,
             exports=None if aim is None else aim.exports,
             exact=aim is not None and aim.target.path is not None,
             releases=self.index,
-            environment=None
-            if environment is None
-            else Environment(
-                python=environment.version,
-                packages=_packages(environment),
-            ),
+            environment=self._surroundings,
             machine=machine,
         )
+
+    @cached_property
+    def _surroundings(self) -> Environment | None:
+        from abiscan.surroundings import surroundings
+
+        environment = self.options.environment
+        return None if environment is None else surroundings(environment, self.loader)
 
     def notes(self) -> list[str]:
         """What a user should know of the run as a whole."""
@@ -217,20 +215,3 @@ class World:
 
 
 _OWN_MACHINE = os.uname().machine if hasattr(os, "uname") else sys.platform
-# Distributions whose versions decide about CUDA and ROCm libraries.
-_PACKAGE_PREFIXES = ("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton")
-
-
-def _packages(environment: PythonEnvironment) -> dict[str, str]:
-    """Versions of the CUDA and ROCm packages of an environment, from the names of their metadata folders."""
-    found: dict[str, str] = {}
-    for directory in environment.site_packages:
-        try:
-            names = os.listdir(directory)
-        except OSError:
-            continue
-        for name in sorted(names):
-            if name.endswith(".dist-info") and name.startswith(_PACKAGE_PREFIXES):
-                distribution, _, version = name.removesuffix(".dist-info").rpartition("-")
-                found.setdefault(distribution.replace("_", "-"), version)
-    return found

@@ -28,6 +28,7 @@ RANK = {
     "provenance": 5,
     "world": 6,
     "findings": 6,
+    "surroundings": 6,
     "parallel": 6,
     "scan": 6,
     "gate": 7,

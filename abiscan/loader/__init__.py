@@ -13,6 +13,7 @@ from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.exports import TorchExports, is_torch_library
+from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.process import Environment, Process, TorchFolder, build_process
 from abiscan.loader.settings import LoaderSettings
 from abiscan.loader.tls import StaticTls
@@ -103,6 +104,20 @@ class Loader:
         examination = self._examine(elf, path, siblings or {}, frozenset())
         assert examination is not None
         return examination.predict()
+
+    def find(self, soname: str) -> tuple[str, ElfFile] | None:
+        """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""
+        process = self._process(modules=False)
+        if process is None:
+            return None
+        for item in process.namespace.maps:
+            if item.elf is not None and soname in (item.elf.soname, item.name.rpartition("/")[2]):
+                return item.name, item.elf
+        try:
+            found = process.search.find(soname, process.main)
+        except (LoadFailure, Undecidable):
+            return None
+        return None if found.elf is None else (found.path, found.elf)
 
     def bind(
         self,

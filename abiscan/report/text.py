@@ -135,7 +135,7 @@ def _is_bad(artifact: ArtifactReport) -> bool:
 
 
 def _one_line(artifact: ArtifactReport, style: Style) -> str:
-    word, code = _WORDS[artifact.verdict]
+    word, code = _WORDS[artifact.verdict] if artifact.kind is ArtifactKind.SHARED_OBJECT else ("source", "36")
     shown = [f for f in artifact.findings if not f.suppressed]
     extra = [
         _count(sum(f.severity is s for f in shown), s.value)
@@ -152,7 +152,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
 
 
 def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
-    word, code = _WORDS[artifact.verdict]
+    word, code = _WORDS[artifact.verdict] if artifact.kind is ArtifactKind.SHARED_OBJECT else ("source", "36")
     lines = wrap(_headline(artifact, target), style, style.paint(word, code) + " ", "  ")
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         lines += _loader_lines(artifact, style)
@@ -168,6 +168,8 @@ def _headline(artifact: ArtifactReport, target: Target | None) -> str:
     name = printable(artifact.display)
     against = f" on {target_words(target)}" if target is not None else ""
     missing = _with_status(artifact, Status.MISSING, Status.UNREACHABLE)
+    if artifact.kind is not ArtifactKind.SHARED_OBJECT:
+        return name
     match artifact.verdict:
         case ArtifactVerdict.LOADS:
             return f"{name}: every torch and Python import binds{against}"
