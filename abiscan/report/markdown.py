@@ -52,8 +52,13 @@ def code(text: str, limit: int = _SYMBOL_LENGTH) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` as running words, on one line, with nothing in it read as markup."""
-    return _references(printable(text.replace("\n", " ")))
+    """`text` as running words, on one line, with nothing in it read as markup but pairs of backticks."""
+    pieces = text.replace("\n", " ").split("`")
+    if len(pieces) % 2 == 0:
+        return _references(printable(text.replace("\n", " ")))
+    return "".join(
+        code(piece) if number % 2 else _references(printable(piece)) for number, piece in enumerate(pieces) if piece
+    )
 
 
 def _references(text: str) -> str:

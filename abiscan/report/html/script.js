@@ -126,6 +126,8 @@
       tip.style.left = left + "px";
       tip.style.top = (below + size.height < innerHeight ? below : Math.max(8, at.top - size.height - 8)) + "px";
     };
+    // The newest builds are the ones that most people ask about.
+    matrix.parentElement.scrollLeft = matrix.parentElement.scrollWidth;
     const cellOf = (event) => event.target.closest("td.cell");
     const first = body.querySelector("td.cell");
     let current = first;

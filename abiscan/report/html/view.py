@@ -78,13 +78,18 @@ class RuleView:
 
 @dataclass(slots=True)
 class CauseView:
-    """A cause, merged over the files that have it with the same fix."""
+    """A cause, merged over the files that have it.
+
+    Attributes:
+        evidence: of the first file: that of many, mixed, would prove nothing.
+        fixes: each distinct fix with the files that it is for; the first is shown at once.
+    """
 
     cause: str
     confidence: str
     summary: str
-    fix: str
-    evidence: list[str] = field(default_factory=list)
+    evidence: tuple[str, ...]
+    fixes: dict[str, list[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
 
@@ -427,17 +432,17 @@ def _facts(artifact: ArtifactReport, made: Provenance) -> tuple[tuple[str, str],
 
 
 def _causes(artifacts: list[ArtifactReport]) -> list[CauseView]:
-    merged: dict[tuple[str, str, str], CauseView] = {}
+    merged: dict[tuple[str, str], CauseView] = {}
     for number, artifact in enumerate(artifacts):
         names = {b.name: b.demangled or b.name for b in artifact.imports}
         for group in artifact.causes:
             view = merged.setdefault(
-                (group.cause.value, group.summary, group.fix),
+                (group.cause.value, group.summary),
                 CauseView(
                     group.cause.value,
                     group.confidence.value,
                     printable(group.summary),
-                    "\n".join(printable(line) for line in group.fix.split("\n")),
+                    tuple(printable(sentence) for sentence in group.evidence),
                 ),
             )
             _add(view, group, number, names)
@@ -447,10 +452,8 @@ def _causes(artifacts: list[ArtifactReport]) -> list[CauseView]:
 
 def _add(view: CauseView, group: CauseGroup, number: int, names: dict[str, str]) -> None:
     view.files.append(number)
-    for sentence in group.evidence:
-        shown = printable(sentence)
-        if shown not in view.evidence:
-            view.evidence.append(shown)
+    if group.fix:
+        view.fixes.setdefault(_lines(group.fix), []).append(number)
     for symbol in group.symbols:
         view.symbols.setdefault(symbol, printable(names.get(symbol, symbol)))
 
