@@ -4,8 +4,8 @@
 
 Each case is what a user has: a symbol, the torch that is installed as the report words it, the file that needs it. What
 the report's readers found to be the cause is compared with `explain`'s answer by `tests/diagnosis/data/cause_map.toml`.
-Prints every case whose cause is not first (`-v`: every case), then the figures. Data: `tests/diagnosis/data/*_cases.jsonl`,
-each row with its URL.
+Prints every case whose cause is not first (`-v`: every case), then the figures. Data: each row of
+`tests/diagnosis/data/*_cases.jsonl` has its URL.
 """
 
 from __future__ import annotations

@@ -174,6 +174,7 @@ def _symbol(
         file=facts,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
+        link_time="link" in mention.detail,
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown
@@ -183,7 +184,7 @@ def _symbol(
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    if knowledge.target is None:
+    if knowledge.target is None and inquiry.is_torch_name:
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
     return Subject(
         mention.text,

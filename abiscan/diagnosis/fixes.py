@@ -22,7 +22,7 @@ def package(inquiry: Inquiry) -> str | None:
     path = (inquiry.file_name or "").replace("\\", "/")
     found = _SITE.search(path)
     top = found[1] if found is not None else None
-    if top is None and "/" in path and not path.startswith(("/", ".")) and ".whl" not in path:
+    if top is None and inquiry.file is None and "/" in path and not path.startswith(("/", ".")) and ".whl" not in path:
         top = path.split("/", 1)[0]
     if top is None or not _DISTRIBUTION.fullmatch(top) or top in ("torch", "lib", "build", "bin"):
         return None

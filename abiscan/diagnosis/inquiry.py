@@ -98,6 +98,7 @@ class Inquiry:
         exports): its
             parameters are then unknown.
         macho: whether it is a name of macOS.
+        link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
     """
 
     def __init__(
@@ -114,12 +115,14 @@ class Inquiry:
         provider: str | None = None,
         spelled_as: str | None = None,
         macos: bool = False,
+        link_time: bool = False,
     ) -> None:
         self.spelled = name
         self.name_kind = classify(name)
         self.name = name[1:] if self.name_kind is NameKind.MACHO else name
         self.macho = macos or self.name_kind is NameKind.MACHO
         self.spelled_as = spelled_as
+        self.link_time = link_time
         self.knowledge = knowledge
         self.library = library
         self.version = version

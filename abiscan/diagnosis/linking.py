@@ -42,7 +42,8 @@ def causes(inquiry: Inquiry) -> Candidates:
         yield from _python(inquiry, library, base)
     else:
         yield from _plain(inquiry, library, base)
-    yield _import_first(inquiry, library, base, python_only)
+    if not inquiry.link_time:
+        yield _import_first(inquiry, library, base, python_only)
 
 
 def _spans(inquiry: Inquiry) -> bool:
@@ -95,6 +96,8 @@ def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
     score = base + 0.12 if inquiry.place is Place.INSIDE else base - 0.15
     if needs is False and inquiry.status is Status.UNREACHABLE:
         score = 0.85
+    elif inquiry.link_time:
+        score = max(score, 0.64)
     stem = library.removeprefix("lib").split(".so")[0]
     fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)

@@ -17,7 +17,7 @@ from abiscan.model import Location, SubjectKind
 # Distinct things one answer tells; a broken link step can name thousands, which one cause explains.
 MAX_MENTIONS = 200
 # Hits that are read closely, most of them repetitions of the same few.
-_MAX_HITS = 20_000
+_MAX_HITS = 5_000
 # Characters behind a message's first words that tell one complaint from another.
 _SAID = 1_024
 # Characters of a line; mangled names beyond 4,096 are no compiler's.

@@ -65,16 +65,20 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
                 "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU "
                 "build of the extension.",
             )
+    elif windows and windows[-1][1] != inquiry.known_versions[-1]:
+        score = 0.5
+        evidence.append("Later releases have no library of that name.")
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(inquiry, windows)
+        )
     elif gpu:
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,
             0.7,
             (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
-            "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build "
-            "of the extension.",
+            "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
+            "extension.",
         )
-    elif windows and inquiry.known_versions and windows[-1][1] != inquiry.known_versions[-1]:
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, tuple(evidence), fixes.rebuild_or_install(inquiry, windows))
     if at_link_time:
         fix = (
             "Add torch/lib to the link line: -L$(python -c 'import torch, os; "

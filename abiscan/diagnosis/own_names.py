@@ -9,7 +9,7 @@ from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.diagnosis.python_abi import is_python_name
 from abiscan.diagnosis.system_libraries import is_symbol_version
 from abiscan.diagnosis.vendor_libraries import vendor_of
-from abiscan.model import CauseId
+from abiscan.model import CauseId, Owner
 from abiscan.names import NameKind
 
 _WORD = re.compile(r"[a-z]+|\d+")
@@ -82,7 +82,11 @@ def _cxx_name(inquiry: Inquiry) -> Candidates:
     evidence = [f"{inquiry.shown} is a name of neither torch, Python, CUDA nor the C++ library."]
     words = _words(inquiry.base_name)
     own = inquiry.namespace is None or bool(words & _words(inquiry.namespace.lower()))
-    if inquiry.namespace is None:
+    if inquiry.bound_owner is Owner.SELF:
+        own = True
+        evidence.append("The file itself exports names of the same namespace, or it is the global one.")
+        score = 0.88
+    elif inquiry.namespace is None:
         evidence.append("It stands in no namespace, as an extension's own functions often do.")
         score = 0.78
     elif own:

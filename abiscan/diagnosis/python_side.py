@@ -18,7 +18,8 @@ _SIZE_SYMBOL = re.compile(r"(?:s|u|ks|ps|zf|zuf)\d+$")
 _GENERATED = re.compile(
     r"torchinductor|triton_meta|triton_heuristics|codecache|torch[/.]_inductor|async_compile|compile_tasks"
 )
-_KERNEL = re.compile(r"def (\w+)\(|'kernel_name': '(\w+)'|async_compile\.triton\('(\w+)'|\b(\w+_kernel\w*)\b")
+_KERNEL = re.compile(r"'kernel_name': '(\w+)'|async_compile\.triton\('(\w+)'")
+_KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 
 
 def name_error(mention: Mention) -> Candidates:
@@ -62,11 +63,11 @@ def name_error(mention: Mention) -> Candidates:
 
 def kernel_of(text: str) -> str | None:
     """The name of the kernel in a generated module or in the log around it."""
-    for found in _KERNEL.finditer(text):
-        name = next(group for group in found.groups() if group)
-        if name not in ("call", "benchmark_compiled_module", "triton_kernel"):
-            return name
-    return None
+    found = _KERNEL.search(text)
+    if found is not None:
+        return found[1] or found[2]
+    by_name = _KERNEL_BY_NAME.search(text)
+    return by_name[1] if by_name is not None else None
 
 
 # --- torch.compile and operators ------------------------------------------------------------------------------------
@@ -180,22 +181,22 @@ def no_overload(mention: Mention) -> Candidates:
     if kind is None and not on_hip:
         return
     torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
-    native = "__hip_bfloat16" if "BFloat16" in torch_type else "__half"
     line = f"{where.file}:{where.line}: " if where is not None and where.file is not None else ""
-    fix = (
-        f"{line}one of\n"
-        f"1. cast the pointer: *reinterpret_cast<const scalar_t*>(...) through a type of the same size, such as "
-        f"__ldg(reinterpret_cast<const unsigned short*>(p)), for {torch_type}\n"
-        f"2. add an overload: __device__ inline {torch_type} {mention.text}(const {torch_type}* p) "
-        f"{{ return *p; }}  // {native} inside\n"
-        f"3. under HIP read plainly: #ifdef USE_ROCM  #define LDG(p) (*(p))  #else  #define LDG(p) __ldg(p)  #endif\n"
-        "or install a prebuilt wheel of the extension for ROCm."
-    )
-    if mention.text != "__ldg":
+    if mention.text == "__ldg":
+        cast = f"{torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits())"
         fix = (
             f"{line}one of\n"
-            f"1. cast the argument to a type that {mention.text} takes (float, or {native})\n"
-            f"2. add an overload: __device__ inline ... {mention.text}({torch_type} ...)\n"
+            f"1. cast the pointer: {cast}\n"
+            f"2. add an overload: __device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) "
+            f"{{ return *p; }}\n"
+            "3. read plainly under HIP: #ifdef USE_ROCM, *p; #else, __ldg(p); #endif\n"
+            "or install a prebuilt wheel of the extension for ROCm."
+        )
+    else:
+        fix = (
+            f"{line}one of\n"
+            f"1. cast the argument to a type that {mention.text} takes (float, unsigned short)\n"
+            f"2. add an overload: __device__ __forceinline__ ... {mention.text}(... {torch_type} ...)\n"
             "3. other code under #ifdef USE_ROCM"
         )
     yield Candidate(CauseId.HALF_INTRINSIC, min(score, 0.97), tuple(evidence), fix)
@@ -209,6 +210,8 @@ def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
     building = "mismatches the version" in mention.detail
     numbers = mention.text.removeprefix("CUDA ").split(" / ")
     evidence = [f"The message names two CUDA releases: {' and '.join(numbers)}."]
+    if len(numbers) == 2 and not building:
+        evidence = [f"torch has CUDA {numbers[0]}, {mention.needed_by or 'the extension'} was built for {numbers[1]}."]
     package = (mention.needed_by or "").replace("_", "-")
     if building:
         fix = (

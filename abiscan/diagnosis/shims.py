@@ -42,7 +42,8 @@ def causes(inquiry: Inquiry) -> Candidates:
         fix = f'pip install "torch>={since}"'
         if inquiry.target is not None:
             at = versions.order(inquiry.target.torch)
-            if at is not None:
+            # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
+            if at is not None and at[:2] >= (2, 9):
                 major, minor = at[:2]
                 fix += (
                     f"\nor build it with -DTORCH_TARGET_VERSION=0x{major:02x}{minor:02x}000000000000: "

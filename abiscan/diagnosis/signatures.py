@@ -53,9 +53,9 @@ def causes(inquiry: Inquiry) -> Candidates:
         where = f"torch {kin.where}"
     else:
         return
-    evidence = [f"Wanted: {inquiry.shown}.", f"Exported by {where}: {_shown(kin)}."]
+    evidence = [f"{where} has {inquiry.cxx.qualified} in another form: {_shown(kin)}; wanted is {inquiry.shown}."]
     if inquiry.spelled_as is None:
-        evidence.append(f"Differs in: {_marked(kin)}.")
+        evidence.append(f"What differs: {_marked(kin)}.")
     if here and kin.windows:
         evidence.append(f"That form is exported by torch {versions.text(kin.windows)}.")
     evidence.append(inquiry.exported_text)
@@ -74,9 +74,8 @@ def _of_macos(inquiry: Inquiry) -> Candidates:
     if not inquiry.macho or inquiry.windows or inquiry.kin or inquiry.cxx is None or not inquiry.cxx.is_function:
         return
     evidence = (
-        f"Wanted: {inquiry.shown}.",
-        "No Linux build exports anything of that name, and the index has no macOS builds: it may be there "
-        "with other parameters.",
+        f"{inquiry.shown} may be there with other parameters.",
+        "No Linux build exports anything of that name, and the index has no macOS builds.",
         f"nm -gU torch/lib/libtorch_cpu.dylib | grep {inquiry.cxx.base} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(inquiry))

@@ -29,19 +29,19 @@ def causes(inquiry: Inquiry) -> Candidates:
     other = "old" if mine == "new" else "new"
     here = [kin for kin in twins if kin.in_target]
     twin = (here or twins)[0]
-    evidence = [f"{inquiry.shown} is made with {_WORDS[mine]}."]
-    if here:
-        score = 0.95
-        evidence.append(f"{inquiry.target_label} exports the same function with {_WORDS[other]}, as {twin.name}.")
-    else:
+    where = inquiry.target_label if here else f"torch {twin.where}"
+    evidence = [
+        f"The file wants {inquiry.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[other]}.",
+        f"That name is {twin.name}.",
+    ]
+    score = 0.95
+    if not here:
         score = 0.75
-        evidence.append(f"The same function with {_WORDS[other]} is exported by torch {twin.where}, as {twin.name}.")
         if inquiry.before_index and _older_twin(inquiry, twin):
             score = 0.88
             evidence.append(
                 f"{inquiry.target_label} is older than the index: all known releases up to "
-                f"{twin.windows[-1][1]} have that form, "
-                "so it has it too."
+                f"{twin.windows[-1][1]} have that form, so it has it too."
             )
         elif inquiry.target is not None and twin.in_target is False:
             score = 0.55
@@ -69,9 +69,8 @@ def _flips(inquiry: Inquiry, kin: Kin) -> bool:
     """Whether this kin is the name in the other ABI, rather than another spelling in the same one."""
     if DifferenceKind.STRING_ABI in kin.kinds:
         return True
-    # A function that returns a string carries its ABI in a tag alone. The tag proves nothing by itself: only that no
-    # build
-    # exports both, as each has one std::string.
+    # A function that returns a string carries its ABI in a tag alone. The tag proves nothing by itself, only that no
+    # build exports both: each has one std::string.
     if DifferenceKind.ABI_TAG not in kin.kinds:
         return False
     mine = set() if inquiry.history is None else {build.key for build in inquiry.history.exported_in}

@@ -42,8 +42,7 @@ def _mixed(inquiry: Inquiry) -> Candidates:
     """A library of torch that misses a name of torch: its libraries are always built together."""
     evidence = [
         f"{inquiry.base_name} is a library of torch and misses {inquiry.shown}, a name of torch: libraries of "
-        f"two torches are "
-        "mixed in the process.",
+        f"two torches are mixed in the process.",
         inquiry.exported_text,
     ]
     environment = inquiry.environment
@@ -71,20 +70,18 @@ def _mixed(inquiry: Inquiry) -> Candidates:
 def _newer(inquiry: Inquiry) -> Candidates:
     assert inquiry.windows
     assert inquiry.target is not None
-    evidence = [inquiry.exported_text]
+    first = inquiry.windows[0][0]
+    evidence = [f"{inquiry.target_label} is older than {first}, the first release that exports {inquiry.shown}."]
     score = 0.82
-    if inquiry.before_index:
+    if inquiry.before_index and first == inquiry.known_versions[0]:
         score = 0.58
-        evidence.append(
-            f"{inquiry.target_label} is older than the index, which begins with {inquiry.known_versions[0]}: "
-            f"whether it exports the "
-            "name is not known."
-        )
-        if inquiry.windows[0][0] != inquiry.known_versions[0]:
-            score = 0.85
-            evidence[1] = f"{inquiry.target_label} is older than all of these."
-    elif inquiry.exports_known:
-        evidence.append(f"{inquiry.target_label} does not export it.")
+        evidence = [
+            inquiry.exported_text,
+            f"{inquiry.target_label} is older than the index, which begins with {first}: that it exports it is open.",
+        ]
+    else:
+        score = 0.85 if inquiry.before_index else 0.82
+        evidence.append(inquiry.exported_text)
     if _like_a_gap(inquiry):
         score -= 0.05
     yield Candidate(
@@ -96,7 +93,10 @@ def _older(inquiry: Inquiry) -> Candidates:
     assert inquiry.windows
     assert inquiry.target is not None
     last = inquiry.windows[-1][1]
-    evidence = [inquiry.exported_text, f"{inquiry.target_label} is newer than {last}, the last that exports it."]
+    evidence = [
+        f"{inquiry.target_label} is newer than {last}, the last release that exports {inquiry.shown}.",
+        inquiry.exported_text,
+    ]
     yield Candidate(
         CauseId.BUILT_FOR_OLDER_TORCH, 0.82, tuple(evidence), fixes.rebuild_or_install(inquiry, inquiry.windows)
     )
@@ -209,6 +209,9 @@ def _variant(inquiry: Inquiry) -> Candidates:
                 fixes.rebuild(inquiry),
             )
         return
+    if target.variant == "cpu" and _of_gpu_library(inquiry):
+        # gpu_builds says why: no CPU build has it.
+        return
     evidence = []
     score = 0.0
     odd = not versions.is_release(target.torch) or bool(_OTHER_BUILD.search(f"{target.torch}+{target.variant}"))
@@ -249,6 +252,10 @@ def _variant(inquiry: Inquiry) -> Candidates:
     if inquiry.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(inquiry))
+
+
+def _of_gpu_library(inquiry: Inquiry) -> bool:
+    return bool(inquiry.libraries) and all("cuda" in library or "hip" in library for library in inquiry.libraries)
 
 
 def _release_revision(inquiry: Inquiry) -> str | None:
