@@ -15,8 +15,10 @@ from abiscan.artifact.bytesource import ByteSource
 from abiscan.artifact.values import Limits
 from abiscan.errors import UnreadableFile
 
-# What is read and written at a time. Larger gains nothing, smaller costs calls.
-CHUNK_IN, CHUNK_OUT = 1 << 16, 1 << 18
+# What is read and written at a time. zlib's first block of output is 32 KiB: a larger limit makes it join blocks, and
+# what is left of the input is copied at each call. Measured on 365 MiB: 0.93 of the time of inflating in one go with
+# 16 and 32 KiB, 1.04 with 64 and 256, 1.2 with megabytes.
+CHUNK_IN, CHUNK_OUT = 1 << 14, 1 << 15
 _LARGE_PAGE = 2 << 20
 # The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
 _XZ_MEMORY = 256 << 20
@@ -40,10 +42,12 @@ class _Deflate:
 
     def __init__(self, wbits: int) -> None:
         self._object = _inflater().decompressobj(wbits=wbits)
+        self._full = False
 
     def decompress(self, data: bytes, limit: int) -> bytes:
         tail = self._object.unconsumed_tail
         out: bytes = self._object.decompress(tail + data if tail else data, limit)
+        self._full = len(out) == limit
         return out
 
     @property
@@ -52,7 +56,8 @@ class _Deflate:
 
     @property
     def needs_input(self) -> bool:
-        return not self._object.unconsumed_tail and not self._object.eof
+        # All input taken and the output full: there may be more in the decompressor's own window.
+        return not self._full and not self._object.unconsumed_tail and not self._object.eof
 
     @property
     def unused_data(self) -> bytes:

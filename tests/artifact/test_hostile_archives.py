@@ -28,8 +28,8 @@ MIB = 1 << 20
 
 @contextlib.contextmanager
 def bounded(seconds: float, megabytes: float) -> Iterator[None]:
-    """Generous bounds (tracemalloc makes all of it four times as slow): a machine under load must pass, an unbounded loop or allocation must not. The peak counts
-    anonymous maps as well, which tracemalloc does not see."""
+    """Generous bounds, for tracemalloc makes all of it four times as slow: a machine under load must pass, an unbounded
+    loop or allocation must not. The peak counts anonymous maps as well, which tracemalloc does not see."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tracemalloc.start()
     start = time.process_time()
