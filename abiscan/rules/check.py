@@ -94,9 +94,8 @@ def check_rule(rule: Rule, where: str) -> None:
             if language not in ("c++", "cuda", "hip"):
                 raise InvalidRule(f"{where}: unknown language {language!r}")
     for rewrite in rule.rewrites:
-        names = (*rewrite.symbols, *(symbol for symbol, _headers in rewrite.also))
-        _check_templates((rewrite.write, *names), REWRITE_FIELDS, where)
-    for pattern in (*rule.imports, *rule.unless):
+        _check_templates((rewrite.write, *rewrite.symbols), REWRITE_FIELDS, where)
+    for pattern in (*rule.imports, *rule.requires, *rule.unless):
         if pattern.scope and pattern.scope_starts:
             raise InvalidRule(f"{where}: scope and scope_starts exclude each other")
         if (pattern.name or pattern.name_starts) and pattern.reads_name:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from abiscan.elf.typeinfo import DerivedClass
 from abiscan.fingerprint import fingerprint
 from abiscan.model import Confidence, Finding
+from abiscan.names import parse
 from abiscan.rules.schema import Rule
 
 # A word of a vtable, as `abiscan.libtorch.releases` has it.
@@ -45,19 +46,35 @@ class VtableChange:
 def compare(old: Words, new: Words) -> VtableChange | None:
     """What changed between two vtables of one class; None where each slot is the same function.
 
-    A slot whose function is not known (no symbol, or never emitted) is taken as unchanged.
+    A function that only has another std::string in its name is the same. A slot whose function is not known (no symbol,
+    or never emitted) is taken as unchanged.
     """
-    slots = list(zip(old[_PREFIX:], new[_PREFIX:], strict=False))
-    moved = any(a != b for a, b in slots if isinstance(a, str) and isinstance(b, str))
-    if len(old) == len(new) and not moved:
+    before, after = _entities(old), _entities(new)
+    slots = zip(before[_PREFIX:], after[_PREFIX:], strict=False)
+    if len(old) == len(new) and all(a == b for a, b in slots if a is not None and b is not None):
         return None
-    before, after = ([word for word in words if isinstance(word, str)] for words in (old, new))
     return VtableChange(
         old_size=len(old) * _WORD,
         new_size=len(new) * _WORD,
-        came=tuple(word for word in after if word not in before and not word.startswith("_ZTI")),
-        went=tuple(word for word in before if word not in after and not word.startswith("_ZTI")),
-        reordered=sorted(before) == sorted(after),
+        came=_only(new, after, before),
+        went=_only(old, before, after),
+        reordered=sorted(filter(None, before)) == sorted(filter(None, after)),
+    )
+
+
+def _entities(words: Words) -> list[str | None]:
+    entities: list[str | None] = []
+    for word in words:
+        name = parse(word) if isinstance(word, str) else None
+        entities.append(name.canonical if name is not None else word if isinstance(word, str) else None)
+    return entities
+
+
+def _only(words: Words, entities: list[str | None], other: list[str | None]) -> tuple[str, ...]:
+    return tuple(
+        word
+        for word, entity in zip(words, entities, strict=True)
+        if isinstance(word, str) and entity not in other and not word.startswith("_ZTI")
     )
 
 
@@ -128,17 +145,12 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
 
 
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
-    """Which virtual functions came and went; one whose text is the same in both only has another std::string."""
-    came, went = ({_untagged(subject.readable(name)) for name in names} for names in (change.came, change.went))
+    """Which virtual functions came and went."""
     told = []
-    for names, verb in ((came - went, "came"), (went - came, "went")):
+    for names, verb in ((change.came, "came"), (change.went, "went")):
         if names:
-            shown = ", ".join(sorted(names)[:_SHOWN])
+            shown = ", ".join(sorted(subject.readable(name) for name in names)[:_SHOWN])
             told.append(f"{len(names)} virtual functions {verb} ({shown}{', ...' if len(names) > _SHOWN else ''})")
     if change.reordered:
         told.append("the same functions stand in other slots")
     return told
-
-
-def _untagged(text: str) -> str:
-    return text.replace("[abi:cxx11]", "")

@@ -28,6 +28,11 @@ def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=_order))
 
 
+def hits_of(rule: Rule, subject: RuleSubject) -> tuple[BoundImport, ...]:
+    """The imports that a rule means, whatever it would make of them."""
+    return tuple(bound for bound, _pattern in _hits(rule, Imports(subject.imports), subject))
+
+
 def _order(finding: Finding) -> tuple[int, str, str]:
     return (_GRAVITY[finding.severity], finding.rule, finding.symbol or "")
 
@@ -36,7 +41,9 @@ def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Fin
     if rule.libraries:
         yield from _libraries(rule, subject)
         return
-    if any(_matches(pattern, bound, subject) for pattern in rule.unless for bound in imports.candidates(pattern)):
+    if _any_matches(rule.unless, imports, subject):
+        return
+    if rule.requires and not _any_matches(rule.requires, imports, subject):
         return
     hits = _hits(rule, imports, subject)
     if not hits:
@@ -46,6 +53,10 @@ def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Fin
         return
     for bound, pattern in hits:
         yield _symbol_finding(rule, pattern, bound, subject)
+
+
+def _any_matches(patterns: tuple[ImportPattern, ...], imports: Imports, subject: RuleSubject) -> bool:
+    return any(_matches(pattern, bound, subject) for pattern in patterns for bound in imports.candidates(pattern))
 
 
 def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[BoundImport, ImportPattern]]:

@@ -112,7 +112,7 @@ _SOURCE: _Law = {
     "languages": _texts,
     **_TEXTS,
 }
-_ALSO: _Law = {"symbol": _text, "headers": _windows}
+_REWRITE: _Law = {"write": _text, "symbols": _texts}
 _FACT: _Law = {"symbol": _text, "windows": _windows}
 
 
@@ -150,12 +150,8 @@ def _patterns(kind: type[Any], law: _Law, value: Any, where: str) -> tuple[Any, 
 
 
 def _rewrite(table: Any, where: str) -> Rewrite:
-    read = _fields(table, {"write": _text, "symbols": _texts, "also": lambda value: value}, where, ("write", "symbols"))
-    also = tuple(
-        (entry["symbol"], entry["headers"])
-        for entry in (_fields(one, _ALSO, f"{where}.also", ("symbol", "headers")) for one in read.get("also", ()))
-    )
-    return Rewrite(read["write"], read["symbols"], also)
+    read = _fields(table, _REWRITE, where, ("write", "symbols"))
+    return Rewrite(read["write"], read["symbols"])
 
 
 def _fact(table: Any, where: str) -> Fact:
@@ -179,7 +175,9 @@ _REST: _Law = {
     "per": _one_of(Per),
     "locate": _flag,
     "computed": _flag,
-    **dict.fromkeys(("severity_when", "import", "unless", "library", "source", "rewrite", "fact"), lambda value: value),
+    **dict.fromkeys(
+        ("severity_when", "import", "requires", "unless", "library", "source", "rewrite", "fact"), lambda value: value
+    ),
 }
 
 
@@ -201,6 +199,7 @@ def rule_from(identifier: str, table: Mapping[str, Any], where: str) -> Rule:
         id=identifier,
         severity_when=tuple((Status(status), severity) for status, severity in statuses.items()),
         imports=_patterns(ImportPattern, _IMPORT, read.pop("import", ()), f"{where}: import"),
+        requires=_patterns(ImportPattern, _IMPORT, read.pop("requires", ()), f"{where}: requires"),
         unless=_patterns(ImportPattern, _IMPORT, read.pop("unless", ()), f"{where}: unless"),
         libraries=_patterns(LibraryPattern, _LIBRARY, read.pop("library", ()), f"{where}: library"),
         sources=_patterns(SourcePattern, _SOURCE, read.pop("source", ()), f"{where}: source"),

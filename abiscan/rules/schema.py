@@ -127,13 +127,11 @@ class Rewrite(NamedTuple):
 
     Attributes:
         write: as in source, a template.
-        symbols: mangled names, templates: those that the rewritten call imports under every header.
-        also: further names, each with the header versions whose inline code drags it in.
+        symbols: mangled names, templates: those that the rewritten call imports, whichever headers it is compiled with.
     """
 
     write: str
     symbols: tuple[str, ...]
-    also: tuple[tuple[str, Windows], ...] = ()
 
 
 class Fact(NamedTuple):
@@ -144,7 +142,18 @@ class Fact(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. The fields that `RuleInfo` has mean the same here."""
+    """One rule. The fields that `RuleInfo` has mean the same here.
+
+    Attributes:
+        message, fix: templates for a hit, for patterns without texts of their own.
+        per: what one finding speaks for.
+        locate: whether a reader wants to know where the binary calls what was found.
+        severity_when: other severities for imports of some status.
+        imports, libraries, sources: what it means; any one suffices.
+        requires: the file must have an import of one of these as well.
+        unless: the file must have no import of any of these.
+        computed: its findings are made by a module of their own (`drift.py`, `abiscan.source.kernels`).
+    """
 
     id: str
     summary: str
@@ -161,6 +170,7 @@ class Rule(NamedTuple):
     locate: bool = False
     severity_when: tuple[tuple[Status, Severity], ...] = ()
     imports: tuple[ImportPattern, ...] = ()
+    requires: tuple[ImportPattern, ...] = ()
     unless: tuple[ImportPattern, ...] = ()
     libraries: tuple[LibraryPattern, ...] = ()
     sources: tuple[SourcePattern, ...] = ()

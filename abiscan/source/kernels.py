@@ -14,6 +14,8 @@ from abiscan.model import Finding, Location
 from abiscan.rules.schema import Rule
 
 MARK = "triton_meta"
+# Characters; a parsed module takes some 100 bytes of memory for each. The largest generated ones have 2 MiB.
+MAX_TEXT = 4 << 20
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -26,7 +28,7 @@ def match_kernels(text: str, path: str, rule: Rule, module: str | None = None) -
         rule: `generated-kernel`.
         module: what fingerprints call the file (default: `path`).
     """
-    if MARK not in text:
+    if MARK not in text or len(text) > MAX_TEXT:
         return ()
     found: dict[str, set[tuple[int, str]]] = {}
     _module(text, 1, frozenset(), found)

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
       | (?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"?
       | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*'?
     )
-  | (?P<include>\#[ \t]*(?:include|include_next|import)[ \t]*(?:<[^>\n]*>|"[^"\n]*"))
+  | (?P<include>\#[ \t]*(?:include|include_next|import)[ \t]*(?:<[^<>\n]{0,512}>|"[^"\n]{0,512}"))
   | (?P<name>[A-Za-z_]\w*)
   | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
   | (?P<mark>::|->|.)

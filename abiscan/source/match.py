@@ -21,6 +21,8 @@ LANGUAGES = {
 }
 # Tokens looked through for the end of a list of template arguments.
 _MAX_ARGUMENTS = 96
+# Scopes before a name that are read; no rule asks for more than two.
+_MAX_SCOPES = 4
 # Places told for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
@@ -228,7 +230,7 @@ def _is_member(found: list[Token], at: int) -> bool:
 
 def _scopes(found: list[Token], at: int) -> tuple[str, ...]:
     scopes: list[str] = []
-    while at >= 2 and found[at - 1].text == "::" and found[at - 2].kind == "name":
+    while len(scopes) < _MAX_SCOPES and at >= 2 and found[at - 1].text == "::" and found[at - 2].kind == "name":
         at -= 2
         scopes.insert(0, found[at].text)
     return tuple(scopes)

@@ -1,0 +1,68 @@
+"""The releases that a file would load on if the calls that a rule advises against were rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from abiscan.model import WhatIf, Windows
+from abiscan.rules.engine import hits_of
+from abiscan.rules.schema import Rewrite, Rule
+from abiscan.rules.subject import RuleSubject
+from abiscan.rules.texts import element_type, rewrite_symbols, type_code, written_type
+
+
+def what_if(
+    rules: Iterable[Rule],
+    subject: RuleSubject,
+    torch_names: Iterable[str],
+    window_of: Callable[[Iterable[str]], Windows],
+) -> tuple[WhatIf, ...]:
+    """For each rule with a rewrite that widens the file's window, the window after it; then all of them together.
+
+    A rule's first rewrite counts. Which names the rewritten call imports stands in the rule, checked by compiling it
+    with the headers of torch 2.6 and 2.13.
+
+    Args:
+        torch_names: every name that only torch can provide.
+        window_of: the releases that export all of some names.
+    """
+    names = frozenset(torch_names)
+    now = window_of(names)
+    removed: dict[str, frozenset[str]] = {}
+    added: dict[str, frozenset[str]] = {}
+    results = []
+    for rule in rules:
+        if not rule.rewrites:
+            continue
+        hits = [bound.symbol.name for bound in hits_of(rule, subject) if bound.symbol.name in names]
+        new = _imports_after(rule.rewrites[0], hits, subject)
+        if not hits or new is None:
+            continue
+        removed[rule.id], added[rule.id] = frozenset(hits), new
+        after = window_of((names - removed[rule.id]) | new)
+        if after != now:
+            results.append(WhatIf(rule.id, tuple(sorted(hits)), after, _assumes(rule)))
+    if len(removed) > 1:
+        gone, new = frozenset().union(*removed.values()), frozenset().union(*added.values())
+        after = window_of((names - gone) | new)
+        if all(after != each.windows for each in results) and after != now:
+            together = " and ".join(sorted(removed))
+            results.append(WhatIf(together, tuple(sorted(gone)), after, "both rewrites made"))
+    return tuple(results)
+
+
+def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> frozenset[str] | None:
+    new: set[str] = set()
+    for hit in hits:
+        element = element_type(subject.parse(hit))
+        fields = {"type": written_type(element) if element is not None else "T"}
+        symbols = rewrite_symbols(rewrite, fields, None if element is None else type_code(element))
+        if symbols is None:
+            return None
+        new.update(symbols)
+    return frozenset(new)
+
+
+def _assumes(rule: Rule) -> str:
+    write = rule.rewrites[0].write.split("<")[0]
+    return f"every such call rewritten as {write}<T>(), compiled with the headers that the file was compiled with"

@@ -1,0 +1,179 @@
+"""The engine on typed-in imports."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.model import (
+    BoundImport,
+    DemangledBy,
+    Import,
+    NeededLibrary,
+    Owner,
+    SharedObject,
+    Status,
+    SymbolBinding,
+    SymbolType,
+    VersionNeed,
+    Visibility,
+    Windows,
+)
+from abiscan.names import parse
+from abiscan.rules import RuleSubject, rule, run
+from abiscan.rules.schema import ImportPattern
+from abiscan.rules.select import Imports
+from abiscan.rules.texts import type_code, windows_text
+
+
+def bound(
+    name: str,
+    index: int = 1,
+    status: Status = Status.MISSING,
+    owner: Owner = Owner.TORCH,
+    version: VersionNeed | None = None,
+) -> BoundImport:
+    symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, version, True, index)
+    by = DemangledBy.LLVM if "Tn" in name else DemangledBy.GNU
+    return BoundImport(symbol, None, by, owner, status, None)
+
+
+def subject(
+    *imports: BoundImport, needed: tuple[NeededLibrary, ...] = (), windows: Windows | None = None, path: str = "_C.so"
+) -> RuleSubject:
+    facts = SharedObject(path, 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
+    return RuleSubject(facts, imports, needed, "_C.so", parse, windows=lambda _name: windows, span=("1.13.0", "2.15.0"))
+
+
+def found(identifier: str, about: RuleSubject) -> list[str]:
+    return [finding.message for finding in run([rule(identifier)], about)]
+
+
+@pytest.mark.parametrize(
+    ("name", "fires"),
+    [
+        ("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v", True),
+        ("_ZNK2at10TensorBase14const_data_ptrIfLi0EEEPKT_v", True),
+        ("_ZNK2at6Tensor14const_data_ptrIfEEPKT_v", False),  # another class
+        ("_ZNK5myext10TensorBase14const_data_ptrIfEEPKT_v", False),  # another namespace
+        ("_Z1fN2at10TensorBase14const_data_ptrE", False),  # a parameter's type
+        ("const_data_ptr", False),
+        ("_ZNK2at10TensorBase14const_data_ptrI", False),  # no name at all
+    ],
+)
+def test_scope_and_base_decide(name: str, fires: bool) -> None:
+    assert bool(found("const-data-ptr", subject(bound(name)))) is fires
+
+
+def test_search_leaves_no_name_out() -> None:
+    """Against the plain way: each pattern tried on each import."""
+    names = [
+        "_ZN3c104cuda9SetDeviceEab",
+        "9SetDevice",
+        "_ZN3c104cuda9SetDeviceEa",
+        "THCudaCheck",
+        "xTHCudaCheck",
+        "",
+        "_ZN3c104cuda9SetDevice9SetDeviceEa",
+    ]
+    imports = Imports(tuple(bound(name, index) for index, name in enumerate(names)))
+    for pattern, expected in (
+        (ImportPattern(base=("SetDevice",)), [n for n in names if "9SetDevice" in n]),
+        (ImportPattern(name_starts=("THCuda",)), ["THCudaCheck"]),
+        (ImportPattern(name=("THCudaCheck",)), ["THCudaCheck"]),
+        (ImportPattern(name=("",)), [""]),
+    ):
+        assert [each.symbol.name for each in imports.candidates(pattern)] == expected
+
+
+def test_clang_spelling_has_its_own_advice() -> None:
+    name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+    (finding,) = run([rule("const-data-ptr")], subject(bound(name), windows=()))
+    assert "-fclang-abi-compat=17" in finding.fix
+    assert "`data_ptr<int64_t>()`" in finding.fix
+    assert "no torch release from 1.13.0 to 2.15.0" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("status", "severity"),
+    [(Status.RESOLVED, "warning"), (Status.MISSING, "error"), (Status.UNREACHABLE, "error"), (Status.WEAK, "warning")],
+)
+def test_severity_follows_the_status(status: Status, severity: str) -> None:
+    (finding,) = run(
+        [rule("const-data-ptr")], subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v", status=status))
+    )
+    assert finding.severity == severity
+
+
+def test_unknown_windows_are_not_told_as_none() -> None:
+    (message,) = found("const-data-ptr", subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"), windows=None))
+    assert "not looked up" in message
+
+
+def test_a_fate_that_nobody_knows_matches_nothing() -> None:
+    about = bound("_ZN5torch5utils14cuda_lazy_initEv")
+    libraries = lambda _name: ("libtorch_python.so",)  # noqa: E731
+    assert not found("libtorch-python-internals", subject(about, windows=None)._replace(libraries=libraries))
+    closed = subject(about, windows=(("1.13.0", "2.2.2"),))._replace(libraries=libraries)
+    assert found("libtorch-python-internals", closed)
+
+
+def test_gnu_rejection_is_not_claimed_where_gnu_was_not_asked() -> None:
+    name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+    assert found("undemangled-name", subject(bound(name)))
+    assert not found("undemangled-name", subject(bound(name))._replace(gnu_available=False))
+
+
+def test_missing_library_takes_the_imports_that_name_it() -> None:
+    needed = (
+        NeededLibrary("libavcodec.so.60", None),
+        NeededLibrary("libc10_cuda.so", None),
+        NeededLibrary("libc.so.6", "/lib/x"),
+    )
+    version = VersionNeed("libavcodec.so.60", "LIBAVCODEC_60", False)
+    imports = (
+        bound("av_x", 1, Status.UNDECIDED, Owner.OTHER, version),
+        bound("_ZN3c104cuda9SetDeviceEa", 2, Status.UNDECIDED),
+        bound("av_y", 3, Status.UNDECIDED, Owner.OTHER),
+    )
+    about = subject(*imports, needed=needed)._replace(libraries=lambda _name: ("libc10_cuda.so",))
+    findings = {finding.symbols: finding.severity for finding in run([rule("missing-library")], about)}
+    assert findings == {("av_x",): "note", ("_ZN3c104cuda9SetDeviceEa",): "error"}
+
+
+def test_pybind_alone_is_noted_and_a_registered_operator_is_not() -> None:
+    wrap = bound("_Z16THPVariable_WrapRKN2at10TensorBaseE", 1, Status.RESOLVED)
+    module = bound("PyModule_Create2", 2, Status.RESOLVED, Owner.PYTHON)
+    library = bound("_ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c1011DispatchKeyEEPKcj", 3, Status.RESOLVED)
+    assert found("op-not-registered", subject(wrap, module))
+    assert not found("op-not-registered", subject(wrap))
+    assert not found("op-not-registered", subject(wrap, module, library))
+
+
+def test_stable_abi_names_pass_in_an_abi3_module() -> None:
+    limited = bound("PyList_New", 1, Status.RESOLVED, Owner.PYTHON)
+    other = bound("_PyObject_GetMethod", 2, Status.RESOLVED, Owner.PYTHON)
+    assert not found("outside-limited-api", subject(limited, path="_C.abi3.so"))
+    assert found("outside-limited-api", subject(limited, other, path="_C.abi3.so"))
+    assert not found("outside-limited-api", subject(limited, other, path="_C.cpython-311-x86_64-linux-gnu.so"))
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    # Of g++ 12 and clang++ 19 for `template <class T> void f()`.
+    [("long", "l"), ("c10::Half", "N3c104HalfE"), ("Half", "4Half"), ("float*", None), ("std::complex<float>", None)],
+)
+def test_type_code(written: str, code: str | None) -> None:
+    assert type_code(written) == code
+
+
+@pytest.mark.parametrize(
+    ("windows", "text"),
+    [
+        (None, "releases that were not looked up"),
+        ((), "no torch release from 1.13.0 to 2.15.0"),
+        ((("1.13.0", "2.15.0"),), "every torch release from 1.13.0 to 2.15.0"),
+        ((("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")), "torch 2.10.0 and 2.12.0 - 2.15.0"),
+    ],
+)
+def test_windows_text(windows: Windows | None, text: str) -> None:
+    assert windows_text(windows, ("1.13.0", "2.15.0")) == text

@@ -1,0 +1,52 @@
+"""Tokens of C++ text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abiscan.source.lexer import tokens
+
+
+def words(text: str) -> list[str]:
+    return [token.text for token in tokens(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.b<int>()", ["a", ".", "b", "<", "int", ">", "(", ")"]),
+        ("p->q ::r", ["p", "->", "q", "::", "r"]),
+        ("a // AT_CHECK\nb", ["a", "b"]),
+        ("a // x \\\n still a comment\nb", ["a", "b"]),
+        ("a /* AT_CHECK\n */ b", ["a", "b"]),
+        ("a /* unclosed", ["a"]),
+        ('"AT_CHECK \\" more" b', ["b"]),
+        ('R"x(AT_CHECK " )y" )x" b', ["b"]),
+        ('u8R"(a)" b', ["b"]),
+        ("'\\'' b", ["b"]),
+        ("1'000'000 + 0x1p-3f", ["1'000'000", "+", "0x1p-3f"]),
+        ('#include <THC/THC.h>\n#include "a.h"', ["THC/THC.h", "a.h"]),
+        ("# define AT_CHECK 1", ["#", "define", "AT_CHECK", "1"]),
+        ("", []),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@given(st.text(alphabet="ab\"'/*\\\n()R<>:-.#1 ", max_size=200))
+def test_any_text_ends_and_offsets_fit(text: str) -> None:
+    for token in tokens(text):
+        assert token.kind == "include" or text.startswith(token.text, token.at)
+
+
+@pytest.mark.parametrize("unit", ['"\\', "/*", 'R"(', "'", "\\\n", "//\\\n", "1'", "#include <"])
+def test_time_is_linear(unit: str) -> None:
+    """A pattern that goes back over what it has read takes tens of seconds on this."""
+    start = time.monotonic()
+    tokens(unit * 20_000)
+    assert time.monotonic() - start < 5

@@ -1,0 +1,63 @@
+"""Source trees, and their lines joined to a binary's findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.model import ArtifactKind
+from abiscan.names import parse
+from abiscan.rules import load_rules, rule, run
+from abiscan.source import attach_sources, is_source, look_at_source, scan_tree, tree
+from tests.rules.subjects import FIXTURES, subject
+
+
+def test_tree(tmp_path: Path) -> None:
+    (tmp_path / "csrc" / "deep").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "csrc" / "deep" / "a.cu").write_text("t.const_data_ptr<float>();")
+    (tmp_path / "csrc" / "b.h").write_bytes(b"\xff\xfe t.const_data_ptr<int64_t>();")
+    (tmp_path / "csrc" / "clean.cpp").write_text("int main() {}")
+    (tmp_path / ".git" / "c.cpp").write_text("t.const_data_ptr<float>();")
+    (tmp_path / "kernel.py").write_text("triton_meta = {'constants': {'T': s2}}")
+    files, errors = scan_tree(tmp_path, load_rules(), lambda path: str(path.relative_to(tmp_path)))
+    assert [(file.path, file.kind) for file in files] == [
+        ("csrc/b.h", ArtifactKind.SOURCE),
+        ("csrc/deep/a.cu", ArtifactKind.SOURCE),
+        ("kernel.py", ArtifactKind.GENERATED_KERNEL),
+    ]
+    assert errors == []
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "MAX_BYTES", 10)
+    (tmp_path / "large.cpp").write_text("t.const_data_ptr<float>();")
+    files, errors = scan_tree(tmp_path, load_rules())
+    assert files == []
+    assert "too large to be a source" in errors[0].message
+
+
+def test_lines_join_the_import_of_their_type(tmp_path: Path) -> None:
+    source = tmp_path / "a.cpp"
+    source.write_text("a.const_data_ptr<int64_t>();\nb.const_data_ptr<float>();\nc.const_data_ptr<scalar_t>();\n")
+    files, _errors = scan_tree(tmp_path, load_rules(), lambda path: path.name)
+    findings = run([rule("const-data-ptr")], subject(FIXTURES / "gcc-const-data-ptr.so"))
+    joined = attach_sources(findings, files, parse)
+    by_symbol = {finding.symbol: [place.line for place in finding.locations] for finding in joined}
+    # scalar_t may be any of them
+    assert by_symbol == {
+        "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v": [1, 3],
+        "_ZNK2at10TensorBase14const_data_ptrIfLi0EEEPKT_v": [2, 3],
+    }
+
+
+def test_one_file() -> None:
+    (finding,) = look_at_source("a.hip", b"t.const_data_ptr<float>();", "a.hip")
+    assert finding.rule == "const-data-ptr"
+    assert look_at_source("a.py", b"import torch", "a.py") == ()
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("a.CU", True), ("a.cuh", True), ("a.py", True), ("a.txt", False)])
+def test_is_source(name: str, wanted: bool) -> None:
+    assert is_source(name) is wanted
