@@ -22,10 +22,14 @@ _BRINGS: dict[str, tuple[str, ...]] = {
     "libtorch_hip": ("libtorch_cpu", "libc10_hip", "libc10"),
     "libtorch_xpu": ("libtorch_cpu", "libc10_xpu", "libc10"),
     "libtorch_cpu": ("libc10",),
+    "libtorch_global_deps": (),
+    "libc10": (),
     "libc10_cuda": ("libc10",),
     "libc10_hip": ("libc10",),
     "libc10_xpu": ("libc10",),
 }
+# Those of the smaller ones (libtorchbind_test, libaoti_custom_ops).
+_USUAL = ("libtorch", "libtorch_cpu", "libc10")
 
 
 class TorchExports(Protocol):
@@ -55,6 +59,6 @@ def in_scope(needed: Iterable[str], exports: TorchExports) -> frozenset[str]:
         if name in reached:
             continue
         reached.add(name)
-        stem = name.partition(".so")[0]
-        waiting += [f"{other}.so" for other in _BRINGS.get(stem, ()) if f"{other}.so" in exports.sonames]
+        brought = _BRINGS.get(name.partition(".so")[0], _USUAL)
+        waiting += [f"{other}.so" for other in brought if f"{other}.so" in exports.sonames]
     return frozenset(reached)

@@ -104,7 +104,7 @@ def owner_of(symbol: Import, provider: str | None, own_scopes: OwnScopes) -> Own
             return named
     if scope == "std" or scope in ("__gnu_cxx", "__cxxabiv1"):
         return Owner.CXX
-    if scope == "" and re.match(r"_Z(?:n[wa]|d[la])[a-zSt0-9]", name):
+    if scope == "" and re.match(r"_Z(?:n[wa]|d[la])[a-zA-Z]", name):
         return Owner.CXX
     if scope == "pybind11":
         # Header-only: what of it is imported, the file's own objects should have defined.

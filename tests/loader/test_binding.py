@@ -1,0 +1,152 @@
+"""Status and provider of imports. Oracles: the loader's own LD_DEBUG=bindings for providers, and files whose defect is
+known from how they were made (tests/fixtures)."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.elf import open_elf
+from abiscan.libtorch.exports import InstalledExports
+from abiscan.loader import Loader, LoaderSettings
+from abiscan.loader.exports import in_scope, is_torch_library
+from abiscan.model import BoundImport, LoaderOutcome, Owner, Status
+from tests.loader import kit
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc", reason="the fixtures are for x86_64 and glibc"
+)
+
+_BINDING = re.compile(r"binding file (\S+) \[0\] to (\S+) \[0\]: (?:normal|protected) symbol `([^']+)'")
+_OPEN = "import sys, os, ctypes, torch; [ctypes.CDLL(f, mode=os.RTLD_NOW | os.RTLD_LOCAL) for f in sys.argv[1:]]"
+
+
+def _real_bindings(paths: list[str]) -> dict[str, dict[str, str]]:
+    """File to symbol to the path of what it was bound to, by the loader."""
+    done = subprocess.run(
+        [sys.executable, "-c", _OPEN, *paths],
+        capture_output=True,
+        text=True,
+        env=kit.clean_environ({"LD_DEBUG": "bindings"}),
+        check=True,
+    )
+    found: dict[str, dict[str, str]] = {path: {} for path in paths}
+    for user, provider, name in _BINDING.findall(done.stderr):
+        if user in found:
+            found[user][name] = provider
+    return found
+
+
+def test_providers_are_those_that_the_loader_binds_to(fixtures_dir: Path) -> None:
+    loader = kit.loader()
+    paths = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "abi3-module.abi3.so")]
+    for path, real in _real_bindings(paths).items():
+        bound = {b.name: b for b in loader.bind(open_elf(path), path).imports}
+        ours = {name: b.provider for name, b in bound.items() if b.status is Status.RESOLVED and b.symbol.relocated}
+        # Its own exports are looked up too, and found in itself.
+        theirs = {name: os.path.basename(os.path.realpath(to)) for name, to in real.items() if name in bound}
+        assert set(ours) == set(theirs), path
+        assert len(ours) >= 2
+        for name, provider in ours.items():
+            # A provider is named by its soname, which is a link to the file, or the file.
+            assert provider is not None
+            assert theirs[name].startswith(provider.partition(".so")[0]), name
+
+
+def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) -> None:
+    path = fixtures_dir / "old-string-extension.so"
+    elf = open_elf(str(path))
+    loader = kit.loader()
+    missing = [b.name for b in loader.bind(elf, str(path)).imports if b.status is Status.MISSING]
+    prediction = loader.predict(elf, str(path))
+    assert prediction.outcome is LoaderOutcome.FAILS
+    assert missing
+    # In the old ABI std::string is `Ss`.
+    assert all("Ss" in name for name in missing)
+    assert prediction.error is not None
+    assert prediction.error.rpartition(": ")[2] in missing
+
+
+def test_a_name_of_libtorch_python_that_the_file_does_not_need_is_unreachable(fixtures_dir: Path) -> None:
+    path = fixtures_dir / "unlinked-libtorch-python.so"
+    found = [b for b in kit.loader().bind(open_elf(str(path)), str(path)).imports if b.status is Status.UNREACHABLE]
+    assert {b.provider for b in found} == {"libtorch_python.so"}
+    assert {b.owner for b in found} == {Owner.TORCH}
+
+
+@pytest.mark.parametrize("name", ["weak-import.so", "unreferenced-import.so"])
+def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> None:
+    path = fixtures_dir / name
+    elf = open_elf(str(path))
+    loader = kit.loader()
+    assert loader.predict(elf, str(path)).outcome is LoaderOutcome.LOADS
+    statuses = {b.status for b in loader.bind(elf, str(path)).imports}
+    assert Status.WEAK in statuses
+    assert statuses <= {Status.WEAK, Status.RESOLVED}
+
+
+def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir: Path) -> None:
+    if kit.torch().variant != "cpu":
+        pytest.skip("asks for what a CPU build lacks")
+    path = fixtures_dir / "cuda-build-required.so"
+    binding = kit.loader().bind(open_elf(str(path)), str(path))
+    assert "libc10_cuda.so" in binding.missing_torch_libraries
+    assert not any(name.startswith("libcudart") for name in binding.missing_torch_libraries)
+    by_owner = {b.owner: b.status for b in binding.imports if b.status in (Status.MISSING, Status.UNDECIDED)}
+    assert by_owner[Owner.TORCH] is Status.MISSING
+    assert by_owner.get(Owner.CUDA, Status.UNDECIDED) is Status.UNDECIDED
+
+
+@pytest.mark.parametrize("name", ["good-extension.so", "old-string-extension.so", "unlinked-libtorch-python.so"])
+def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir: Path, name: str) -> None:
+    path = str(fixtures_dir / name)
+    here = kit.loader().bind(open_elf(path), path).imports
+    away = Loader(LoaderSettings("/"), kit.environment(), None).bind(
+        open_elf(path), path, exports=InstalledExports(kit.torch().libraries)
+    )
+
+    def of_torch(imports: tuple[BoundImport, ...]) -> list[tuple[str, Status]]:
+        return [(b.name, b.status) for b in imports if b.owner is Owner.TORCH]
+
+    assert len(of_torch(here)) >= 2
+    assert of_torch(here) == of_torch(away.imports)
+
+
+def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir: Path, tmp_path: Path) -> None:
+    case = fixtures_dir / "loader" / "broken-sibling"
+    target = tmp_path / "away" / "target.so"
+    target.parent.mkdir()
+    target.write_bytes((case / "target.so").read_bytes())
+    elf, sibling = open_elf(str(target)), open_elf(str(case / "liba.so"))
+    loader = kit.loader()
+    binding = loader.bind(elf, str(target), {str(case / "liba.so"): sibling})
+    assert binding.missing_libraries == ()
+    assert [needed.found for needed in binding.needed if needed.soname == "liba.so"] == [str(case / "liba.so")]
+    assert binding.notes
+    assert loader.predict(elf, str(target)).error == (
+        "liba.so: cannot open shared object file: No such file or directory"
+    )
+
+
+def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> None:
+    """Nothing of it is on disk: $ORIGIN leads to where the wheel would be installed."""
+    case = fixtures_dir / "loader" / "broken-sibling"
+    site = kit.environment().site_packages[0]
+    place = f"{site}/no-such-package/target.so"
+    beside = {f"{site}/no-such-package/liba.so": open_elf(str(case / "liba.so"))}
+    said = kit.loader().predict(open_elf(str(case / "target.so")), place, beside)
+    assert said.error == f"{site}/no-such-package/liba.so: undefined symbol: missing_in_a"
+
+
+def test_scopes_of_a_released_build_are_those_of_the_installed_one() -> None:
+    exports = InstalledExports(kit.torch().libraries)
+    for path in kit.torch().libraries:
+        elf = open_elf(path)
+        own = [name for name in elf.needed if is_torch_library(name)]
+        assert set(own) & exports.sonames <= in_scope([os.path.basename(path)], exports), path

@@ -1,0 +1,42 @@
+"""Order of relocation on typed-in graphs; what glibc makes of real ones is asked in tests/truth."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.loader.linkmap import LinkMap
+from abiscan.loader.ordering import sort_by_dependency
+
+
+def graph(**needed: str) -> list[LinkMap]:
+    maps = {name: LinkMap(None, name, None, None, origin=None) for name in needed}
+    for name, others in needed.items():
+        maps[name].needed = tuple(maps[other] for other in others)
+    return list(maps.values())
+
+
+@pytest.mark.parametrize("original", [False, True])
+@pytest.mark.parametrize(
+    "maps",
+    [
+        graph(r="ab", a="c", b="c", c=""),
+        graph(r="ab", a="b", b=""),
+        graph(r="ab", a="", b="a"),
+        graph(r="abc", a="d", b="d", c="", d="c"),
+    ],
+)
+def test_dependents_come_before_what_they_need(maps: list[LinkMap], original: bool) -> None:
+    order = sort_by_dependency(maps, original=original)
+    assert set(order) == set(maps)
+    assert order[0] is maps[0]
+    for item in maps:
+        for dependency in item.needed or ():
+            assert order.index(item) < order.index(dependency)
+
+
+@pytest.mark.parametrize("original", [False, True])
+def test_a_cycle_keeps_the_root_first(original: bool) -> None:
+    maps = graph(r="a", a="b", b="r")
+    order = sort_by_dependency(maps, original=original)
+    assert order[0] is maps[0]
+    assert set(order) == set(maps)

@@ -1,0 +1,68 @@
+"""The modelled process beside a real one: `dl_iterate_phdr` is the oracle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from abiscan.loader.process import build_process
+from abiscan.loader.settings import LoaderSettings
+from tests.loader import kit
+
+_LIST = """
+import sys
+if sys.argv[1] == "torch":
+    import torch
+import ctypes
+class Info(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_size_t), ("name", ctypes.c_char_p)]
+names = []
+kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Info), ctypes.c_size_t, ctypes.c_void_p)
+ctypes.CDLL(None).dl_iterate_phdr(kind(lambda info, size, data: names.append(info.contents.name.decode()) or 0), None)
+print("\\n".join(names[1:]))
+"""
+
+
+def _real(mode: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _LIST, mode],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=kit.clean_environ(),
+        cwd="/",
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("mode", ["torch", "plain"])
+def test_the_same_objects_are_loaded(mode: str) -> None:
+    builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch() if mode == "torch" else None)
+    assert builder is not None
+    modelled = [item.name for item in builder.build(modules=True).namespace][1:]
+    real = _real(mode)
+    assert {os.path.realpath(name) for name in modelled} == {os.path.realpath(name) for name in real}
+
+
+def test_without_modules_nothing_but_they_and_theirs_is_missing() -> None:
+    builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
+    assert builder is not None
+    quick = {item.name for item in builder.build(modules=False).namespace}
+    full = {item.name for item in builder.build(modules=True).namespace}
+    assert quick < full
+    assert {"libtorch_python.so", "libc10.so", "libtorch_cpu.so"} <= {os.path.basename(name) for name in quick}
+    assert not any("lib-dynload" in name or "numpy" in name for name in quick)
+
+
+def test_the_global_scope_is_the_executable_and_the_global_dependencies_of_torch() -> None:
+    builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
+    assert builder is not None
+    process = builder.build(modules=False)
+    names = [os.path.basename(item.name) for item in process.namespace.scope]
+    assert process.namespace.scope[0] is process.main
+    assert "libc.so.6" in names
+    assert "libtorch_global_deps.so" in names
+    assert "libtorch_cpu.so" not in names
