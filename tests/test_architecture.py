@@ -24,7 +24,7 @@ RANK = {
     "artifact": 4,
     "diagnosis": 5,
     "rules": 5,
-    "source": 5,
+    "source": 5.5,  # it runs the rules over text
     "provenance": 5,
     "world": 6,
     "findings": 6,
