@@ -19,7 +19,8 @@ def render(report: Report) -> str:
     """A command a line; empty where there is nothing to say."""
     found: dict[str, list[str]] = {level: [] for level in _LEVELS.values()}
     for error in sorted(report.errors, key=lambda e: (e.path, e.message)):
-        found["error"].append(_command("error", error.path.split("!", 1)[0], None, "cannot be read", _of(error)))
+        text = f"{error.path}: {error.message}"
+        found["error"].append(_command("error", error.path.split("!", 1)[0], None, "cannot be read", text))
     for artifact in sorted_artifacts(report):
         if artifact.verdict is ArtifactVerdict.UNREADABLE:
             text = f"{artifact.display}: could not be read"
@@ -34,10 +35,6 @@ def render(report: Report) -> str:
         level = "error" if entry.fails else "notice"
         found[level].append(_command(level, entry.source.split(",", 1)[0], None, "stale entry", entry.entry))
     return "".join(f"{line}\n" for level in _LEVELS.values() for line in _limited(level, found[level]))
-
-
-def _of(error: object) -> str:
-    return f"{getattr(error, 'path', '')}: {getattr(error, 'message', '')}"
 
 
 def _finding(artifact: ArtifactReport, finding: Finding) -> str:

@@ -57,10 +57,12 @@ def viewport(browser: webdriver.Chrome, width: int, height: int, *, dark: bool =
 
 
 def requests(browser: webdriver.Chrome) -> list[str]:
-    """Every address that the page has asked for since the last call."""
+    """Every address that a page of ours has asked for since the last call (not what the browser's own pages ask)."""
     found = []
     for entry in browser.get_log("performance"):
         message: dict[str, Any] = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
+        if message["method"] == "Network.requestWillBeSent" and not message["params"]["documentURL"].startswith(
+            "chrome"
+        ):
             found.append(message["params"]["request"]["url"])
     return found

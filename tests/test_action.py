@@ -1,0 +1,109 @@
+"""The GitHub action's script, run as the runner runs it, and the files that name it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = ROOT / "tests" / "fixtures"
+
+
+def run(tmp_path: Path, **inputs: str) -> tuple[int, str, dict[str, str], str]:
+    """Exit status, what was printed, the outputs, the job summary."""
+    output, summary = tmp_path / "output", tmp_path / "summary"
+    output.touch()
+    summary.touch()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "ABISCAN_PYTHON": sys.executable,
+        "GITHUB_OUTPUT": str(output),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        **{f"ABISCAN_{key.upper()}": value for key, value in inputs.items()},
+    }
+    done = subprocess.run(
+        ["bash", ROOT / "tools" / "action.sh"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    outputs = dict(line.split("=", 1) for line in output.read_text(encoding="utf-8").splitlines())
+    return done.returncode, done.stdout, outputs, summary.read_text(encoding="utf-8")
+
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+@pytest.mark.parametrize(
+    ("fixture", "inputs", "status", "verdict"),
+    [
+        ("good-extension.so", {}, 0, "pass"),
+        ("old-string-extension.so", {}, 1, "fail"),
+        ("old-string-extension.so", {"fail_on": "never"}, 0, "pass"),
+        ("good-extension.so", {"require_torch": ">=1.13"}, 1, "fail"),
+    ],
+)
+def test_a_step(tmp_path: Path, fixture: str, inputs: dict[str, str], status: int, verdict: str) -> None:
+    shutil.copy(FIXTURES / fixture, tmp_path / "a module.so")
+    shutil.copy(FIXTURES / fixture, tmp_path / "module.so")
+    found, printed, outputs, summary = run(tmp_path, targets="modul?.so", torch="2.13.0", matrix="true", **inputs)
+    assert (found, outputs["verdict"], outputs["exit-status"]) == (status, verdict, str(status)), printed
+    for kind in ("json", "sarif", "junit", "html"):
+        assert (tmp_path / outputs[kind]).stat().st_size > 0
+    assert summary.startswith("## abiscan: ")
+    # Annotations show what was found; whether it fails is the verdict's business.
+    assert ("::error " in printed) == (verdict == "fail" or "fail_on" in inputs)
+
+
+def test_names_cannot_command_the_runner(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "hostile-names.so", tmp_path / "module.so")
+    _, printed, _, _ = run(tmp_path, targets="module.so", torch="2.13.0")
+    lines = printed.splitlines()
+    (start,) = [n for n, line in enumerate(lines) if line.startswith("::stop-commands::")]
+    token = lines[start].removeprefix("::stop-commands::")
+    (stop,) = [n for n, line in enumerate(lines) if line == f"::{token}::"]
+    assert start < stop
+    assert all(
+        re.match(r"::(error|warning|notice) (file=[^:,]*,)?(line=\d+,)?title=abiscan", x) for x in lines[stop + 1 :]
+    )
+
+
+def test_no_file_is_no_pass(tmp_path: Path) -> None:
+    status, printed, outputs, _ = run(tmp_path, targets="dist/*.whl")
+    assert (status, outputs["exit-status"]) == (2, "2")
+    assert "no file matches" in printed
+
+
+def test_the_action_hands_over_every_input() -> None:
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    inputs = re.findall(r"^  ([a-z-]+):$", action.split("\ninputs:")[1].split("\noutputs:")[0], re.MULTILINE)
+    assert inputs
+    for name in inputs:
+        assert f"inputs.{name} " in action or f"inputs.{name}}}" in action, name
+    # An input inside the script would be a command: they come in as variables.
+    script = action.split("run: bash")[1]
+    assert "${{" not in script
+    shell = (ROOT / "tools" / "action.sh").read_text(encoding="utf-8")
+    for name in re.findall(r"^        (ABISCAN_\w+):", action, re.MULTILINE):
+        assert name in shell, name
+
+
+def test_the_documentation_names_real_inputs_and_options() -> None:
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    for name in re.findall(r"steps\.abiscan\.outputs\.([a-z-]+)", text):
+        assert f"\n  {name}:" in action
+    shown = subprocess.run(
+        [sys.executable, "-m", "abiscan", "scan", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--no-deps", "--exclude"}:
+        assert option in shown, option

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# The body of action.yml: installs abiscan into an environment of its own, scans once into every format, sets outputs.
+# Reads ABISCAN_* (the action's inputs); needs GITHUB_OUTPUT, and GITHUB_STEP_SUMMARY for a summary.
+set -uo pipefail
+
+python=${ABISCAN_PYTHON:-}
+if [ -z "$python" ]; then
+  environment=${RUNNER_TEMP:-/tmp}/abiscan-environment
+  python3 -m venv "$environment" || exit 2
+  python=$environment/bin/python
+  # The checkout of this action is the package, unless another version is asked for.
+  if [ -n "${ABISCAN_VERSION:-}" ]; then what="abiscan[html]$ABISCAN_VERSION"; else what="$ABISCAN_HERE[html]"; fi
+  "$python" -m pip install --quiet --disable-pip-version-check "$what" || exit 2
+fi
+
+reports=${ABISCAN_REPORTS:-abiscan-report}
+mkdir -p "$reports" || exit 2
+
+# Split on white space and expanded as patterns, both on purpose.
+shopt -s nullglob
+targets=()
+for word in $ABISCAN_TARGETS; do targets+=("$word"); done
+if [ "${#targets[@]}" -eq 0 ]; then
+  echo "::error title=abiscan::no file matches the targets of this step"
+  echo "exit-status=2" >> "$GITHUB_OUTPUT"
+  exit 2
+fi
+shopt -u nullglob
+set -f
+extra=(${ABISCAN_ARGS:-})
+set +f
+
+options=(-f "json:$reports/abiscan.json" -f "sarif:$reports/abiscan.sarif" -f "junit:$reports/abiscan-junit.xml"
+         -f "html:$reports/abiscan.html" -f "markdown:$reports/abiscan.md" -f "github:$reports/annotations.txt" -f text)
+[ -n "${ABISCAN_TORCH:-}" ] && options+=(--torch "$ABISCAN_TORCH")
+[ -n "${ABISCAN_REQUIRE_TORCH:-}" ] && options+=(--require-torch "$ABISCAN_REQUIRE_TORCH")
+[ -n "${ABISCAN_STABLE:-}" ] && options+=(--require-stable-abi "$ABISCAN_STABLE")
+[ "${ABISCAN_MATRIX:-}" = true ] && options+=(--matrix)
+[ -n "${ABISCAN_FAIL_ON:-}" ] && options+=(--fail-on "$ABISCAN_FAIL_ON")
+[ -n "${ABISCAN_BASELINE:-}" ] && options+=(--baseline "$ABISCAN_BASELINE")
+[ -n "${ABISCAN_CONFIG:-}" ] && options+=(--config "$ABISCAN_CONFIG")
+
+# A name in a binary must not reach the runner as a command: commands are off while the text report is printed.
+token=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+echo "::stop-commands::$token"
+"$python" -m abiscan scan "${options[@]}" ${extra[@]+"${extra[@]}"} -- "${targets[@]}"
+status=$?
+echo "::$token::"
+
+case $status in 0) verdict=pass ;; 1) verdict=fail ;; 3) verdict=incomplete ;; *) verdict= ;; esac
+{
+  echo "exit-status=$status"
+  echo "verdict=$verdict"
+  echo "json=$reports/abiscan.json"
+  echo "sarif=$reports/abiscan.sarif"
+  echo "junit=$reports/abiscan-junit.xml"
+  echo "html=$reports/abiscan.html"
+} >> "$GITHUB_OUTPUT"
+
+if [ "${ABISCAN_ANNOTATIONS:-true}" = true ] && [ -f "$reports/annotations.txt" ]; then cat "$reports/annotations.txt"; fi
+if [ "${ABISCAN_SUMMARY:-true}" = true ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$reports/abiscan.md" ]; then
+  cat "$reports/abiscan.md" >> "$GITHUB_STEP_SUMMARY"
+fi
+exit "$status"
