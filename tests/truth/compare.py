@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from abiscan.elf import open_elf
+from abiscan.errors import UnreadableFile
+from abiscan.libtorch.environment import read_environment
+from abiscan.loader import Loader, LoaderSettings
 from tests.truth.oracle import LOADER_VARIABLES, Answer
 
 
@@ -53,6 +57,27 @@ def predict(files: Sequence[Path], *, python: Path, env: Mapping[str, str] | Non
         )
         for artifact in report["artifacts"]
     }
+
+
+def predict_without_torch(
+    files: Sequence[Path], *, python: Path, env: Mapping[str, str] | None = None
+) -> dict[str, Prediction]:
+    """What the loader model says of a process that has not imported torch.
+
+    The command predicts for an environment with torch alone, so this asks the stage behind it.
+    """
+    loader = Loader(LoaderSettings.of(env or {}, "/"), read_environment(str(python)))
+    predictions = {}
+    for file in files:
+        try:
+            elf = open_elf(str(file))
+        except UnreadableFile:
+            elf = None
+        said = loader.predict(elf, str(file))
+        predictions[str(file)] = Prediction(
+            "unreadable" if elf is None else "not-torch", said.outcome, said.error, None if elf is None else elf.machine
+        )
+    return predictions
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.corpus import fetch
 from tests.truth import standins
-from tests.truth.compare import Comparison, compare, predict
+from tests.truth.compare import Comparison, compare, predict, predict_without_torch
 from tests.truth.oracle import ask
 
 pytestmark = pytest.mark.loader_truth
@@ -56,7 +56,8 @@ def _judge(result: Comparison, at_least: int) -> None:
 def test_loader_truth(files: Files, at_least: int, torch: bool, torch_python: Path, plain_python: Path) -> None:
     python = torch_python if torch else plain_python
     paths = files()
-    result = compare(ask(paths, python=python, torch=torch), predict(paths, python=python))
+    predictions = (predict if torch else predict_without_torch)(paths, python=python)
+    result = compare(ask(paths, python=python, torch=torch), predictions)
     _judge(result, at_least)
 
 
