@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from abiscan.model import Finding, Location
+from abiscan.model import Finding, Location, Severity
 from abiscan.rules.schema import Rule
 
 # Places told for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
@@ -13,12 +13,15 @@ MAX_LOCATIONS = 20
 
 
 def symbols_to_locate(rules: Iterable[Rule], findings: Iterable[Finding]) -> frozenset[str]:
-    """The imports whose call sites a reader of these findings wants."""
+    """The imports whose call sites a reader of these findings wants.
+
+    Notes are left out: a healthy file has some, and searching its code takes longer than all the rest of its scan.
+    """
     located = {rule.id for rule in rules if rule.locate}
     return frozenset(
         symbol
         for finding in findings
-        if finding.rule in located
+        if finding.rule in located and finding.severity is not Severity.NOTE
         for symbol in (finding.symbols or ((finding.symbol,) if finding.symbol is not None else ()))
     )
 

@@ -19,7 +19,7 @@ from abiscan.model import (
     Windows,
 )
 from abiscan.names import parse
-from abiscan.rules import RuleSubject, rule, run
+from abiscan.rules import RuleSubject, rule, run, symbols_to_locate
 from abiscan.rules.schema import ImportPattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import type_code, windows_text
@@ -177,3 +177,12 @@ def test_type_code(written: str, code: str | None) -> None:
 )
 def test_windows_text(windows: Windows | None, text: str) -> None:
     assert windows_text(windows, ("1.13.0", "2.15.0")) == text
+
+
+def test_notes_are_not_located() -> None:
+    name = "_ZN3c104cuda9SetDeviceEab"
+    rules = [rule("cuda-set-device")]
+    note = run(rules, subject(bound(name, status=Status.RESOLVED)))
+    error = run(rules, subject(bound(name, status=Status.MISSING)))
+    assert symbols_to_locate(rules, note) == frozenset()
+    assert symbols_to_locate(rules, error) == {name}
