@@ -118,7 +118,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                             'from 2.8 on: one binary loads on one of these ranges.',
                      'example': 'const c10::cuda::OptionalCUDAGuard guard(device_of(tensor));',
                      'use_instead': 'A build for each range, or the stable ABI: '
-                                    '`torch::stable::accelerator::DeviceGuard` (torch 2.9 and later).',
+                                    '`torch::stable::accelerator::DeviceGuard`.',
                      'references': ['https://docs.pytorch.org/docs/stable/notes/libtorch_stable_abi.html',
                                     'https://github.com/pytorch/pytorch/blob/main/c10/cuda/CUDAFunctions.h'],
                      'since': '0.1.0',
@@ -207,7 +207,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                                    'cached load; a cast of the pointer to\n'
                                    '`const __half*` or `const unsigned short*`; or an overload of `__ldg` for `const '
                                    'c10::Half*`.',
-                    'references': ['https://github.com/rusty1s/pytorch_scatter/issues/294',
+                    'references': ['https://github.com/rusty1s/pytorch_scatter/issues/412',
                                    'https://rocm.docs.amd.com/projects/HIP/en/latest/reference/cpp_language_extensions.html'],
                     'since': '0.1.0',
                     'severity': 'note',
@@ -241,8 +241,8 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                                                '__HIPCC__',
                                                '__HIP__']}]},
  'legacy-register-operators': {'summary': '`torch::RegisterOperators` is the registration of torch 1.x',
-                               'why': 'TORCH_LIBRARY has taken its place since torch 1.5. Its constructors and '
-                                      'destructor were exported up to torch 2.1 and have been inline\n'
+                               'why': 'TORCH_LIBRARY has long taken its place. Its constructors and destructor were '
+                                      'exported up to torch 2.1 and have been inline\n'
                                       'since, so that a file built with headers up to 2.1 loads on no later release, '
                                       'while the same source compiled anew does.',
                                'example': 'static auto registry = torch::RegisterOperators().op("myext::add", &add);',
@@ -350,8 +350,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                            'has had three signatures: to torch 2.9, in\n'
                            '2.10 alone, and from 2.11 on; `stream()` became an exported function in 2.10.',
                     'example': 'CHECK_EQ(a.size(0), b.size(0));',
-                    'use_instead': '`TORCH_CHECK(a.size(0) == b.size(0), "...")`; `STD_TORCH_CHECK` in the stable ABI '
-                                   '(torch 2.9 and later).',
+                    'use_instead': '`TORCH_CHECK(a.size(0) == b.size(0), "...")`; `STD_TORCH_CHECK` in the stable ABI.',
                     'references': ['https://github.com/sgl-project/sglang/pull/30562',
                                    'https://github.com/pytorch/pytorch/blob/main/c10/util/logging_is_not_google_glog.h'],
                     'since': '0.1.0',
@@ -527,8 +526,8 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                      'fix': 'write packed_accessor32 or packed_accessor64 instead',
                      'source': [{'member': ['packed_accessor'], 'templated': True}]},
  'removed-macros': {'summary': 'Error macros that PyTorch removed or documents as deprecated',
-                    'why': 'AT_CHECK went with torch 1.5 or so: sources that use it do not compile. AT_ERROR, '
-                           "AT_ASSERT and AT_ASSERTM still expand, and PyTorch's own\n"
+                    'why': 'AT_CHECK is gone: sources that use it do not compile. AT_ERROR, AT_ASSERT and AT_ASSERTM '
+                           "still expand, and PyTorch's own\n"
                            'headers ask not to use them.',
                     'example': 'AT_CHECK(x.is_cuda(), "x must be a CUDA tensor");',
                     'use_instead': '`TORCH_CHECK(condition, message)`; `TORCH_INTERNAL_ASSERT` for what cannot happen.',
@@ -542,7 +541,7 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                     'source': [{'identifier': ['AT_CHECK'],
                                 'called': True,
                                 'severity': 'warning',
-                                'message': '`AT_CHECK` is not defined by any torch from 1.13 on',
+                                'message': "`AT_CHECK` is no longer defined by torch's headers",
                                 'fix': 'write TORCH_CHECK instead'},
                                {'identifier': ['AT_ERROR', 'AT_ASSERT', 'AT_ASSERTM'], 'called': True}]},
  'tensor-data': {'summary': '`tensor.data<T>()` is deprecated',
