@@ -63,6 +63,7 @@ def ask(
     cwd: Path | None = None,
     timeout: int = 60,
     fresh: bool = False,
+    retry: bool = True,
 ) -> dict[str, Answer]:
     """Ask the loader about each of `files`, one process a file.
 
@@ -72,6 +73,7 @@ def ask(
         env: variables to set for the process (`LD_LIBRARY_PATH`, `LD_PRELOAD`); others of the loader are removed.
         timeout: seconds a file.
         fresh: start an interpreter for each file, instead of forking one that has done its imports.
+        retry: ask again, in a fresh process, about files that killed a forked one.
 
     Raises:
         RuntimeError: the interpreter itself could not be run to the end.
@@ -83,6 +85,6 @@ def ask(
     answers = dict(zip(paths, _run(python, [mode, str(timeout), *paths], env or {}, cwd), strict=True))
     # A constructor may fail over being forked (threads, locks): only a fresh process says that it fails always.
     for path, answer in answers.items():
-        if answer.outcome in {"crash", "timeout"}:
+        if retry and answer.outcome in {"crash", "timeout"}:
             answers[path] = _run(python, [mode, str(timeout), path], env or {}, cwd)[0]
     return answers
