@@ -148,6 +148,9 @@ def _in_scope(
     if open_ones and exports is not None:
         reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports)
         open_ones = _in_exports(open_ones, answers, exports, reached)
+    # Nobody misses a weak one, wherever else it is exported.
+    referred = {symbol.index for symbol in elf.imports if symbol.relocated}
+    open_ones = [lookup for lookup in open_ones if not lookup.weak and lookup.symbol.number in referred]
     if open_ones:
         _out_of_scope(open_ones, answers, examination, siblings, torch_libraries)
     return answers

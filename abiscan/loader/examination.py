@@ -39,7 +39,14 @@ class Examination:
     def lookups(self, item: LinkMap) -> list[Lookup]:
         """What an object's relocations look up."""
         if item not in self._lookups:
-            self._lookups[item] = lookups_of(item)
+            # Libraries that many files of a run bring are read once; the file itself is not kept.
+            kept = None if item is self.closure.root or item.elf is None else self.process.lookups
+            if kept is None or item.elf is None:
+                self._lookups[item] = lookups_of(item)
+            else:
+                if item.elf not in kept:
+                    kept[item.elf] = lookups_of(item)
+                self._lookups[item] = kept[item.elf]
         return self._lookups[item]
 
     def bindings(self, item: LinkMap) -> list[Binding | None]:
@@ -78,7 +85,9 @@ class Examination:
                 raise closure.failure
             self._relocate(closure)
         except LoadFailure as failure:
-            return LoaderPrediction(LoaderOutcome.FAILS, failure.text)
+            # musl says it in other words.
+            text = failure.text if process.linker.flavour is Flavour.GLIBC else None
+            return LoaderPrediction(LoaderOutcome.FAILS, text)
         except Undecidable as reason:
             return _unknown(str(reason))
         return LoaderPrediction(LoaderOutcome.LOADS)

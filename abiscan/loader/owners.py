@@ -14,7 +14,7 @@ from abiscan.model import Import, Owner
 
 # Namespaces that are declared in torch's public headers.
 TORCH_NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
-_SPECIAL = re.compile(r"(?:T[VTISHWAC]|GV|GR|Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2})")
+_SPECIAL = re.compile(r"(?:T[VTISHWAC]|GV|GR|GTt|GTn|Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2})")
 # <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
 _NESTED = re.compile(r"N[rVK]*[RO]?")
 _SOURCE_NAME = re.compile(r"(\d{1,4})")
@@ -33,7 +33,7 @@ _HIP = re.compile(
 )
 _CXX = re.compile(
     r"__cxa_(?!finalize$|atexit$|at_quick_exit$|thread_atexit_impl$)|__gxx_|__dynamic_cast|_Unwind_|__gcc_personality|"
-    r"__cxxabiv1"
+    r"__cxxabiv1|_ITM_(?!.*register)"
 )
 _OPENMP = re.compile(r"omp_|GOMP_|GOACC_|goacc_|acc_|__kmpc_|kmp_|ompc_|ompt_")
 # Sanitizers and the C library that define no version.

@@ -20,6 +20,7 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.files import Files
 from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.settings import LoaderSettings
 from abiscan.loader.tls import StaticTls
@@ -98,6 +99,7 @@ class Process:
         torch: the objects that importing torch brought, without those of extension modules.
         stack_is_executable: whether some object has asked for that.
         started: how many objects were there before main.
+        lookups: what the relocations of libraries look up that several files of a run may bring.
     """
 
     linker: RuntimeLinker
@@ -110,6 +112,7 @@ class Process:
     torch: list[LinkMap] = field(default_factory=list)
     stack_is_executable: bool = False
     started: int = 0
+    lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
 
     def static_tls(self) -> StaticTls:
         """The room for static TLS that importing everything has left."""
