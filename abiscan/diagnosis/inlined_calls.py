@@ -88,12 +88,12 @@ INLINED = (
     InlinedCall(
         "THPVariable_Wrap",
         "pybind11's conversion of at::Tensor to Python (torch/extension.h)",
-        "torch/csrc/utils/pybind.h",
+        "torch/csrc/autograd/python_variable.h",
     ),
     InlinedCall(
         "THPVariableClass",
         "pybind11's conversion of Python objects to at::Tensor (torch/extension.h)",
-        "torch/csrc/utils/pybind.h",
+        "torch/csrc/autograd/python_variable.h",
     ),
 )
 

@@ -90,9 +90,10 @@ def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
         evidence.append(
             f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
         )
-    evidence.append(
-        "A file that lists it fails with another message where it is not loaded (cannot open shared object file)."
-    )
+    if not inquiry.link_time:
+        evidence.append(
+            "A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."
+        )
     score = base + 0.12 if inquiry.place is Place.INSIDE else base - 0.15
     if needs is False and inquiry.status is Status.UNREACHABLE:
         score = 0.85

@@ -140,6 +140,8 @@ def mentions(text: str) -> tuple[Mention, ...]:
         if end < 0:
             end = min(len(text), at + _MAX_LINE)
         for mention in reader(_Hit(text, at, start, end, word)):
+            if not mention.text.strip():
+                continue
             key = (mention.kind, mention.text, mention.version)
             known = found.get(key)
             if known is None or (known.needed_by is None and mention.needed_by is not None):

@@ -1,0 +1,46 @@
+"""The shipped release index, and knowledge of a released build made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from abiscan.diagnosis import Knowledge
+from abiscan.libtorch.exports import ReleasedExports
+from abiscan.libtorch.releases import ReleaseIndex, open_index
+from abiscan.model import Target, TargetKind
+
+
+@pytest.fixture(scope="session")
+def index() -> ReleaseIndex:
+    """The index that ships with the package."""
+    return open_index()
+
+
+@pytest.fixture(scope="session")
+def nothing(index: ReleaseIndex) -> Knowledge:
+    """The index alone: no torch is known."""
+    return Knowledge(releases=index)
+
+
+@pytest.fixture(scope="session")
+def released(index: ReleaseIndex) -> Callable[[str], Knowledge]:
+    """Knowledge of a released build, by its version."""
+
+    def make(version: str) -> Knowledge:
+        build = index.resolve(version)
+        target = Target(
+            TargetKind.RELEASE,
+            build.torch,
+            build.variant,
+            build.cuda,
+            build.hip,
+            build.cxx11_abi,
+            None,
+            None,
+            build.machine,
+        )
+        return Knowledge(target=target, exports=ReleasedExports(index, build), releases=index)
+
+    return make

@@ -1,0 +1,363 @@
+"""`explain` end to end: the five reports that the project exists for, and the causes one by one. Windows and twins are
+read from the
+shipped index, which tests/libtorch checks against the wheels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.libtorch.releases import ReleaseIndex
+from abiscan.model import CauseId, Confidence, DemangledBy, Owner, SubjectKind, Target, TargetKind
+
+Released = Callable[[str], Knowledge]
+CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+
+
+class NoExports:
+    """A torch that exports nothing of what is asked."""
+
+    sonames = frozenset({"libc10.so", "libtorch_cpu.so", "libtorch_python.so"})
+
+    def library_of(self, name: str) -> str | None:
+        return None
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        return ()
+
+
+def _first(text: str, knowledge: Knowledge, needed_by: str | None = None) -> CauseId:
+    (subject,) = explain(text, knowledge, needed_by)
+    return subject.causes[0].cause
+
+
+# --- the five reports -----------------------------------------------------------------------------------------------
+
+
+def test_flashinfer(released: Released) -> None:
+    text = f"OSError: /opt/flashinfer/flashinfer_kernels.abi3.so: undefined symbol: {CLANG}"
+    (subject,) = explain(text, released("2.6.0"))
+    assert subject.windows == ()
+    assert subject.demangled_by is DemangledBy.LLVM
+    assert subject.demangled is not None
+    assert "at::TensorBase::const_data_ptr<long" in subject.demangled
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.TEMPLATE_MANGLING, Confidence.HIGH)
+    # GCC's form of the same declaration, which 2.3 - 2.11 export.
+    assert "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v" in " ".join(cause.evidence)
+    assert "data_ptr<int64_t>()" in cause.fix
+    assert "-fclang-abi-compat=17" in cause.fix
+    assert any(line.startswith("2.3.0 - 2.11.0:") for line in subject.history)
+
+
+def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
+    target = Target(
+        TargetKind.INSTALLED, "2.6.0", "cu124", "12.4", None, False, "/src/torch", None, git_revision="0123456789abcdef"
+    )
+    knowledge = Knowledge(target=target, exports=NoExports(), exact=True, releases=index)
+    text = (
+        "OSError: /e/site-packages/torch_scatter/_version_cuda.so: undefined symbol: "
+        "_ZN3c105ErrorC1ENS_14SourceLocationESs"
+    )
+    (subject,) = explain(text, knowledge)
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.DISTRIBUTION_VARIANT, Confidence.HIGH)
+    assert "0123456789" in " ".join(cause.evidence)
+    assert "pip install --no-build-isolation --no-binary torch-scatter" in cause.fix
+
+
+def test_scatter_that_refuses_the_cuda_of_torch(nothing: Knowledge) -> None:
+    # The text is torch_scatter/__init__.py's.
+    text = (
+        "RuntimeError: Detected that PyTorch and torch_scatter were compiled with different CUDA versions. "
+        "PyTorch has CUDA "
+        "version 11.8 and torch_scatter has CUDA version 12.1. Please reinstall the torch_scatter that "
+        "matches your PyTorch."
+    )
+    (subject,) = explain(text, nothing)
+    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+    assert "torch has CUDA 11.8, torch_scatter was built for 12.1." in subject.causes[0].evidence
+    assert "--no-build-isolation --no-binary torch-scatter" in subject.causes[0].fix
+
+
+def test_scatter_on_hip(nothing: Knowledge) -> None:
+    # https://github.com/rusty1s/pytorch_scatter/issues/412
+    text = (
+        "csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n"
+        "    scalar_t val = __ldg(src_data + row_idx);\n                   ^~~~~\n"
+        "csrc/hip/segment_csr_cuda.hip:275:27: note: in instantiation of function template specialization "
+        "'gather_csr_kernel<c10::Half, 4>' requested here\n"
+    )
+    (subject,) = explain(text, nothing)
+    assert subject.kind is SubjectKind.COMPILE_ERROR
+    assert subject.location is not None
+    assert (subject.location.file, subject.location.line) == ("csrc/hip/segment_csr_cuda.hip", 188)
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.HALF_INTRINSIC, Confidence.HIGH)
+    for word in ("1. cast", "2. add an overload", "3. read plainly under HIP", "c10::Half", "segment_csr_cuda.hip:188"):
+        assert word in cause.fix
+
+
+def test_flash_linear_attention(nothing: Knowledge) -> None:
+    # https://github.com/fla-org/flash-linear-attention/issues/160
+    text = (
+        'Traceback (most recent call last):\n  File "/e/torch/_inductor/codecache.py", line 3005, in load_by_key_path\n'
+        '  File "/tmp/torchinductor_u/xu/cxu.py", line 61, in <module>\n'
+        "    async_compile.triton('fused_recurrent_delta_rule_fwd_kernel', ... 'constants': {'T': s2}\n"
+        "NameError: name 's2' is not defined\n"
+    )
+    (subject,) = explain(text, nothing)
+    assert subject.kind is SubjectKind.PYTHON_NAME
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.GENERATED_KERNEL, Confidence.HIGH)
+    assert "The kernel is fused_recurrent_delta_rule_fwd_kernel." in cause.evidence
+    assert "2.6" in cause.fix
+    assert "torch.compiler.disable" in cause.fix
+
+
+def test_an_ordinary_name_error_is_nobodys(nothing: Knowledge) -> None:
+    assert explain("  File \"/home/u/train.py\", line 3\nNameError: name 'modle' is not defined\n", nothing) == ()
+
+
+def test_aiter_under_dynamo(nothing: Knowledge) -> None:
+    # https://github.com/pytorch/pytorch/issues/151049
+    text = (
+        "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\n"
+        "  Explanation: Dynamo does not know how to trace the builtin `aiter.jit.aiter_.PyCapsule.ck_moe.` "
+        "This function is "
+        "either a Python builtin or a third-party C/C++ Python extension (perhaps created with pybind).\n"
+        "  Developer debug context: module: aiter.jit.aiter_, qualname: PyCapsule.ck_moe, skip reason: "
+        "<missing reason>\n\n"
+        'from user code:\n   File "/vllm/fused_moe.py", line 120, in forward\n'
+    )
+    (subject,) = explain(text, nothing)
+    assert (subject.kind, subject.text) == (SubjectKind.DYNAMO, "aiter.jit.aiter_.PyCapsule.ck_moe")
+    assert subject.location is not None
+    assert subject.location.line == 120
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.OP_NOT_REGISTERED, Confidence.HIGH)
+    for word in (
+        "torch.library.custom_op",
+        "TORCH_LIBRARY(aiter, m)",
+        "register_fake",
+        "stay alive",
+        "direct_register_custom_op",
+    ):
+        assert word in cause.fix
+
+
+# --- causes, against released builds ----------------------------------------------------------------------------------
+
+CASES = [
+    (
+        "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+        "2.6.0",
+        CauseId.CXX11_ABI_MISMATCH,
+    ),
+    ("_ZN3c105ErrorC2ENS_14SourceLocationESs", "2.7.0", CauseId.CXX11_ABI_MISMATCH),
+    # A tag is no proof of an ABI: this function is new in 2.10.
+    ("_ZN3c1013MessageLogger6streamB5cxx11Ev", "2.9.0", CauseId.BUILT_FOR_NEWER_TORCH),
+    ("_ZNK3c107SymBool10guard_boolEPKcl", "1.13.1", CauseId.BUILT_FOR_NEWER_TORCH),
+    ("_ZN3c1017RegisterOperatorsD1Ev", "2.5.1", CauseId.BUILT_FOR_OLDER_TORCH),
+    ("_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE", "2.13.0", CauseId.BUILT_FOR_OLDER_TORCH),
+    ("_ZN3c104cuda9SetDeviceEi", "2.3.1", CauseId.SIGNATURE_CHANGED),
+    ("_ZN5torch3jit17parseSchemaOrNameERKSs", "2.4.0", CauseId.SIGNATURE_CHANGED),
+    ("torch_library_impl", "2.9.0", CauseId.STABLE_SHIM_TOO_NEW),
+    ("THPVariableClass", "2.6.0", CauseId.LIBTORCH_PYTHON_NOT_LINKED),
+    ("cublasLtHSHMatmulAlgoInit, version libcublasLt.so.11", "2.6.0", CauseId.CUDA_LIBRARY_MISMATCH),
+    ("_Z3fooRN2at6TensorE", "2.6.0", CauseId.EXTENSION_SOURCE_NOT_BUILT),
+    ("__kmpc_global_thread_num", "2.6.0", CauseId.LIBRARY_NOT_LINKED),
+]
+
+
+@pytest.mark.parametrize(("symbol", "version", "cause"), CASES)
+def test_cause_against_a_release(symbol: str, version: str, cause: CauseId, released: Released) -> None:
+    assert _first(symbol, released(version)) is cause
+
+
+def test_a_changed_signature_shows_both_and_marks_the_difference(released: Released) -> None:
+    (subject,) = explain("_ZN5torch3jit17parseSchemaOrNameERKSs", released("2.4.0"))
+    told = " ".join(subject.causes[0].evidence)
+    assert "parseSchemaOrName(std::string const&, bool)" in told
+    assert "What differs: parameter 2: + bool." in told
+    assert "2.4.0 - 2.6.0" in told
+
+
+def test_inline_code_is_named(released: Released) -> None:
+    (subject,) = explain("_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE", released("2.13.0"))
+    inlined = next(cause for cause in subject.causes if cause.cause is CauseId.INLINED_CALL)
+    assert "data_ptr" in " ".join(inlined.evidence)
+
+
+def test_a_target_of_the_same_string_abi_speaks_against_a_mismatch(released: Released) -> None:
+    knowledge = released("2.6.0")
+    assert knowledge.target is not None
+    name = "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+    agreeing = replace(knowledge, target=replace(knowledge.target, cxx11_abi=True), exports=None)
+    (subject,) = explain(name, agreeing)
+    mismatch = next(cause for cause in subject.causes if cause.cause is CauseId.CXX11_ABI_MISMATCH)
+    assert mismatch.confidence is Confidence.LOW
+    assert any(fact.startswith("Against it:") for fact in mismatch.evidence)
+
+
+def test_hidden_in_libtorch_python(index: ReleaseIndex, released: Released) -> None:
+    old, new = index.resolve("2.6.0"), index.resolve("2.7.0")
+    hidden = next(
+        history.name
+        for history in index.prefix("_ZN5torch5utils", limit=5000)
+        if (export := history.export(old)) is not None
+        and export.libraries == ("libtorch_python.so",)
+        and history.export(new) is None
+        and history.windows[-1][1] == "2.6.0"
+        and "basic_string" not in history.name
+        and "Ss" not in history.name
+    )
+    (subject,) = explain(hidden, released("2.8.0"))
+    assert subject.causes[0].cause is CauseId.SYMBOL_HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"), [("cpu", CauseId.CUDA_BUILD_REQUIRED), ("rocm6.2", CauseId.ROCM_NAMING)]
+)
+def test_gpu_names(variant: str, expected: CauseId, index: ReleaseIndex) -> None:
+    hip = "6.2" if variant.startswith("rocm") else None
+    target = Target(TargetKind.INSTALLED, "2.6.0", variant, None, hip, None, "/t", None)
+    knowledge = Knowledge(target=target, exports=NoExports(), exact=True, releases=index)
+    assert _first("_ZN3c104cuda20getCurrentCUDAStreamEa", knowledge) is expected
+
+
+def test_two_torches_mixed(nothing: Knowledge) -> None:
+    # https://github.com/pytorch/pytorch/issues/15800
+    text = "ImportError: /e/torch/lib/libtorch_python.so: undefined symbol: _ZTIN3c1010TensorImplE"
+    (subject,) = explain(text, replace(nothing, environment=Environment(torches=("/a/torch", "/b/torch"))))
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert "/a/torch, /b/torch" in " ".join(subject.causes[0].evidence)
+
+
+def test_python_of_this_environment_decides(nothing: Knowledge) -> None:
+    old = replace(nothing, environment=Environment(python=(3, 6)))
+    (subject,) = explain("PyThread_tss_alloc", old)
+    assert (subject.owner, subject.causes[0].cause) == (Owner.PYTHON, CauseId.PYTHON_ABI_MISMATCH)
+    assert subject.causes[0].confidence is Confidence.HIGH
+    (subject,) = explain("PyThread_tss_alloc", replace(nothing, environment=Environment(python=(3, 11))))
+    assert subject.causes[0].confidence is Confidence.LOW
+
+
+# --- libraries ------------------------------------------------------------------------------------------------------
+
+
+def test_a_library_of_torch(nothing: Knowledge) -> None:
+    text = "ImportError: libc10.so: cannot open shared object file: No such file or directory"
+    assert _first(text, nothing) is CauseId.IMPORT_TORCH_FIRST
+
+
+def test_a_library_that_torch_no_longer_has(released: Released) -> None:
+    # The index lists the libraries of each build: libtorch_cuda_cu.so is in 1.13 alone.
+    text = "ImportError: libtorch_cuda_cu.so: cannot open shared object file"
+    assert _first(text, released("2.0.0")) is CauseId.BUILT_FOR_OLDER_TORCH
+    assert _first(text, released("1.13.1")) is CauseId.IMPORT_TORCH_FIRST
+
+
+def test_a_gpu_library_and_a_cpu_torch(index: ReleaseIndex) -> None:
+    target = Target(TargetKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/t", None)
+    text = "ImportError: libc10_cuda.so: cannot open shared object file"
+    assert _first(text, Knowledge(target=target, releases=index)) is CauseId.CUDA_BUILD_REQUIRED
+
+
+def test_another_cudart_is_here(nothing: Knowledge) -> None:
+    knowledge = replace(nothing, environment=Environment(libraries={"libcudart.so.12": "/c/libcudart.so.12"}))
+    (subject,) = explain("ImportError: libcudart.so.11.0: cannot open shared object file", knowledge)
+    assert (subject.causes[0].cause, subject.causes[0].confidence) == (CauseId.CUDA_LIBRARY_MISMATCH, Confidence.HIGH)
+    assert "libcudart.so.12" in " ".join(subject.causes[0].evidence)
+
+
+# --- how names are given ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "mangled"),
+    [
+        ("c10::Error::Error(c10::SourceLocation, std::string)", "_ZN3c105ErrorC1ENS_14SourceLocationESs"),
+        (
+            "c10::Error::Error(c10::SourceLocation, std::__cxx11::basic_string<char, std::char_traits<char>, "
+            "std::allocator<char> >)",
+            "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+        ),
+        ("float const* at::TensorBase::const_data_ptr<float>() const", "_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"),
+        ("at::TensorBase::const_data_ptr<float>() const", "_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"),
+        ("vtable for torch::autograd::Node", "_ZTVN5torch8autograd4NodeE"),
+        ("typeinfo for c10::Error", "_ZTIN3c105ErrorE"),
+        ("c10::cuda::SetDevice(int)", "_ZN3c104cuda9SetDeviceEi"),
+    ],
+)
+def test_demangled_names_are_found(text: str, mangled: str, nothing: Knowledge) -> None:
+    # llvm-cxxfilt 23 and c++filt 2.40 give these texts for these names.
+    (subject,) = explain(text, nothing)
+    assert subject.mangled == mangled
+    assert subject.windows
+
+
+def test_a_demangled_name_that_nobody_exports(nothing: Knowledge) -> None:
+    (subject,) = explain("c10::cuda::SetDevice(double, double)", nothing)
+    assert subject.mangled is None
+    assert subject.windows is None
+    assert "differ in parameters" in subject.notes[0]
+
+
+def test_macos_names(nothing: Knowledge) -> None:
+    (subject,) = explain("__ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv", nothing)
+    assert subject.mangled == "__ZNK3c1011StorageImpl27throw_data_ptr_access_errorEv"
+    assert "macOS" in subject.notes[0]
+    (subject,) = explain("_torch_library_impl", nothing)
+    assert subject.causes[0].cause is CauseId.STABLE_SHIM_TOO_NEW
+
+
+def test_msvc_names_are_said_to_be_that(nothing: Knowledge) -> None:
+    (subject,) = explain("__imp_?THPVariable_Wrap@@YAPEAU_object@@VTensorBase@at@@@Z", nothing)
+    assert "MSVC" in subject.notes[0]
+    assert subject.demangled == "THPVariable_Wrap"
+    assert subject.causes[0].cause is CauseId.LIBTORCH_PYTHON_NOT_LINKED
+
+
+def test_a_name_that_lost_its_end(nothing: Knowledge) -> None:
+    # As a report's title has it (https://github.com/pytorch/xla/issues/8406); the name goes on with `d`.
+    (subject,) = explain("undefined symbol: _ZN5torch4lazy13MetricFnValueB5cxx11E", nothing)
+    assert subject.mangled == "_ZN5torch4lazy13MetricFnValueB5cxx11Ed"
+    assert "cut off" in subject.notes[0]
+
+
+def test_a_whole_log_keeps_its_order_and_its_files(nothing: Knowledge) -> None:
+    text = (
+        "Collecting torch\n  ImportError: libc10.so: cannot open shared object file: No such file or directory\n"
+        "OSError: /s/torch_scatter/_C.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs\n" * 3
+    )
+    found = explain(text, nothing)
+    assert [(subject.kind, subject.needed_by) for subject in found] == [
+        (SubjectKind.LIBRARY, None),
+        (SubjectKind.SYMBOL, "/s/torch_scatter/_C.so"),
+    ]
+
+
+def test_without_any_knowledge_names_still_tell() -> None:
+    (subject,) = explain(f"undefined symbol: {CLANG}", Knowledge())
+    assert subject.causes[0].cause is CauseId.TEMPLATE_MANGLING
+    (subject,) = explain("_ZN3c105ErrorC1ENS_14SourceLocationESs", Knowledge())
+    assert subject.causes
+    assert "would decide" in " ".join(subject.causes[0].evidence)
+
+
+def test_prose_is_no_symbol(nothing: Knowledge) -> None:
+    assert explain("Everything went fine today.\nSuccessfully installed torch-2.6.0", nothing) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_answered_or_not(nothing: Knowledge, text: str) -> None:
+    for lead in ("", "_Z", "undefined symbol: ", "undefined symbol: _ZN3c10", "__imp_?"):
+        for subject in explain(lead + text, nothing):
+            assert subject.text or subject.mangled

@@ -1,0 +1,43 @@
+"""The rows of the table of inlined calls, against the headers of the torch that is installed and the release index."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from abiscan.diagnosis import versions
+from abiscan.diagnosis.inlined_calls import INLINED, InlinedCall
+from abiscan.libtorch.releases import ReleaseIndex
+
+NEWEST = "2.13.0"
+
+
+def _include() -> Path:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        pytest.fail("this test needs torch: pip install -e '.[test]'")
+    return Path(spec.origin).parent / "include"
+
+
+@pytest.mark.parametrize("row", INLINED, ids=lambda row: row.entity)
+def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
+    scope, _, base = row.entity.rpartition("::")
+    if scope:
+        parts = [*scope.split("::"), base]
+        encoded = "".join(f"{len(part)}{part}" for part in parts)
+        constructor = "".join(f"{len(part)}{part}" for part in parts[:-1]) + "C1"
+        exported = [
+            history
+            for prefix in (f"_ZN{encoded}E", f"_ZNK{encoded}E", f"_ZN{encoded}B", f"_ZN{constructor}E")
+            for history in index.prefix(prefix)
+        ]
+        assert exported, f"no release exports {row.entity}"
+        exported_now = any(versions.contains(history.windows, NEWEST) for history in exported)
+    else:
+        exported_now = True
+    header = _include() / row.header
+    assert header.is_file()
+    if exported_now:
+        assert base in header.read_text(encoding="utf-8")

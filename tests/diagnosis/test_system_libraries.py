@@ -1,0 +1,59 @@
+"""Symbol versions of system libraries, against the libstdc++ and the glibc of this machine."""
+
+from __future__ import annotations
+
+import ctypes.util
+import re
+import subprocess
+
+import pytest
+
+from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.model import CauseId, Confidence
+
+
+def _libstdcxx() -> str:
+    found = subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+@pytest.mark.skipif(not ctypes.util.find_library("stdc++"), reason="no libstdc++ here")
+def test_gcc_release_of_this_machines_newest_version() -> None:
+    from abiscan.elf import open_elf
+
+    path = _libstdcxx()
+    if "/" not in path:
+        pytest.skip("no gcc here")
+    with open_elf(path) as elf:
+        defined = elf.facts().version_definitions
+    newest = max((v for v in defined if re.fullmatch(r"GLIBCXX_3\.4\.\d+", v)), key=lambda v: int(v.rsplit(".", 1)[1]))
+    said = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    compiler = said.strip().split(".")[0]
+    (subject,) = explain(newest, Knowledge())
+    assert subject.causes[0].cause is CauseId.LIBSTDCXX_TOO_OLD
+    assert f"GCC {compiler}." in subject.causes[0].evidence[0]
+
+
+def test_what_a_copy_defines_is_said() -> None:
+    text = "/l/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /s/g.so)"
+    environment = Environment(symbol_versions={"libstdc++.so.6": ["GLIBCXX_3.4.29", "GLIBCXX_3.4.30", "CXXABI_1.3.13"]})
+    (subject,) = explain(text, Knowledge(environment=environment))
+    cause = subject.causes[0]
+    assert (cause.cause, cause.confidence) == (CauseId.LIBSTDCXX_TOO_OLD, Confidence.HIGH)
+    assert "defines versions up to GLIBCXX_3.4.30" in " ".join(cause.evidence)
+    assert subject.needed_by == "/s/g.so"
+
+
+def test_a_copy_that_defines_it_speaks_against() -> None:
+    text = "/l/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /s/g.so)"
+    environment = Environment(symbol_versions={"libstdc++.so.6": ["GLIBCXX_3.4.32"]})
+    (subject,) = explain(text, Knowledge(environment=environment))
+    assert subject.causes[0].confidence is Confidence.MEDIUM
+    assert any(fact.startswith("Against it:") for fact in subject.causes[0].evidence)
+
+
+def test_glibc() -> None:
+    text = "/lib/libc.so.6: version `GLIBC_2.38' not found (required by /s/_C.so)"
+    (subject,) = explain(text, Knowledge())
+    assert subject.causes[0].cause is CauseId.GLIBC_TOO_OLD
+    assert "glibc >= 2.38" in subject.causes[0].fix
