@@ -139,7 +139,6 @@ def scan(ctx: click.Context, /, **given: object) -> None:
 def _scan(given: dict[str, object]) -> int:
     from abiscan import gate
     from abiscan.artifact import read_target_list
-    from abiscan.scan import scan as run_scan
 
     cwd = os.getcwd()
     targets = [*_strings(given["targets"])]
@@ -153,7 +152,7 @@ def _scan(given: dict[str, object]) -> int:
         baseline = gate.read_baseline(_read_baseline(policy.baseline), policy.baseline)
     outputs = _outputs(_strings(given["formats"]))
     options = _scan_options(given, matrix=policy.require_torch is not None)
-    report = gate.apply(run_scan(targets, options), policy, baseline, _today())
+    report = gate.apply(_run_scan(targets, options), policy, baseline, _today())
     target = _text_option(given["write_baseline"])
     if target is not None:
         _write(target, gate.write_baseline(report))
@@ -168,6 +167,16 @@ def _scan(given: dict[str, object]) -> int:
     if target is not None:
         return PASS
     return _status(report)
+
+
+def _run_scan(targets: Sequence[str], options: ScanOptions) -> Report:
+    if options.jobs > 1:
+        from abiscan.parallel import scan_in_parallel
+
+        return scan_in_parallel(targets, options)
+    from abiscan.scan import scan as scan_here
+
+    return scan_here(targets, options)
 
 
 def _status(report: Report) -> int:

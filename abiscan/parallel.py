@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from abiscan.model import Report
-from abiscan.scan import scan_share
+from abiscan.scan import scan
 from abiscan.world import ScanOptions
 
 
@@ -22,7 +22,7 @@ def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
     quiet = replace(options, progress=None)
     with ProcessPoolExecutor(options.jobs) as pool:
         shares = [
-            pool.submit(scan_share, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)
+            pool.submit(scan, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)
         ]
         reports = [share.result() for share in shares]
     first = reports[0]

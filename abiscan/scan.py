@@ -49,21 +49,16 @@ _FALLBACK_MACHINE = "x86_64"
 _OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
 
 
-def scan(targets: Sequence[str], options: ScanOptions) -> Report:
+def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: int = 1) -> Report:
     """Look at everything that `targets` name.
+
+    Args:
+        share, shares: look at every `shares`-th artifact only, from number `share` on (`parallel.py`); what is no
+            artifact is reported by share 0.
 
     Raises:
         UsageError: a target that does not exist, an unknown torch.
     """
-    if options.jobs > 1:
-        from abiscan.parallel import scan_in_parallel
-
-        return scan_in_parallel(targets, options)
-    return scan_share(targets, options, 0, 1)
-
-
-def scan_share(targets: Sequence[str], options: ScanOptions, share: int, shares: int) -> Report:
-    """The same for every `shares`-th artifact, from number `share` on; what is no artifact is reported by share 0."""
     world = World(options)
     if options.torch is not None:
         # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
@@ -136,12 +131,13 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
     concerns_torch = bool(torch_needs.names or torch_needs.libraries)
     matrix = judge(torch_needs, world.index, reasons=world.options.matrix) if concerns_torch else None
     imports = _with_windows(imports, matrix)
+    needed = _with_shipped(binding.needed, aim)
     made = provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
     bound = Bound(
         elf=elf,
         facts=facts,
         imports=imports,
-        needed=binding.needed,
+        needed=needed,
         module=module_key(artifact.path, artifact.member),
         aim=aim,
         needs=torch_needs,
@@ -155,11 +151,11 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
         kind=artifact.kind,
         size=artifact.size,
         machine=facts.machine,
-        verdict=_verdict(imports, binding.needed, aim, concerns_torch),
+        verdict=_verdict(imports, needed, aim, concerns_torch),
         sha256=_sha256(elf) if world.options.hashes else None,
         build_id=facts.build_id,
         loader=prediction,
-        needed=binding.needed,
+        needed=needed,
         imports=imports,
         releases=drift_of_releases(bound, world) if matrix is not None and world.options.matrix else None,
         what_if=what_if,
@@ -278,6 +274,16 @@ def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tupl
         else:
             result.append(bound)
     return tuple(result)
+
+
+def _with_shipped(needed: Sequence[NeededLibrary], aim: Aim | None) -> tuple[NeededLibrary, ...]:
+    """A released build's own libraries are not on this machine, and found all the same: where its wheel has them."""
+    if aim is None or aim.target.path is not None:
+        return tuple(needed)
+    return tuple(
+        replace(n, found=f"torch/lib/{n.soname}") if n.found is None and n.soname in aim.exports.sonames else n
+        for n in needed
+    )
 
 
 def _verdict(

@@ -24,17 +24,17 @@ RANK = {
     "artifact": 4,
     "diagnosis": 5,
     "rules": 5,
-    "source": 5.5,  # it runs the rules over text
-    "provenance": 5,
-    "world": 6,
-    "findings": 6,
+    "source": 6,
+    "provenance": 6,
     "surroundings": 6,
-    "parallel": 6,
-    "scan": 6,
-    "gate": 7,
-    "report": 7,
-    "cli": 8,
-    "__main__": 9,
+    "world": 7,
+    "findings": 8,
+    "scan": 9,
+    "parallel": 10,
+    "gate": 10,
+    "report": 10,
+    "cli": 11,
+    "__main__": 12,
 }
 # These see the values and the errors alone, whatever their rank.
 ONLY_VALUES = {"gate", "report"}
