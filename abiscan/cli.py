@@ -37,7 +37,7 @@ Examples:
 
 
 class _ScanByDefault(click.Group):
-    """`abiscan TARGET...` is `abiscan scan TARGET...`: a first word that is no command goes to `scan` with all that follows."""
+    """`abiscan TARGET...` is `abiscan scan TARGET...`: a first word that is no command goes to `scan` with the rest."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
