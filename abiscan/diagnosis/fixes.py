@@ -9,7 +9,16 @@ from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.model import Windows
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
+_WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
 _DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
+
+
+def word(text: str, otherwise: str) -> str:
+    """A name as it may stand in a command to paste; `otherwise` where it has anything that a shell would act upon.
+
+    Names come from files and logs that nobody vouches for: what is in quotes in evidence must never reach a command.
+    """
+    return text if _WORD.fullmatch(text) else otherwise
 
 
 def package(inquiry: Inquiry) -> str | None:
@@ -33,7 +42,7 @@ def rebuild(inquiry: Inquiry) -> str:
     """Build the extension from source against the torch that is there."""
     name = package(inquiry)
     if name is None:
-        of = f" ships {inquiry.base_name}" if inquiry.base_name else " failed to load"
+        of = f" ships {word(inquiry.base_name, 'the file')}" if inquiry.base_name else " failed to load"
         return (
             "pip install --no-build-isolation --no-binary PACKAGE --no-cache-dir --force-reinstall --no-deps PACKAGE"
             f"  # PACKAGE: what{of}"

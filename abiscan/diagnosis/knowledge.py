@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from abiscan.libtorch.exports import TargetExports
-from abiscan.libtorch.releases.build import Build, SymbolHistory
-from abiscan.libtorch.releases.omission import Omission
 from abiscan.model import Target
+
+if TYPE_CHECKING:
+    from abiscan.libtorch.exports import TargetExports
+    from abiscan.libtorch.releases.build import Build, SymbolHistory
+    from abiscan.libtorch.releases.omission import Omission
 
 
 class Releases(Protocol):

@@ -7,7 +7,7 @@ scope, even where it is in memory. A needed soname that is loaded already is tak
 
 from __future__ import annotations
 
-from abiscan.diagnosis import versions
+from abiscan.diagnosis import fixes, versions
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry, Place
 from abiscan.model import CauseId, Status
@@ -99,7 +99,7 @@ def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
         score = 0.85
     elif inquiry.link_time:
         score = max(score, 0.64)
-    stem = library.removeprefix("lib").split(".so")[0]
+    stem = fixes.word(library.removeprefix("lib").split(".so")[0], "NAME")
     fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
@@ -125,4 +125,4 @@ def _import_first(inquiry: Inquiry, library: str, base: float, python_only: bool
 
 def _module(inquiry: Inquiry) -> str:
     stem = inquiry.base_name.split(".")[0]
-    return stem or "the extension"
+    return fixes.word(stem, "the extension")

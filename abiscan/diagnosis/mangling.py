@@ -10,7 +10,7 @@ where Clang writes `sr3std` (pytorch/pytorch issue 174898).
 
 from __future__ import annotations
 
-from abiscan.diagnosis import versions
+from abiscan.diagnosis import fixes, versions
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry, Place
 from abiscan.model import CauseId
@@ -60,7 +60,7 @@ def _fix(inquiry: Inquiry) -> str:
     flag = f"Compile with {_FLAG} (Clang), or with GCC."
     if inquiry.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
         argument = (inquiry.cxx.template_args or ("T",))[0]
-        argument = "int64_t" if argument == "long" else argument
+        argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
         return f"Write data_ptr<{argument}>(), whose one spelling every release exports.\nor: {flag}"
     return flag
 
@@ -79,5 +79,5 @@ def _darwin_integers(inquiry: Inquiry) -> Candidates:
     if inquiry.windows:
         evidence.append(f"On Linux the same name is exported by torch {versions.text(inquiry.windows)}.")
         score = 0.7 if inquiry.place is not Place.BEFORE or inquiry.before_index else 0.55
-    fix = "Write int64_t (or uint64_t) in place of long: " + f"{inquiry.cxx.base}<int64_t>"
+    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(inquiry.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)

@@ -90,7 +90,7 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
         evidence.append(
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )
-    stem = inquiry.base_name.split(".")[0] or "the extension"
+    stem = fixes.word(inquiry.base_name.split(".")[0], "the extension")
     fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(

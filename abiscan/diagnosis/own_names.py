@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from abiscan.diagnosis import fixes
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.diagnosis.python_abi import is_python_name
@@ -106,7 +107,8 @@ def _cxx_name(inquiry: Inquiry) -> Candidates:
             CauseId.LIBRARY_NOT_LINKED,
             0.58,
             (text,),
-            f"Link, and install in the version that its headers are of, the library of namespace {inquiry.namespace}.",
+            f"Link, and install in the version that its headers are of, the library of namespace "
+            f"{fixes.word(inquiry.namespace or '', 'NAME')}.",
         )
 
 
@@ -135,7 +137,8 @@ def _c_name(inquiry: Inquiry) -> Candidates:
 
 def _fix(inquiry: Inquiry, base: str) -> str:
     text = (
-        f"grep -rn '{base}' over the extension's sources: add the file that defines it to the sources= of "
+        f"grep -rn {fixes.word(base, 'NAME')} over the extension's sources: add the file that defines it to "
+        f"the sources= of "
         f"setup.py (or the CMake target)."
     )
     if inquiry.namespace is not None or inquiry.cxx is not None:

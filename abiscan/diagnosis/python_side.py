@@ -78,7 +78,7 @@ _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|i
 def skipped_call(mention: Mention) -> Candidates:
     """`Attempted to call function marked as skipped`"""
     bound = "PyCapsule" in mention.text or _BOUND.search(mention.detail) is not None
-    function = mention.text.rsplit(".", 1)[-1]
+    function = fixes.word(mention.text.rsplit(".", 1)[-1], "f")
     module = mention.text.split(".PyCapsule", 1)[0].split(".")[0]
     evidence = []
     if bound:
@@ -181,7 +181,7 @@ def no_overload(mention: Mention) -> Candidates:
     if kind is None and not on_hip:
         return
     torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
-    line = f"{where.file}:{where.line}: " if where is not None and where.file is not None else ""
+    line = f"{fixes.word(where.file, 'FILE')}:{where.line}: " if where is not None and where.file is not None else ""
     if mention.text == "__ldg":
         cast = f"{torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits())"
         fix = (

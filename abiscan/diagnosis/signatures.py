@@ -76,7 +76,7 @@ def _of_macos(inquiry: Inquiry) -> Candidates:
     evidence = (
         f"{inquiry.shown} may be there with other parameters.",
         "No Linux build exports anything of that name, and the index has no macOS builds.",
-        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {inquiry.cxx.base} would decide.",
+        f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.word(inquiry.cxx.base, 'NAME')} would decide.",
     )
     yield Candidate(CauseId.SIGNATURE_CHANGED, 0.4, evidence, fixes.rebuild(inquiry))
 

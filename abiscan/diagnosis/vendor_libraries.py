@@ -7,6 +7,7 @@ the CUDA toolkit, cuDNN, NCCL and ROCm; for compilers' runtimes, the names that 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Vendor:
         with_torch: `import torch` loads it in CUDA builds.
     """
 
-    prefix: re.Pattern[str]
+    prefix: str
     library: str
     product: str
     distribution: str
@@ -50,7 +51,7 @@ def _vendor(
     linked: bool = False,
     torch: bool = True,
 ) -> Vendor:
-    return Vendor(re.compile(prefix), library, product, distribution, cuda, linked, torch)
+    return Vendor(prefix, library, product, distribution, cuda, linked, torch)
 
 
 # The first match counts: cublasLt before cublas, nvrtc before nv..., cudart's __cuda before others.
@@ -145,7 +146,14 @@ _NAMESPACES = {
 
 def vendor_of(name: str) -> Vendor | None:
     """The library whose names are spelt like this one."""
-    return next((vendor for vendor in VENDORS if vendor.prefix.match(name)), None)
+    found = _prefixes().match(name)
+    return None if found is None else VENDORS[(found.lastindex or 1) - 1]
+
+
+@functools.cache
+def _prefixes() -> re.Pattern[str]:
+    """All prefixes as one pattern, compiled with the first C name that is asked for; the group tells whose it is."""
+    return re.compile("|".join(f"({vendor.prefix})" for vendor in VENDORS))
 
 
 def vendor_of_library(file_name: str) -> Vendor | None:
@@ -336,14 +344,14 @@ def explain_library(name: str, inquiry: Inquiry) -> Iterable[Candidate]:
     if vendor is not None and vendor.cuda:
         yield from _cuda_library(name, vendor, inquiry, evidence, here)
         return
-    stem = name.split(".so", maxsplit=1)[0]
-    fix = f"Install what has {name}; `ldconfig -p | grep {stem}` shows whether the loader knows one."
+    stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
+    fix = f"Install what has {fixes.word(name, 'it')}; `ldconfig -p | grep {stem}` shows whether the loader knows one."
     if vendor is not None:
         evidence.append(f"It is of {vendor.product}.")
         if vendor.distribution:
             fix = f"pip install {vendor.distribution}"
     if here is not None:
-        fix = f"export LD_LIBRARY_PATH={here.rsplit('/', 1)[0]}:$LD_LIBRARY_PATH"
+        fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
@@ -384,7 +392,7 @@ def _cuda_library(
     if here is not None:
         fix = (
             f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
-            f"LD_LIBRARY_PATH={here.rsplit('/', 1)[0]}:$LD_LIBRARY_PATH"
+            f"LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15

@@ -51,7 +51,7 @@ def _mixed(inquiry: Inquiry) -> Candidates:
     fix = (
         "unset LD_LIBRARY_PATH; pip uninstall -y torch; pip uninstall -y torch  # until none is left, then "
         "install one\n"
-        f"ldd {inquiry.base_name} | grep -E 'libtorch|libc10'  # shows where another copy is found"
+        f"ldd {fixes.word(inquiry.base_name, 'FILE')} | grep -E 'libtorch|libc10'  # shows where another copy is found"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
     hidden = (

@@ -361,3 +361,22 @@ def test_any_text_is_answered_or_not(nothing: Knowledge, text: str) -> None:
     for lead in ("", "_Z", "undefined symbol: ", "undefined symbol: _ZN3c10", "__imp_?"):
         for subject in explain(lead + text, nothing):
             assert subject.text or subject.mangled
+
+
+HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", "x\x1b[31m"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_reaches_no_command(name: str) -> None:
+    from abiscan.diagnosis.causes import judge
+    from abiscan.diagnosis.inquiry import Inquiry
+    from abiscan.diagnosis.missing_libraries import causes
+
+    named = Inquiry(name, Knowledge(), file_name=f"/s/{name}.so")
+    of_file = Inquiry("_ZN3c105Error4whatEv", Knowledge(), file_name=f"{name}/{name}_cpu.so")
+    library = Inquiry(name, Knowledge(environment=Environment(libraries={f"lib{name}.so": f"/{name}/lib{name}.so"})))
+    found = [*judge(named), *judge(of_file), *causes(f"lib{name}.so", library), *causes(f"libtorch_{name}.so", of_file)]
+    assert found
+    for candidate in found:
+        assert name not in candidate.fix
+        assert not any(word in candidate.fix for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
