@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from abiscan.elf import ElfFile
 from abiscan.libtorch.matrix import Matrix, TorchNeeds, window_of
@@ -23,10 +23,11 @@ from abiscan.model import (
 )
 from abiscan.names import parse
 from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
+from abiscan.value import value
 from abiscan.world import Aim, World
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Bound:
     """One file with its imports bound: what the rules are run over.
 

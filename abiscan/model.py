@@ -1,4 +1,4 @@
-"""The frozen values that one stage hands to the next. This module imports nothing of abiscan.
+"""The frozen values that one stage hands to the next. This module imports nothing of abiscan but `value`.
 
 Read it beside `scan.py`: bytes become a `SharedObject`, its imports become `BoundImport`s, those become
 `Finding`s and `Cause`s, and all of it is a `Report`. The JSON report is a separate, versioned copy of these
@@ -8,7 +8,8 @@ types (`report/json_v1.py`), so that a field can be renamed here without breakin
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from abiscan.value import value
 
 # --- facts about one file (made by `elf`) ------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ class Visibility(enum.StrEnum):
     PROTECTED = "protected"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class VersionNeed:
     """One version that a file asks of one library (an Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
 
@@ -55,7 +56,7 @@ class VersionNeed:
     weak: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Import:
     """An undefined entry of the dynamic symbol table.
 
@@ -75,7 +76,7 @@ class Import:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Export:
     """A defined entry of the dynamic symbol table that other objects can bind to.
 
@@ -96,7 +97,7 @@ class Export:
     hidden_version: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SharedObject:
     """What one ELF shared object says of itself.
 
@@ -206,7 +207,7 @@ class CauseId(enum.StrEnum):
     HALF_INTRINSIC = "half-intrinsic"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Cause:
     """One answer to "why": ranked among others, with what it rests on and what to do.
 
@@ -221,7 +222,7 @@ class Cause:
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CauseGroup:
     """One cause of a file, with every import that it explains."""
 
@@ -237,7 +238,7 @@ class CauseGroup:
 Windows = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BoundImport:
     """An import with its name read and its provider looked up.
 
@@ -264,7 +265,7 @@ class BoundImport:
         return self.symbol.name
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NeededLibrary:
     """A DT_NEEDED entry and what the search made of it.
 
@@ -282,7 +283,7 @@ class LoaderOutcome(enum.StrEnum):
     FAILS = "fails"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LoaderPrediction:
     """What `dlopen(file, RTLD_NOW | RTLD_LOCAL)` after `import torch` would do on this machine.
 
@@ -306,7 +307,7 @@ class Severity(enum.StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Location:
     """Where a finding stands: a function of the binary (demangled), a source line, or a file offset in bytes."""
 
@@ -316,7 +317,7 @@ class Location:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """A hit of one rule.
 
@@ -342,7 +343,7 @@ class Finding:
     suppression: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RuleInfo:
     """What a report needs to know of a rule to describe it (SARIF, HTML, docs)."""
 
@@ -360,7 +361,7 @@ class RuleInfo:
 # --- releases ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReleaseVerdict:
     """How a file fares on one released build.
 
@@ -381,7 +382,7 @@ class ReleaseVerdict:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class KnownBuild:
     """A torch build as `abiscan releases` lists it.
 
@@ -403,7 +404,7 @@ class KnownBuild:
     user: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WhatIf:
     """The window that a file would have if the calls a rule advises against were rewritten."""
 
@@ -413,7 +414,7 @@ class WhatIf:
     assumes: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Provenance:
     """What a file tells about how it was made; every field that cannot be told is None or empty.
 
@@ -464,7 +465,7 @@ class TargetKind(enum.StrEnum):
     PATH = "path"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Target:
     """The torch that imports are resolved against.
 
@@ -489,7 +490,7 @@ class Target:
     python: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ArtifactReport:
     """All that is known of one artifact against the target.
 
@@ -525,7 +526,7 @@ class ArtifactReport:
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InputError:
     """A target, or a member of one, that could not be read: a line in the report, never silence."""
 
@@ -541,7 +542,7 @@ class Verdict(enum.StrEnum):
     INCOMPLETE = "incomplete"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StaleEntry:
     """A baseline or ignore entry that matches nothing any more."""
 
@@ -550,7 +551,7 @@ class StaleEntry:
     fails: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Report:
     """One run.
 
@@ -592,7 +593,7 @@ class SubjectKind(enum.StrEnum):
     COMPILE_ERROR = "compile-error"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Subject:
     """One thing that an error message or a log is about, answered."""
 

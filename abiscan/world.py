@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from abiscan.libtorch.releases import ReleaseIndex, open_index
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.model import InputError, RuleInfo, Target
 from abiscan.names import Demangler
+from abiscan.value import value
 
 if TYPE_CHECKING:
     from abiscan.diagnosis import Environment, Knowledge
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from abiscan.source import SourceFile
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ScanOptions:
     """What a run is to look at; the command line fills it in.
 
@@ -55,7 +55,7 @@ class ScanOptions:
     progress: Callable[[str], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Aim:
     """The torch that files of one architecture are judged against.
 

@@ -17,6 +17,7 @@ RANK = {
     "errors": 0,
     "model": 0,
     "fingerprint": 0,
+    "value": 0,
     "elf": 1,
     "names": 2,
     "libtorch": 3,
@@ -38,7 +39,7 @@ RANK = {
 }
 # These see the values and the errors alone, whatever their rank.
 ONLY_VALUES = {"gate", "report"}
-VALUES = {"errors", "model", "fingerprint", "__init__"}
+VALUES = {"errors", "model", "fingerprint", "value", "__init__"}
 
 # Module -> the stages that may import it.
 HOMES = {

@@ -17,13 +17,14 @@ from abiscan.artifact.values import (
 )
 from abiscan.elf.sniff import describe_other
 from abiscan.model import ArtifactKind, InputError
+from abiscan.value import value
 
 # More errors of one archive than this are counted, not listed.
 _MAX_LISTED = 20
 _WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Place:
     """Where a container is.
 

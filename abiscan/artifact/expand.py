@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from abiscan.artifact.tree import expand_directory, expand_file
 from abiscan.artifact.values import Artifact, Note, Options
 from abiscan.errors import UsageError
 from abiscan.model import InputError
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Target:
     """A target that was found: a path, or an installed package."""
 

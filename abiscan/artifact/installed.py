@@ -10,7 +10,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from abiscan.artifact import classify, declared
 from abiscan.artifact.collect import Place, nothing_found
@@ -18,12 +18,13 @@ from abiscan.artifact.tree import DiskContent
 from abiscan.artifact.values import Artifact, ContainerFacts, ContainerKind, Group, Note, Options
 from abiscan.elf.sniff import describe_other
 from abiscan.model import ArtifactKind, InputError
+from abiscan.value import value
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InstalledPackage:
     """Where a package is.
 

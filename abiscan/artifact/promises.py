@@ -9,9 +9,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from abiscan.model import VersionNeed
+from abiscan.value import value
 
 _PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
 _LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
@@ -50,7 +50,7 @@ class System(enum.StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PlatformTag:
     """A platform tag, read.
 
@@ -84,7 +84,7 @@ def _machine(text: str) -> str:
     return _MACHINES.get(text, text)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Promise:
     """What a wheel promises by its tags, all together: an installer takes it if one of them fits, so the oldest and
     widest counts.
@@ -141,7 +141,7 @@ def _expanded(tag: str) -> list[str]:
 # --- the platform -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Excess:
     """A symbol version that is newer than a tag promises.
 
@@ -190,7 +190,7 @@ def machine_fits(promise: Promise, machine: str) -> bool:
 # --- the interpreter --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModuleName:
     """What the file name of an extension module says (importlib.machinery.EXTENSION_SUFFIXES).
 
@@ -275,7 +275,7 @@ def beyond_stable_abi(
 # --- torch ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TorchRequirement:
     """A `Requires-Dist` line about torch.
 

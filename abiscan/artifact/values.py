@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.model import ArtifactKind
+from abiscan.value import value
 
 if TYPE_CHECKING:
     from abiscan.elf import ElfFile
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 MIB, GIB = 1 << 20, 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Limits:
     """How far hostile input is followed. Sizes in bytes.
 
@@ -43,7 +44,7 @@ class Limits:
     kept: int = 32 * MIB
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Options:
     """What to look for.
 
@@ -57,7 +58,7 @@ class Options:
     sources: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """Something worth saying about a target that is no error: a pure-Python wheel."""
 
@@ -77,7 +78,7 @@ class ContainerKind(enum.StrEnum):
     INSTALLED = "installed"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ContainerFacts:
     """What a wheel, conda package, sdist or installed distribution declares. Empty where it declares nothing.
 
@@ -165,7 +166,7 @@ class Group:
         return tuple(self._names.get(soname, ()))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Artifact:
     """A shared object or source that was named, or lies in something that was.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from abiscan.artifact.bytesource import ByteSource
 from abiscan.artifact.values import Limits
 from abiscan.errors import UnreadableFile
+from abiscan.value import value
 
 LOCAL_MAGIC, EMPTY_MAGIC = b"PK\x03\x04", b"PK\x05\x06"
 _ENTRY_MAGIC, _END64_MAGIC, _LOCATOR_MAGIC = b"PK\x01\x02", b"PK\x06\x06", b"PK\x06\x07"
@@ -20,7 +20,7 @@ _ENTRY, _END, _END64, _LOCATOR, _LOCAL = 46, 22, 56, 20, 30
 _WINDOW = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ZipMember:
     """An entry of the central directory.
 

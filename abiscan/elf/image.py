@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import struct
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
+from abiscan.value import value
 
 if TYPE_CHECKING:
     import mmap
@@ -45,7 +45,7 @@ _MAX_SEGMENTS = 4096
 MAX_STRING = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Segment:
     """A program header; offsets and sizes in bytes, addresses relative to the load base."""
 

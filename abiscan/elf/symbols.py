@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from abiscan.elf.dynamic import (
@@ -25,6 +24,7 @@ from abiscan.elf.dynamic import (
 from abiscan.elf.hashing import gnu_hash, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
+from abiscan.value import value
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -68,7 +68,7 @@ class RawSymbol(NamedTuple):
         return self.other & 0x3
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SymbolVersion:
     """A version index of the file, resolved.
 

@@ -22,13 +22,14 @@ from abiscan.errors import UsageError
 from abiscan.fingerprint import container_key, module_key
 from abiscan.gate.requirements import GATE_RULES
 from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity
+from abiscan.value import value
 
 VERSION = 1
 # Suppressions that begin so came from a baseline; `write_baseline` keeps them, and leaves out what is ignored.
 KNOWN = "known: "
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Entry:
     """An accepted finding.
 
@@ -52,7 +53,7 @@ class Entry:
         return f"{self.rule}{symbol} in {self.artifact}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Baseline:
     """Entries, and the torch they were written against (for a note where it differs)."""
 

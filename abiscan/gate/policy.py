@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
 from abiscan.model import ArtifactReport, Finding, Severity
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ignore:
     """One accepted thing, and why. Each condition that is given must hold.
 
@@ -60,7 +60,7 @@ class Ignore:
         return f"ignore {given} ({self.reason})"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Policy:
     """What fails a run.
 

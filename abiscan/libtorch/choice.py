@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.libtorch.environment import PythonEnvironment
 from abiscan.libtorch.installed import InstalledTorch, find_torches, read_torch
 from abiscan.libtorch.releases import Build, ReleaseIndex
 from abiscan.model import Target, TargetKind
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChosenTorch:
     """The torch that a run resolves against.
 

@@ -7,16 +7,16 @@ is not an interpreter itself but something that leads to one, such as a pyenv sh
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from abiscan.elf import looks_like_elf
 from abiscan.errors import UsageError
+from abiscan.value import value
 
 # A .pth file of a real environment has a handful of lines.
 _MAX_PTH_LINES = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PythonEnvironment:
     """A Python installation or virtual environment.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from abiscan.elf import open_elf
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.libtorch.environment import PythonEnvironment
+from abiscan.value import value
 
 # The libraries whose exports are torch's own. What else lies in torch/lib (libgomp, CUDA's, MKL's) belongs to others.
 _TORCH_LIBRARY = re.compile(r"lib(torch|c10|shm|caffe2)[A-Za-z0-9_]*\.so(\.[0-9.]+)?$")
@@ -28,7 +28,7 @@ _ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)
 _MAX_VERSION_FILE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InstalledTorch:
     """A torch package or libtorch folder on disk.
 

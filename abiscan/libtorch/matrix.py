@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from abiscan.libtorch.releases import Build, ReleaseIndex, SymbolHistory, windows_of
 from abiscan.model import ReleaseVerdict, Windows
 from abiscan.names import string_abi
+from abiscan.value import value
 
 # Libraries that only a build for some accelerator ships.
 _ACCELERATOR_LIBRARIES = {
@@ -22,7 +22,7 @@ _ACCELERATOR_LIBRARIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TorchNeeds:
     """What a file wants of torch.
 
@@ -37,7 +37,7 @@ class TorchNeeds:
     machine: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Matrix:
     """Verdicts over all builds of one architecture.
 
@@ -105,7 +105,7 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries
     return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Known:
     """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string."""
 

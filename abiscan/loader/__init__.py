@@ -7,7 +7,6 @@ loader, function by function (the modules name theirs); docs/loader.md says what
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
@@ -18,6 +17,7 @@ from abiscan.loader.process import Environment, Process, TorchFolder, build_proc
 from abiscan.loader.settings import LoaderSettings
 from abiscan.loader.tls import StaticTls
 from abiscan.model import LoaderPrediction
+from abiscan.value import value
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
 
@@ -145,7 +145,7 @@ class Loader:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Opened:
     """The file that was looked at last: binding and prediction of one file follow each other."""
 

@@ -8,7 +8,6 @@ loader would not have found it (Python code often loads it first).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
@@ -21,9 +20,10 @@ from abiscan.loader.lookup import PLT_CLASS, Reference, resolve
 from abiscan.loader.owners import OwnScopes, owner_of
 from abiscan.loader.relocate import Lookup, bind, lookups_for
 from abiscan.model import BoundImport, DemangledBy, Import, NeededLibrary, Owner, Status, SymbolBinding, Visibility
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FileBinding:
     """All imports of one file, bound.
 

@@ -7,18 +7,18 @@ import mmap
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.verify import Skip, verify_damaged, verify_header
+from abiscan.value import value
 
 FileId = tuple[int, int] | str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opened:
     """A file that the loader accepts at first sight.
 
@@ -37,7 +37,7 @@ class Opened:
     complaint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Absent:
     """A path at which nothing usable is: errno of the attempt, and whether it was a file of the other ELF class."""
 
@@ -45,7 +45,7 @@ class Absent:
     other_class: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refused:
     """A file at which the whole load ends."""
 

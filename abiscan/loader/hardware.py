@@ -5,8 +5,9 @@ glibc asks the CPU itself; here /proc/cpuinfo is read, whose flags the kernel ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from abiscan.value import value
 
 # One processor's paragraph is enough; a large machine has hundreds of equal ones.
 _FIRST_PARAGRAPH = 8192
@@ -20,7 +21,7 @@ _LEVELS = (
 _HASWELL = ("avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Hardware:
     """The CPU as far as the loader's search goes.
 

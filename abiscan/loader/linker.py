@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import os
 import re
-from dataclasses import dataclass
 
 from abiscan.elf import ElfFile
+from abiscan.value import value
 
 PT_INTERP = 3
 
@@ -35,7 +35,7 @@ class Flavour(enum.Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RuntimeLinker:
     """Facts of the dynamic loader that an executable names (PT_INTERP).
 

@@ -3,8 +3,6 @@ dl-machine.h of glibc."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.failure import LoadFailure
@@ -18,6 +16,7 @@ from abiscan.loader.lookup import (
     definitions_of,
     resolve,
 )
+from abiscan.value import value
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {
@@ -33,7 +32,7 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
 _KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lookup:
     """One lookup of an object's relocation.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LoaderSettings:
     """The environment of the process whose loader is modelled (ld.so(8)).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from abiscan.names.canonical import gpu_spellings, other_names
@@ -24,6 +23,7 @@ from abiscan.names.nodes import (
 from abiscan.names.nodes import Special as SpecialNode
 from abiscan.names.render import Style
 from abiscan.names.tables import OPERATORS
+from abiscan.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ class DifferenceKind(enum.StrEnum):
     ENTITY = "entity"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Difference:
     """One thing that two names differ in.
 

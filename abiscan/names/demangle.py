@@ -8,18 +8,18 @@ keeps GNU's busy until its text fills the memory. Names that are long or refer b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from abiscan.model import DemangledBy
 from abiscan.names.classify import NameKind, classify
 from abiscan.names.render import may_be_large
+from abiscan.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Demangled:
     """What became of a name.
 

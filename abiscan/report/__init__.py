@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from abiscan.errors import UsageError
 from abiscan.model import Report
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Format:
     """One row of `FORMATS`.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from abiscan.model import (
     ArtifactKind,
@@ -28,6 +27,7 @@ from abiscan.model import (
     Windows,
 )
 from abiscan.report.escape import printable
+from abiscan.value import value
 
 # How many lines each part of a bad file's block may take before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
@@ -37,7 +37,7 @@ _LONG = 400
 _BRIEF_FROM = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Style:
     """How to write: width in columns (None: never wrap, for a pipe), colours, all of it."""
 

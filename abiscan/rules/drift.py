@@ -10,13 +10,13 @@ Two questions are asked, from the stronger evidence down:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from abiscan.elf.typeinfo import DerivedClass
 from abiscan.fingerprint import fingerprint
 from abiscan.model import Confidence, Finding
 from abiscan.names import parse
 from abiscan.rules.schema import Rule
+from abiscan.value import value
 
 # A word of a vtable, as `abiscan.libtorch.releases` has it.
 Words = Sequence[str | int | None]
@@ -27,7 +27,7 @@ _PREFIX = 2
 _SHOWN = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class VtableChange:
     """How a base's vtable differs.
 
@@ -78,7 +78,7 @@ def _only(words: Words, entities: list[str | None], other: list[str | None]) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DriftSubject:
     """What the comparison needs of a file and its target.
 

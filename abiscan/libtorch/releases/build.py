@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Build:
     """One released binary of torch. A version is not a key: variants of one version export different names.
 
@@ -53,7 +54,7 @@ class ExportKind(enum.StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReleaseExport:
     """What one build exports under one name.
 
@@ -75,7 +76,7 @@ class ReleaseExport:
         return self.libraries[0]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SymbolHistory:
     """A name over every known build of one architecture.
 

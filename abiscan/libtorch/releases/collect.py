@@ -12,7 +12,6 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +23,7 @@ from abiscan.libtorch.releases.omission import Omission, omission
 from abiscan.libtorch.releases.table import VtableWord
 from abiscan.libtorch.releases.writer import BuildExports
 from abiscan.model import SymbolBinding
+from abiscan.value import value
 
 # Libraries whose exports are torch's own. Extensions don't link to torch/_C*.so, which exports nothing but an entry
 # point; all other libraries that a wheel brings along belong to others and are recorded by name alone.
@@ -42,7 +42,7 @@ RawSymbol = tuple[str, str, str, int, str]
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RawLibrary:
     """What one of torch's libraries exports; types and bindings in the words of `model.SymbolType`/`SymbolBinding`."""
 
@@ -52,7 +52,7 @@ class RawLibrary:
     vtables: Mapping[str, tuple[VtableWord, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RawBuild:
     """What a wheel, archive or directory holds.
 
@@ -93,7 +93,7 @@ def read_build(path: Path, progress: Progress = lambda line: None) -> RawBuild:
             raise UnreadableFile(str(path), f"corrupt archive: {error}; fetch it again") from error
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Member:
     path: str
     size: int

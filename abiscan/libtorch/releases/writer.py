@@ -10,12 +10,13 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from abiscan.libtorch.releases.build import Build, ReleaseExport
 from abiscan.libtorch.releases.omission import RULE_VERSION
 from abiscan.libtorch.releases.table import FORMAT_VERSION, MAGIC, PREAMBLE_SIZE, ReleaseTable, VtableWord
+from abiscan.value import value
 
 # Measured over all builds (docs/release-index.md): smaller blocks cost bytes, larger ones time in a single look-up.
 NAMES_A_BLOCK = 256
@@ -26,7 +27,7 @@ VTABLE_BYTES_A_BLOCK = 1 << 16
 _WORD = re.compile(r"[^\s?]*[^\s?\d-][^\s?]*")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BuildExports:
     """A build with everything that the index records of it.
 
