@@ -10,6 +10,7 @@ from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule,
 from abiscan.rules.select import Imports
 from abiscan.rules.subject import RuleSubject
 from abiscan.rules.texts import (
+    covers,
     known_windows,
     readable,
     shortened,
@@ -134,13 +135,27 @@ def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
     return Fate.OPEN if windows[-1][1] == subject.span[1] else Fate.CLOSED
 
 
+def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Severity:
+    """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
+    source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
+    import is missing is told by the rules about missing imports."""
+    if (
+        bound.status in (Status.MISSING, Status.UNREACHABLE)
+        and rule.severity_when
+        and subject.target is not None
+        and covers(known_windows(bound, subject) or (), subject.target.torch)
+    ):
+        return pattern.severity or rule.severity
+    return rule.severity_for(bound.status, pattern.severity)
+
+
 def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Finding:
     name = subject.parse(bound.symbol.name)
     fields = symbol_fields(rule, bound, name, subject)
     texts = pattern.texts or Texts(rule.message, rule.fix)
     return Finding(
         rule=rule.id,
-        severity=rule.severity_for(bound.status, pattern.severity),
+        severity=_severity(rule, pattern, bound, subject),
         confidence=rule.confidence,
         symbol=bound.symbol.name,
         message=texts.message.format_map(fields),
@@ -150,7 +165,7 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subj
 
 
 def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], subject: RuleSubject) -> Finding:
-    severities = [rule.severity_for(bound.status, pattern.severity) for bound, pattern in hits]
+    severities = [_severity(rule, pattern, bound, subject) for bound, pattern in hits]
     gravest = min(range(len(hits)), key=lambda at: _GRAVITY[severities[at]])
     texts = hits[gravest][1].texts or Texts(rule.message, rule.fix)
     names = sorted({readable(subject.parse(bound.symbol.name), bound) for bound, _pattern in hits})

@@ -79,6 +79,25 @@ def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -
     return "torch " + " and ".join(first if first == last else f"{first} - {last}" for first, last in windows)
 
 
+def covers(windows: Windows, torch: str) -> bool:
+    """Whether a public version of a release lies in one of the windows; one that is no release (`2.6.0a0`) in none."""
+    version = _release(torch)
+    return version is not None and any(
+        (_release(first) or ()) <= version <= (_release(last) or ()) for first, last in windows
+    )
+
+
+def _release(version: str) -> tuple[int, ...] | None:
+    """Numbers of a release, without trailing zeros (PEP 440: 2.6 and 2.6.0 are one version)."""
+    parts = version.split(".")
+    if not all(part.isdigit() for part in parts):
+        return None
+    numbers = [int(part) for part in parts]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
 def target_text(subject: RuleSubject) -> str:
     """The torch that imports were bound against."""
     target = subject.target

@@ -10,10 +10,13 @@ from abiscan.model import (
     Import,
     NeededLibrary,
     Owner,
+    Severity,
     SharedObject,
     Status,
     SymbolBinding,
     SymbolType,
+    Target,
+    TargetKind,
     VersionNeed,
     Visibility,
     Windows,
@@ -186,3 +189,23 @@ def test_notes_are_not_located() -> None:
     error = run(rules, subject(bound(name, status=Status.MISSING)))
     assert symbols_to_locate(rules, note) == frozenset()
     assert symbols_to_locate(rules, error) == {name}
+
+
+def _blas_handle(torch: str, status: Status) -> Severity:
+    """The severity of a hit of a rule that calls a missing import an error, for a name of 2.0.0 to 2.5.1."""
+    about = subject(bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=(("2.0.0", "2.5.1"),))
+    target = Target(TargetKind.INSTALLED, torch, "cpu", None, None, True, None, None)
+    return run([rule("current-cuda-blas-handle")], about._replace(target=target))[0].severity
+
+
+def test_a_build_without_the_library_is_not_the_changed_api() -> None:
+    """torch 2.4.1 exports the name, its CPU build has no such library: nothing about the API changed."""
+    base = rule("current-cuda-blas-handle").severity
+    assert base is not Severity.ERROR
+    assert _blas_handle("2.4.1", Status.MISSING) is base
+    assert _blas_handle("2.5.1", Status.UNREACHABLE) is base
+    assert _blas_handle("2.0", Status.MISSING) is base  # PEP 440: 2.0 is 2.0.0
+    assert _blas_handle("2.6.0", Status.MISSING) is Severity.ERROR
+    assert _blas_handle("1.13.1", Status.MISSING) is Severity.ERROR
+    assert _blas_handle("2.10.0", Status.MISSING) is Severity.ERROR  # numbers, not text
+    assert _blas_handle("2.4.0a0", Status.MISSING) is Severity.ERROR  # no release: its exports are its own
