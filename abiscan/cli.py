@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -18,8 +17,9 @@ from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
     import datetime
+    from pathlib import Path
 
-    from abiscan.gate import Policy
+    from abiscan.gate.policy import Policy
     from abiscan.libtorch.environment import PythonEnvironment
     from abiscan.model import Report
     from abiscan.report.text import Style
@@ -137,8 +137,8 @@ def scan(ctx: click.Context, /, **given: object) -> None:
 
 
 def _scan(given: dict[str, object]) -> int:
-    from abiscan import gate
     from abiscan.artifact import read_target_list
+    from abiscan.gate.apply import apply
 
     cwd = os.getcwd()
     targets = [*_strings(given["targets"])]
@@ -149,13 +149,17 @@ def _scan(given: dict[str, object]) -> int:
     policy = _policy(given)
     baseline = None
     if given["write_baseline"] is None and policy.baseline is not None:
-        baseline = gate.read_baseline(_read_baseline(policy.baseline), policy.baseline)
+        from abiscan.gate.baseline import read_baseline
+
+        baseline = read_baseline(_read_baseline(policy.baseline), policy.baseline)
     outputs = _outputs(_strings(given["formats"]))
-    options = _scan_options(given, matrix=policy.require_torch is not None)
-    report = gate.apply(_run_scan(targets, options), policy, baseline, _today())
+    options = _scan_options(given, matrix=policy.require_torch is not None, within=policy.require_torch)
+    report = apply(_run_scan(targets, options), policy, baseline, _today())
     target = _text_option(given["write_baseline"])
     if target is not None:
-        _write(target, gate.write_baseline(report))
+        from abiscan.gate.baseline import write_baseline
+
+        _write(target, write_baseline(report))
         click.echo(f"abiscan: wrote the baseline {target}", err=True)
     style = _style(given, sys.stdout)
     for name, path in outputs:
@@ -260,6 +264,7 @@ def rules(rule: str | None, form: str) -> None:
 def releases(action: str | None, sources: tuple[str, ...], form: str, machine: str | None) -> None:
     """List the torch builds that abiscan knows; `releases add` adds one to the user's own index."""
     from dataclasses import fields
+    from pathlib import Path
 
     from abiscan.libtorch.releases import open_index
     from abiscan.model import KnownBuild
@@ -281,6 +286,7 @@ def releases(action: str | None, sources: tuple[str, ...], form: str, machine: s
 
 def _add_release(source: str, directory: Path, machine: str | None) -> str:
     import tempfile
+    from pathlib import Path
 
     from abiscan.libtorch.releases.add import add_build, download
 
@@ -303,13 +309,14 @@ def _add_release(source: str, directory: Path, machine: str | None) -> str:
 def schema(of_explain: bool) -> None:
     """Print the JSON schema of the report."""
     name = "explain-v1.schema.json" if of_explain else "report-v1.schema.json"
-    click.echo((Path(__file__).parent / "data" / name).read_text(encoding="utf-8"), nl=False)
+    with open(os.path.join(os.path.dirname(__file__), "data", name), encoding="utf-8") as file:
+        click.echo(file.read(), nl=False)
 
 
 # --- what the environment says ----------------------------------------------------------------------------------
 
 
-def _scan_options(given: dict[str, object], *, matrix: bool = False) -> ScanOptions:
+def _scan_options(given: dict[str, object], *, matrix: bool = False, within: str | None = None) -> ScanOptions:
     from abiscan.loader import LoaderSettings
     from abiscan.world import ScanOptions
 
@@ -322,6 +329,8 @@ def _scan_options(given: dict[str, object], *, matrix: bool = False) -> ScanOpti
         hashes=bool(given.get("hashes")),
         jobs=int(str(given.get("jobs") or 1)),
         user_index=_index_directory(),
+        within=within,
+        cache=_cache_directory(),
         progress=None if given.get("quiet") else _progress(),
     )
 
@@ -348,6 +357,12 @@ def _index_directory() -> str:
     """Where the user's own release index lies (XDG base directory specification)."""
     base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return os.path.join(base, "abiscan", "releases")
+
+
+def _cache_directory() -> str:
+    """Where what was read from a torch wheel is kept (XDG base directory specification)."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "abiscan", "wheels")
 
 
 def _today() -> datetime.date:
@@ -434,14 +449,16 @@ def _emit(report: Report, name: str, path: str | None, style: Style) -> None:
 
 def _write(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
 
 
 def _read_baseline(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except FileNotFoundError:
         raise UsageError(f"{path}: no such baseline; make it with --write-baseline {path}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -452,35 +469,65 @@ def _policy(given: dict[str, object]) -> Policy:
     """The configuration file's policy with the command line's options over it."""
     from dataclasses import replace
 
-    from abiscan import gate
+    from abiscan.gate.policy import Policy
 
+    policy = Policy()
     named = _text_option(given["config"])
-    path = Path(named) if named is not None else gate.find_config(Path.cwd())
-    policy = gate.Policy()
-    if path is not None:
-        from abiscan.rules import rule_infos
-
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}: the configuration cannot be read: {error}") from error
-        known = {info.id for info in (*rule_infos(), *gate.GATE_RULES)}
-        policy = gate.load_config(text, str(path), known)
-        if policy.baseline is not None:
-            policy = replace(policy, baseline=str(path.parent / policy.baseline))
+    if named is not None or _may_be_configured():
+        policy = _configured(named)
     if given["fail_on"] is not None:
-        policy = replace(policy, fail_on=gate.parse_fail_on(str(given["fail_on"])))
+        from abiscan.gate.config import parse_fail_on
+
+        policy = replace(policy, fail_on=parse_fail_on(str(given["fail_on"])))
     if given["baseline"] is not None:
         policy = replace(policy, baseline=str(given["baseline"]))
     if given["no_stale"]:
         policy = replace(policy, allow_stale=True)
     if given["require_torch"] is not None:
-        gate.parse_require_torch(str(given["require_torch"]))
+        from abiscan.gate.requirements import parse_require_torch
+
+        parse_require_torch(str(given["require_torch"]))
         policy = replace(policy, require_torch=str(given["require_torch"]))
     if given["require_stable_abi"] is not None:
         version = str(given["require_stable_abi"])
+        if version != "any":
+            from abiscan.gate.requirements import parse_stable_abi
+
+            parse_stable_abi(version)
         policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
     return policy
+
+
+def _may_be_configured() -> bool:
+    """Whether a file that could hold a configuration lies upward; reading it is `gate.config`'s affair."""
+    directory = os.getcwd()
+    while True:
+        if any(os.path.isfile(os.path.join(directory, name)) for name in ("abiscan.toml", "pyproject.toml")):
+            return True
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return False
+        directory = parent
+
+
+def _configured(named: str | None) -> Policy:
+    from dataclasses import replace
+    from pathlib import Path
+
+    from abiscan.gate.config import find_config, load_config
+    from abiscan.gate.policy import Policy
+    from abiscan.gate.requirements import GATE_RULES
+    from abiscan.rules import rule_infos
+
+    path = Path(named) if named is not None else find_config(Path.cwd())
+    if path is None:
+        return Policy()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the configuration cannot be read: {error}") from error
+    policy = load_config(text, str(path), {info.id for info in (*rule_infos(), *GATE_RULES)})
+    return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
 
 
 def _strings(value: object) -> tuple[str, ...]:

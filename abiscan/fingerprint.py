@@ -9,7 +9,6 @@ baseline tells them apart by `module_key` and by count (`gate/baseline.py`).
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 # PEP 3149 and PEP 384 tags between a module's name and its suffix: `.cpython-311-x86_64-linux-gnu`, `.abi3`, ...
@@ -79,4 +78,6 @@ def fingerprint(rule: str, module: str, *details: str) -> str:
     """
     # Length prefixes, so that no two different tuples read the same.
     text = "".join(f"{len(part)}:{part}" for part in (rule, module_name(module), *details))
+    import hashlib  # it loads OpenSSL, and a file without a finding has no fingerprint
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

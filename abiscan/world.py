@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UnknownBuild, UsageError
@@ -41,6 +40,8 @@ class ScanOptions:
         hashes: compute sha256 of every file.
         jobs: processes to spread the files over.
         user_index: directory of the user's own release index.
+        within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
+        cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         progress: called with a short text for a terminal, and with "" at the end.
     """
 
@@ -52,6 +53,8 @@ class ScanOptions:
     hashes: bool = False
     jobs: int = 1
     user_index: str | None = None
+    within: str | None = None
+    cache: str | None = None
     progress: Callable[[str], None] | None = None
 
 
@@ -81,7 +84,7 @@ class World:
     @cached_property
     def index(self) -> ReleaseIndex:
         """The shipped release index and the user's own."""
-        return open_index(*([Path(self.options.user_index)] if self.options.user_index else []))
+        return open_index(*([self.options.user_index] if self.options.user_index else []))
 
     @cached_property
     def demangler(self) -> Demangler:
@@ -109,8 +112,25 @@ class World:
             UnknownBuild: `--torch` names none.
         """
         if self._chosen is None:
-            self._chosen = choose(self.options.torch, self.options.environment, lambda: self.index, machine)
+            self._chosen = choose(
+                self.options.torch,
+                self.options.environment,
+                lambda: self.index,
+                machine,
+                within=self.options.within,
+                read_archive=self._read_archive,
+            )
         return self._chosen
+
+    def _read_archive(self, path: str) -> ReleaseIndex:
+        from pathlib import Path
+
+        from abiscan.libtorch.releases.add import read_archive
+
+        cache = self.options.cache
+        return read_archive(
+            Path(path), None if cache is None else Path(cache), self.options.progress or (lambda line: None)
+        )
 
     def aim(self, machine: str) -> Aim | None:
         """What files of an architecture are judged against: the target, or the same release for that architecture;
@@ -128,7 +148,7 @@ class World:
                 )
                 return Aim(chosen.target, exports, installed=chosen.installed.python is not None)
             assert chosen.build is not None
-            return Aim(chosen.target, ReleasedExports(self.index, chosen.build), installed=False)
+            return Aim(chosen.target, ReleasedExports(chosen.index or self.index, chosen.build), installed=False)
         try:
             other = choose(chosen.target.torch, self.options.environment, lambda: self.index, machine)
         except UnknownBuild:
@@ -160,6 +180,8 @@ class World:
     def _source_trees(self) -> tuple[tuple[SourceFile, ...], tuple[InputError, ...]]:
         if not self.options.sources:
             return (), ()
+        from pathlib import Path
+
         from abiscan.artifact import display_path
         from abiscan.source import scan_tree
 

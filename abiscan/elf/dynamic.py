@@ -78,15 +78,15 @@ def read_dynamic(image: Image) -> Dynamic:
     values: dict[int, int] = {}
     needed: list[int] = []
     filters: list[tuple[int, int, int]] = []
-    for tag, value in layout.iter_unpack(image.slice(offset, count * layout.size, "the dynamic section")):
+    for tag, number in layout.iter_unpack(image.slice(offset, count * layout.size, "the dynamic section")):
         if tag == 0:
             break
         if tag == DT_NEEDED:
-            needed.append(value)
+            needed.append(number)
         elif tag in (DT_AUXILIARY, DT_FILTER):
-            filters.append((len(needed), tag, value))
+            filters.append((len(needed), tag, number))
         else:
-            values[tag & 0xFFFFFFFF if not image.is64 else tag] = value
+            values[tag & 0xFFFFFFFF if not image.is64 else tag] = number
     if not values:
         raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section is empty")
     if DT_STRTAB not in values or DT_SYMTAB not in values:

@@ -1,6 +1,6 @@
 """Which GPU architectures a file carries code for, from the headers of its embedded images; no image is decompressed.
 
-`.nv_fatbin` holds containers of NVIDIA's fat binary format (undocumented; the layout read here agrees with cuobjdump 13):
+`.nv_fatbin` holds containers of NVIDIA's fat binary format (undocumented; what is read here agrees with cuobjdump 13):
 a header of magic, version, header size and payload size, then entries of kind (PTX or ELF), header size, size and the
 number of the architecture. `.hip_fatbin` holds clang offload bundles
 (https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout), compressed ones among them.

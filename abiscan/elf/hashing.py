@@ -33,8 +33,8 @@ def gnu_hashes(names: Sequence[bytes]) -> list[int]:
     """`gnu_hash` of each name, all at once: some ten times as fast for the thousands of names that a library imports.
 
     The hash of b1..bn is 5381 * 33**n + b1 * 33**(n-1) + ... + bn. Names are laid side by side in one big integer, in
-    fields of equal width, and neighbouring digits of all fields are joined pairwise: bytes to digits of two bytes, these
-    to four, and so on, so that a dozen multiplications of the one integer do the work of one per character.
+    fields of equal width, and neighbouring digits of all fields are joined pairwise: bytes to digits of two bytes,
+    these to four, and so on, so that a dozen multiplications of the one integer do the work of one per character.
     """
     result = [0] * len(names)
     groups: dict[int, list[int]] = {}

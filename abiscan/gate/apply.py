@@ -9,20 +9,23 @@ Nothing vanishes: a finding that is accepted stays in the report, marked, with t
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from abiscan.fingerprint import module_key
-from abiscan.gate import baseline as baselines
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.gate.requirements import GATE_RULES, REQUIRE_STABLE_ABI, REQUIRE_TORCH, with_requirements
 from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity, StaleEntry, Verdict
+
+if TYPE_CHECKING:
+    import datetime
+
+    from abiscan.gate.baseline import Baseline
 
 
 def apply(
     report: Report,
     policy: Policy,
-    baseline: baselines.Baseline | None = None,
+    baseline: Baseline | None = None,
     today: datetime.date | None = None,
 ) -> Report:
     """The report with suppressions, stale entries and the verdict set.
@@ -37,9 +40,11 @@ def apply(
     report, ignore_stale, used_whole = _with_ignores(report, policy, today)
     stale = list(ignore_stale)
     if baseline is not None:
+        from abiscan.gate.baseline import target_note
+
         report, baseline_stale = _with_baseline(report, policy, baseline)
         stale += baseline_stale
-        note = baselines.target_note(baseline, report)
+        note = target_note(baseline, report)
         if note is not None:
             notes.append(note)
     accepted, unsure = _unsure(report, used_whole)
@@ -87,12 +92,14 @@ def _with_severities(report: Report, policy: Policy) -> Report:
 
 
 def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
+    if policy.require_torch is None and not policy.require_stable_abi:
+        return report, []
+    from abiscan.gate.requirements import GATE_RULES, REQUIRE_STABLE_ABI, REQUIRE_TORCH, with_requirements
+
     asked = {
         REQUIRE_TORCH: policy.require_torch is not None,
         REQUIRE_STABLE_ABI: policy.require_stable_abi,
     }
-    if not any(asked.values()):
-        return report, []
     severities = dict(policy.severities)
     notes: list[str] = []
     artifacts = []
@@ -153,7 +160,9 @@ def _could_have_matched(ignore: Ignore, report: Report, displays: list[str]) -> 
     return any(ignore.covers_path(display) for display in displays)
 
 
-def _with_baseline(report: Report, policy: Policy, baseline: baselines.Baseline) -> tuple[Report, list[StaleEntry]]:
+def _with_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple[Report, list[StaleEntry]]:
+    from abiscan.gate import baseline as baselines
+
     matcher = baselines.Matcher(baseline)
     numbered: list[tuple[int, Finding, str]] = []
     total = 0

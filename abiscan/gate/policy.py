@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from fnmatch import translate
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from abiscan.model import ArtifactReport, Finding, Severity
 from abiscan.value import value
+
+if TYPE_CHECKING:
+    import datetime
 
 
 @value

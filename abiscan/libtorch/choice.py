@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.libtorch.environment import PythonEnvironment
@@ -19,7 +20,8 @@ class ChosenTorch:
 
     Attributes:
         installed: where it is on disk; None for a released build.
-        build: its entry in the index, for a released build.
+        build: its entry in the index, for a released build or a wheel.
+        index: that has `build`, where it is not the run's own: what was read from a wheel or archive.
         notes: what a user should know about the choice, for the run as a whole.
     """
 
@@ -27,10 +29,17 @@ class ChosenTorch:
     installed: InstalledTorch | None
     build: Build | None
     notes: tuple[str, ...] = ()
+    index: ReleaseIndex | None = None
 
 
 def choose(
-    spec: str | None, environment: PythonEnvironment | None, index: Callable[[], ReleaseIndex], machine: str
+    spec: str | None,
+    environment: PythonEnvironment | None,
+    index: Callable[[], ReleaseIndex],
+    machine: str,
+    *,
+    within: str | None = None,
+    read_archive: Callable[[str], ReleaseIndex] | None = None,
 ) -> ChosenTorch:
     """Find the torch that `--torch SPEC` means.
 
@@ -39,10 +48,17 @@ def choose(
             of a torch, a libtorch or a torch wheel; or a version.
         index: opens the release index; called only where it is needed.
         machine: whose builds a version means.
+        within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
+        read_archive: makes an index of a torch wheel or libtorch archive, by its path.
 
     Raises:
         UnknownBuild: there is no such torch; the message says what there is.
     """
+    if spec is None and within is not None:
+        build = _newest_within(index(), machine, within)
+        if build is not None:
+            note = f"imports are resolved against the newest known build in the required range {within} (--torch names another)"
+            return _released(build, environment, note)
     if spec in (None, "installed"):
         found = find_torches(environment) if environment is not None else ()
         if found:
@@ -54,6 +70,8 @@ def choose(
         return _released(index().newest(machine), environment, note)
     assert spec is not None
     if os.path.exists(spec) or os.sep in spec or spec.endswith(".whl"):
+        if read_archive is not None and os.path.isfile(spec):
+            return _archive(spec, environment, read_archive)
         return _by_path(spec, environment)
     return _released(index().resolve(spec, machine), environment, None)
 
@@ -113,6 +131,25 @@ def _by_path(path: str, environment: PythonEnvironment | None) -> ChosenTorch:
     except UnreadableFile as error:
         raise UnknownBuild(str(error)) from error
     return ChosenTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)
+
+
+def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> ChosenTorch:
+    """A wheel or libtorch archive: its exports are known as those of a released build are."""
+    try:
+        index = read(path)
+    except AbiscanError as error:
+        raise UnknownBuild(f"{error} (--torch takes an installed torch, a release, a folder or a torch wheel)") from error
+    chosen = _released(index.builds()[0], environment, None)
+    return replace(chosen, target=replace(chosen.target, kind=TargetKind.PATH, note=f"read from {path}"), index=index)
+
+
+def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | None:
+    from packaging.specifiers import SpecifierSet
+
+    accepted = SpecifierSet(within)
+    inside = [build for build in index.builds(machine) if accepted.contains(build.torch, prereleases=True)]
+    released = [build for build in inside if build.torch.replace(".", "").isdigit()]
+    return (released or inside)[-1] if inside else None
 
 
 def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> ChosenTorch:

@@ -37,7 +37,7 @@ class ReleasedExports:
         self.sonames = frozenset(build.libraries)
 
     def library_of(self, name: str) -> str | None:
-        """The library of the build that defines the name; None where none exports it or the index does not record it."""
+        """The library that defines the name; None where none exports it or the index does not record it."""
         export = self._index.exports(self.build, name)
         return None if export is None else export.library
 

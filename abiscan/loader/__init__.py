@@ -133,7 +133,7 @@ class Loader:
             exports: the target torch, where it is not the one this loader was made with.
         """
         beside = siblings or {}
-        if self._torch_libraries:
+        if self._torch_libraries and self._serves(elf):
             exports = None
         withheld = frozenset[str]() if exports is None else exports.sonames
         return bind_imports(

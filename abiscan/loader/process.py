@@ -1,8 +1,9 @@
 """The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
 
 Which extension modules of the standard library and of numpy `import torch` brings was observed (dl_iterate_phdr on
-CPython 3.11 with torch 2.13); those that later interpreters add (_zstd, _sha2) are from their sources. Modules that an interpreter has built in are simply not there as files.
-They matter only where one of their libraries, already loaded, answers for a library that a file needs.
+CPython 3.11 with torch 2.13); those that later interpreters add (_zstd, _sha2) are from their sources. Modules that an
+interpreter has built in are simply not there as files. They matter only where one of their libraries, already loaded,
+answers for a library that a file needs.
 """
 
 from __future__ import annotations

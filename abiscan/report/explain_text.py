@@ -1,4 +1,4 @@
-"""`abiscan explain` for a person: each subject, its cause in a sentence, the evidence in two lines, the fix to paste."""
+"""`abiscan explain` for a person: each subject, its cause in a sentence, evidence in two lines, the fix to paste."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def _paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:
         elif width is None:
             lines.append(indent + _one_line(block))
         else:
-            lines += textwrap.wrap(
-                _one_line(block), max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            wrapper = textwrap.TextWrapper(
+                max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
             )
+            lines += wrapper.wrap(_one_line(block))
     return lines

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pathlib import Path
 
-_TABLE = Path(__file__).parents[1] / "data" / "cpython_stable_abi.txt"
+_TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "cpython_stable_abi.txt")
 
 
 @cache
 def stable_abi() -> dict[str, str]:
     """Name -> the CPython version in which it joined the stable ABI (`3.2`, `3.13`)."""
-    lines = _TABLE.read_text(encoding="utf-8").splitlines()
+    with open(_TABLE, encoding="utf-8") as file:
+        lines = file.read().splitlines()
     return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
 

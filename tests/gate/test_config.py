@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from abiscan.errors import UsageError
-from abiscan.gate import Ignore, Policy, find_config, load_config, parse_fail_on
-from abiscan.gate.policy import path_matches
+from abiscan.gate.config import find_config, load_config, parse_fail_on
+from abiscan.gate.policy import Ignore, Policy, path_matches
 from abiscan.model import Severity
 
 RULES = ("missing-import", "const-data-ptr", "unstable-abi")

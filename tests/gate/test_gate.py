@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from abiscan.errors import UsageError
-from abiscan.gate import GATE_RULES, Ignore, Policy, apply, read_baseline, write_baseline
+from abiscan.gate.apply import apply
+from abiscan.gate.baseline import read_baseline, write_baseline
+from abiscan.gate.policy import Ignore, Policy
+from abiscan.gate.requirements import GATE_RULES
 from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, InputError, Provenance, Report, Severity, Verdict
 from tests.report.samples import (
     CHECK_FAIL_OLD,

@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from abiscan.gate import Policy, apply
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Policy
 from abiscan.report import json_v1, ndjson
 from tests.report import samples
 

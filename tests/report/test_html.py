@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from abiscan.gate import Policy, apply
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Policy
 from abiscan.model import ArtifactVerdict
 from abiscan.report import html
 from tests.report import samples

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import xmlschema
 
-from abiscan.gate import Ignore, Policy, apply
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Ignore, Policy
 from abiscan.model import ArtifactVerdict, Severity
 from abiscan.report import junit
 from tests.report import samples

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 import pytest
 from jsonschema import Draft4Validator
 
-from abiscan.gate import Policy, apply
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Policy
 from abiscan.model import Report, Severity
 from abiscan.report import sarif
 from tests.report import samples

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from abiscan.errors import AbiscanError, UsageError
 from abiscan.libtorch.releases.build import Build
 from abiscan.libtorch.releases.collect import Progress, assemble, read_build
-from abiscan.libtorch.releases.index import SUFFIX
+from abiscan.libtorch.releases.index import SUFFIX, ReleaseIndex
+from abiscan.libtorch.releases.table import ReleaseTable
 from abiscan.libtorch.releases.writer import write_index
 
 # The platform tags that torch's wheels have carried, by architecture.
@@ -62,6 +66,44 @@ def download(
         if "No matching distribution" not in last:
             raise AbiscanError(f"torch {version} for {machine} could not be fetched: {last}")
     raise UsageError(f"torch {version} for {machine} is not on the package index: {last}")
+
+
+def read_archive(source: Path, cache: Path | None, progress: Progress = lambda line: None) -> ReleaseIndex:
+    """The exports of one torch wheel or libtorch archive, as an index of its own with that one build.
+
+    Args:
+        cache: directory in which they are kept for the next time, under the file's path, size and time of change;
+            None to keep nothing.
+
+    Raises:
+        AbiscanError: there is no torch in it.
+    """
+    if cache is not None:
+        stat = source.stat()
+        key = f"{source.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
+        kept = cache / hashlib.sha256(key).hexdigest()[:24]
+        # A damaged file, or one of another version of abiscan, is made anew.
+        with contextlib.suppress(AbiscanError, OSError, IndexError):
+            return _one_build(next(iter(sorted(kept.glob(f"*{SUFFIX}"))), None))
+        with contextlib.suppress(OSError):
+            kept.mkdir(parents=True, exist_ok=True)
+            if os.access(kept, os.W_OK):
+                return _index_of(source, kept, progress)
+    with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
+        # The table is mapped, and stays readable when its file is gone.
+        return _index_of(source, Path(folder), progress)
+
+
+def _index_of(source: Path, directory: Path, progress: Progress) -> ReleaseIndex:
+    add_build(source, directory, progress)
+    progress("")
+    return _one_build(next(iter(sorted(directory.glob(f"*{SUFFIX}"))), None))
+
+
+def _one_build(file: Path | None) -> ReleaseIndex:
+    if file is None:
+        raise IndexError("nothing is kept there")
+    return ReleaseIndex([ReleaseTable(file, user=True)])
 
 
 def add_build(source: Path, directory: Path, progress: Progress = lambda line: None) -> Build:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UnknownBuild
@@ -13,9 +14,12 @@ from abiscan.libtorch.releases.omission import Omission, omission
 from abiscan.libtorch.releases.table import ReleaseTable, VtableWord
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from packaging.version import Version
 
-SHIPPED = Path(__file__).parents[2] / "data" / "releases.idx"
+# Strings and not Paths: pathlib takes longer to import than the index to open.
+SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "data", "releases.idx")
 SUFFIX = ".idx"
 
 
@@ -200,7 +204,7 @@ class ReleaseIndex:
         return SymbolHistory(name, self.builds(machine), exports)
 
 
-def open_index(*user: Path) -> ReleaseIndex:
+def open_index(*user: str | Path) -> ReleaseIndex:
     """The shipped index together with the user's own.
 
     Args:
@@ -209,7 +213,10 @@ def open_index(*user: Path) -> ReleaseIndex:
     Raises:
         UnreadableFile: a file is damaged, or of a later format.
     """
-    files = [file for path in user for file in (sorted(path.glob(f"*{SUFFIX}")) if not path.is_file() else [path])]
+    files: list[str] = []
+    for given in user:
+        path = os.fspath(given)
+        files += [path] if os.path.isfile(path) else sorted(glob.glob(os.path.join(glob.escape(path), f"*{SUFFIX}")))
     return ReleaseIndex([ReleaseTable(SHIPPED), *(ReleaseTable(file, user=True) for file in files)])
 
 

@@ -12,12 +12,15 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from abiscan.errors import UnreadableFile
 from abiscan.libtorch.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.libtorch.releases.omission import RULE_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 MAGIC = b"\x89ABIREL\n"
 FORMAT_VERSION = 1
@@ -47,7 +50,7 @@ class ReleaseTable:
         UnreadableFile: no index file, a damaged one, or one of a later format.
     """
 
-    def __init__(self, path: Path, *, user: bool = False) -> None:
+    def __init__(self, path: str | Path, *, user: bool = False) -> None:
         self.path = path
         self._buffer = _map(path)
         header = self._read_header()
@@ -289,7 +292,7 @@ class _Blocks:
         return bisect_right(self.first, name) - 1
 
 
-def _map(path: Path) -> memoryview:
+def _map(path: str | Path) -> memoryview:
     import mmap
 
     try:

@@ -172,8 +172,8 @@ def _encode(history: list[tuple[int, int]]) -> bytes:
         run = 1
         while position + run < len(history) and history[position + run] == (build + run, state):
             run += 1
-        for value in (build - at, run, state):
-            _put_varint(data, value)
+        for number in (build - at, run, state):
+            _put_varint(data, number)
         at = build + run
         position += run
     return bytes(data)
