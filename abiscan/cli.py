@@ -5,6 +5,7 @@ Exit status: 0 pass; 1 the gate failed; 2 usage; 3 incomplete (something could n
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -63,6 +64,9 @@ def cli() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status."""
+    # A run makes tens of thousands of values that live to its end and next to no cycles: collecting every 700
+    # allocations, as is the default, takes a tenth of the time and finds nothing.
+    gc.set_threshold(50_000)
     try:
         status = cli.main(args=list(args) if args is not None else None, prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:

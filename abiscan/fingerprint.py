@@ -78,6 +78,7 @@ def fingerprint(rule: str, module: str, *details: str) -> str:
     """
     # Length prefixes, so that no two different tuples read the same.
     text = "".join(f"{len(part)}:{part}" for part in (rule, module_name(module), *details))
-    import hashlib  # it loads OpenSSL, and a file without a finding has no fingerprint
+    # Late: it loads OpenSSL, and a file without a finding has no fingerprint.
+    import hashlib
 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from abiscan.artifact.inflate import stream_codec
-from abiscan.artifact.zips import looks_like_zip
 from abiscan.elf.peek import PEEK_SIZE, ElfKind, peek
 from abiscan.model import ArtifactKind
 
@@ -42,6 +40,9 @@ def named_like_archive(name: str) -> bool:
 def archive_form(head: bytes) -> str | None:
     """`zip`, `tar`, or a stream codec that a tar may be packed with; None if it is no archive. `head` has PEEK_SIZE
     bytes."""
+    from abiscan.artifact.inflate import stream_codec
+    from abiscan.artifact.zips import looks_like_zip
+
     if looks_like_zip(head):
         return "zip"
     if head[257:262] == b"ustar":  # POSIX.1-2017, pax, "ustar Interchange Format"

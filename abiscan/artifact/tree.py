@@ -57,7 +57,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
         return
-    form = classify.archive_form(head)
+    form = None if classify.is_elf(head) else classify.archive_form(head)
     if form is not None and not classify.named_like_shared_object(display):
         from abiscan.artifact.archives import expand_archive
 

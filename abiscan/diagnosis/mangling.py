@@ -29,6 +29,8 @@ def causes(inquiry: Inquiry) -> Candidates:
 
 def _other_compiler(inquiry: Inquiry) -> Candidates:
     assert inquiry.cxx is not None
+    if inquiry.windows:
+        return  # some release exports it under this very spelling: it is libtorch's own
     kin = [k for k in inquiry.kin if k.same_function and DifferenceKind.TEMPLATE_MANGLING in k.kinds]
     declares = inquiry.cxx.declares_parameters
     if not kin and not declares:
