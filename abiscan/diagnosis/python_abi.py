@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
-from importlib import resources
 
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.model import CauseId
 
+_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "python_exports.txt.xz")
 _PYTHON_NAME = re.compile(r"_{0,2}Py(?:[A-Z]|_)\w*$")
 
 
@@ -21,8 +22,8 @@ _PYTHON_NAME = re.compile(r"_{0,2}Py(?:[A-Z]|_)\w*$")
 def _table() -> tuple[tuple[str, ...], dict[str, int]]:
     import lzma
 
-    data = resources.files("abiscan").joinpath("data", "python_exports.txt.xz").read_bytes()
-    lines = lzma.decompress(data).decode().splitlines()
+    with open(_FILE, "rb") as file:
+        lines = lzma.decompress(file.read()).decode().splitlines()
     masks = {}
     for line in lines[1:]:
         mask, _, name = line.partition(" ")
