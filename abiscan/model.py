@@ -527,6 +527,31 @@ class ArtifactReport:
 
 
 @value
+class Container:
+    """A wheel, package or archive of the run: what it declares, and its members' verdicts rolled up.
+
+    Attributes:
+        kind: `wheel`, `sdist`, `conda`, `archive` or `installed`.
+        name, version: of the distribution, as its metadata has them.
+        tags: compatibility tags of a wheel's file name, expanded; metadata_tags: of its WHEEL file, as they stand.
+        requires_dist: requirements as they stand; requires_torch: those of them on torch.
+        verdict: of all members: fails if one fails, else undecided if one is, else loads if one does.
+        artifacts: `ArtifactReport.display` of its members, sorted.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    version: str | None
+    tags: tuple[str, ...]
+    metadata_tags: tuple[str, ...]
+    requires_dist: tuple[str, ...]
+    requires_torch: tuple[str, ...]
+    verdict: ArtifactVerdict
+    artifacts: tuple[str, ...]
+
+
+@value
 class InputError:
     """A target, or a member of one, that could not be read: a line in the report, never silence."""
 
@@ -557,6 +582,7 @@ class Report:
 
     Attributes:
         rules: every rule that the run could have fired, for formats that list them.
+        containers: the wheels, packages and archives that artifacts are members of, by path.
         notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
         fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
     """
@@ -570,6 +596,7 @@ class Report:
     verdict: Verdict = Verdict.INCOMPLETE
     stale: tuple[StaleEntry, ...] = ()
     fail_on: Severity | None = Severity.ERROR
+    containers: tuple[Container, ...] = ()
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from abiscan.model import Report
 from abiscan.scan import scan
-from abiscan.world import ScanOptions
+from abiscan.world import ScanOptions, World
 
 
 def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
@@ -20,15 +21,24 @@ def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
 
     # Functions do not travel to another process, and shares of one progress line would overwrite each other.
     quiet = replace(options, progress=None)
+    world = World(options)
+    if options.torch is not None and os.path.isfile(options.torch) and options.cache is not None:
+        # Read the wheel once: every process then finds it in the cache.
+        world.chosen(os.uname().machine)
     with ProcessPoolExecutor(options.jobs) as pool:
         shares = [
             pool.submit(scan, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)
         ]
         reports = [share.result() for share in shares]
     first = reports[0]
-    return replace(
+    report = replace(
         first,
         artifacts=tuple(sorted((a for r in reports for a in r.artifacts), key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted({e for r in reports for e in r.errors}, key=lambda e: (e.path, e.message))),
         notes=tuple(dict.fromkeys(note for r in reports for note in r.notes)),
     )
+    if not report.containers:
+        return report
+    from abiscan.declared import with_containers
+
+    return with_containers(report, world.known_versions)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from abiscan import __version__
-from abiscan.artifact import Artifact, Note, expand
+from abiscan.artifact import Artifact, ContainerFacts, ContainerKind, Note, expand
 from abiscan.elf import ElfFile
 from abiscan.errors import UnreadableFile
 from abiscan.findings import Bound, drift_of_releases, findings_of
@@ -66,11 +66,14 @@ def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: i
     artifacts: list[ArtifactReport] = []
     errors: list[InputError] = list(world.source_errors) if share == 0 else []
     notes: list[str] = []
+    members: dict[str, tuple[ContainerFacts, list[str]]] = {}
     site_packages = options.environment.site_packages if options.environment is not None else ()
     number = 0
     for item in expand(targets, cwd=options.settings.cwd, environment_paths=site_packages):
         if isinstance(item, Artifact):
             number += 1
+            if share == 0 and (item.member is not None or item.group.facts.kind is ContainerKind.INSTALLED):
+                members.setdefault(item.group.key, (item.group.facts, []))[1].append(item.display)
             if (number - 1) % shares != share:
                 continue
             # One file is done before anybody could read its name.
@@ -88,7 +91,7 @@ def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: i
         artifacts += [_report_of_source(file) for file in world.sources]
     if options.progress is not None:
         options.progress("")
-    return Report(
+    report = Report(
         version=__version__,
         target=world.chosen(_FALLBACK_MACHINE).target,
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
@@ -96,6 +99,18 @@ def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: i
         rules=world.rule_infos,
         notes=tuple(dict.fromkeys([*notes, *world.notes()])),
     )
+    return _with_containers(report, members, world, whole=shares == 1) if members else report
+
+
+def _with_containers(
+    report: Report, members: Mapping[str, tuple[ContainerFacts, Sequence[str]]], world: World, *, whole: bool
+) -> Report:
+    """The wheels and packages of the run; judged at once where all their members are in the report."""
+    from abiscan.declared import container_of, with_containers
+
+    found = [container_of(facts, displays) for facts, displays in members.values()]
+    report = replace(report, containers=tuple(container for container in found if container is not None))
+    return with_containers(report, world.known_versions) if whole else report
 
 
 def look_at(artifact: Artifact, world: World) -> Iterator[ArtifactReport]:

@@ -122,6 +122,10 @@ class World:
             )
         return self._chosen
 
+    def known_versions(self, machine: str) -> tuple[str, ...]:
+        """Public versions of the known torch builds of an architecture, oldest first, each once."""
+        return tuple(dict.fromkeys(build.torch for build in self.index.builds(machine)))
+
     def _read_archive(self, path: str) -> ReleaseIndex:
         from pathlib import Path
 

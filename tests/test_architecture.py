@@ -30,6 +30,7 @@ RANK = {
     "surroundings": 6,
     "world": 7,
     "findings": 8,
+    "declared": 8,
     "scan": 9,
     "parallel": 10,
     "gate": 10,

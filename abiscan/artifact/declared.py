@@ -39,8 +39,11 @@ def headers(raw: bytes) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     values: list[str] | None = None
     for line in raw.decode("utf-8", "replace").splitlines():
-        if not line.strip():
+        if not line:
             break
+        if not line.strip():
+            # Blanks alone continue a field, as in a license text that was folded (RFC 5322, section 2.2.3).
+            continue
         if line[0] in " \t":
             if values:
                 values[-1] += "\n" + line.strip()

@@ -179,6 +179,24 @@ def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Ite
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
+def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:
+    """The oldest manylinux tag whose systems all have the versions; None where no tag is known to."""
+    needs, bundled = tuple(needs), tuple(bundled)
+    glibc = [_glibc(need.name) for need in needs if not need.weak]
+    newest = max((found for found in glibc if found is not None), default=(0, 0))
+    candidates = [tag for tag in sorted(_LIBSTDCXX) if tag >= newest]
+    for major, minor in candidates or [newest]:
+        tag = f"manylinux_{major}_{minor}_{machine}"
+        if not versions_exceed(promise_of([f"py3-none-{tag}"]), needs, bundled):
+            return tag
+    return None
+
+
+def _glibc(version: str) -> tuple[int, int] | None:
+    match = re.match(r"^GLIBC_(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else None
+
+
 def machine_fits(promise: Promise, machine: str) -> bool:
     """Whether some platform tag is for that ELF machine. A wheel without readable tags fits everything; `any`, and
     tags of other systems, fit no shared object of Linux."""

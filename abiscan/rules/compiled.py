@@ -625,6 +625,34 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                                           'windows': [['1.13.0', '2.1.2']]},
                                          {'symbol': '_ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c1011DispatchKeyEEPKcj',
                                           'windows': [['2.2.0', '2.6.0']]}]},
+ 'torch-requirement-missing': {'summary': 'A wheel has members that need torch, and requires none',
+                               'why': 'Without a `Requires-Dist: torch` an installer neither brings torch nor keeps '
+                                      'the one that is there at a release on which the members load.',
+                               'example': 'a wheel whose module imports at:: names and whose METADATA has no '
+                                          'Requires-Dist on torch',
+                               'use_instead': 'The range that the members load on. Projects that leave torch to the '
+                                              'user say so in their documentation.',
+                               'references': ['https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use'],
+                               'since': '0.1.0',
+                               'severity': 'note',
+                               'confidence': 'high',
+                               'computed': True,
+                               'message': 'the wheel requires no torch, {detail}',
+                               'fix': '{target}'},
+ 'torch-requirement-too-wide': {'summary': 'A wheel allows torch releases on which it does not load',
+                                'why': 'An installer puts any torch that `Requires-Dist` allows beside the wheel. '
+                                       'Where the members import names that only some releases export, users of the\n'
+                                       'others get an undefined symbol at import.',
+                                'example': 'Requires-Dist: torch, for a module that loads on 2.4.0 - 2.5.1',
+                                'use_instead': 'The range that the members load on, or a wheel for each group of '
+                                               "releases; torch's stable ABI widens the range.",
+                                'references': ['https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use'],
+                                'since': '0.1.0',
+                                'severity': 'warning',
+                                'confidence': 'high',
+                                'computed': True,
+                                'message': 'the wheel requires `{name}`, {detail}',
+                                'fix': '{target}'},
  'undemangled-name': {'summary': "A C++ name that GNU's demangler does not know",
                       'why': "c++filt, nm -C, gdb and Python's cxxfilt print such a name as it stands, so that the "
                              "loader's message cannot be read.\n"
@@ -705,4 +733,80 @@ RULES: dict[str, dict[str, Any]] = {'c10-cuda-check': {'summary': '`C10_CUDA_CHE
                   'message': 'derives from `{name}`, whose vtable is not the one that this file was compiled with: '
                              '{detail}',
                   'fix': 'build the extension against {target}: no missing symbol will tell, it crashes or misbehaves '
-                         'at run time'}}
+                         'at run time'},
+ 'wheel-tag-beyond-stable-abi': {'summary': 'A wheel is tagged for many Pythons, and a member imports CPython names '
+                                            'that not all of them have',
+                                 'why': '`cp39-abi3` and `py3-none` say that one build serves many versions of '
+                                        'CPython. Only names of the stable ABI are in all of them, each from the\n'
+                                        'version in which it joined; any other may be gone or changed in the next one.',
+                                 'example': '_PyObject_GetMethod in _C.so of a wheel tagged cp39-abi3',
+                                 'use_instead': 'Define `Py_LIMITED_API` to the oldest promised version for every '
+                                                'source, or build a wheel for each Python.',
+                                 'references': ['https://docs.python.org/3/c-api/stable.html'],
+                                 'since': '0.1.0',
+                                 'severity': 'warning',
+                                 'confidence': 'high',
+                                 'computed': True,
+                                 'message': 'the wheel is tagged {name}, but {detail}',
+                                 'fix': 'define Py_LIMITED_API for the oldest promised Python, or build and tag a '
+                                        'wheel for each Python'},
+ 'wheel-tag-other-machine': {'summary': "A wheel's platform tag is not for the machine of its members",
+                             'why': 'Installers go by the tag: a shared object of another architecture is installed '
+                                    'and cannot be loaded. A wheel tagged `any` is installed on every\n'
+                                    'system, where a Linux shared object loads on one.',
+                             'example': 'an x86_64 module in a wheel tagged py3-none-any',
+                             'use_instead': 'A platform tag for each architecture, as `bdist_wheel` gives it where the '
+                                            'distribution has an extension module.',
+                             'references': ['https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/'],
+                             'since': '0.1.0',
+                             'severity': 'warning',
+                             'confidence': 'high',
+                             'computed': True,
+                             'message': 'the wheel is tagged {name}, but {detail}',
+                             'fix': 'build and tag a wheel for each architecture (`auditwheel repair` reads it from '
+                                    'the members)'},
+ 'wheel-tag-other-python': {'summary': "A wheel's Python tag promises interpreters that do not import its modules",
+                            'why': 'An interpreter imports a module only under a suffix of its own: '
+                                   '`.cpython-311-x86_64-linux-gnu.so`, `.abi3.so` or `.so`. A wheel that is '
+                                   'installed\n'
+                                   'for another Python has its module there, and `import` does not find it.',
+                            'example': 'torchao/_C.cpython-39-x86_64-linux-gnu.so in a wheel tagged cp39-abi3',
+                            'use_instead': 'A wheel for each Python (`cp311-cp311`), or a module of the stable ABI '
+                                           'named `.abi3.so`.',
+                            'references': ['https://peps.python.org/pep-3149/',
+                                           'https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/'],
+                            'since': '0.1.0',
+                            'severity': 'warning',
+                            'confidence': 'high',
+                            'computed': True,
+                            'message': 'the wheel is tagged {name}, but {detail}',
+                            'fix': 'tag the wheel for the Python that the module is named for, or build the module for '
+                                   'the promised ones'},
+ 'wheel-tag-too-old': {'summary': "A wheel's platform tag promises an older system than its members load on",
+                       'why': '`manylinux_2_24` says that the wheel works with glibc 2.24 and every later one, and pip '
+                              'installs it there. A member that asks for a later\n'
+                              'version of glibc or libstdc++ then fails at import: "version `GLIBC_2.34\' not found".',
+                       'example': 'bitsandbytes-0.45.5-py3-none-manylinux_2_24_x86_64.whl with a library that asks for '
+                                  'GLIBC_2.34',
+                       'use_instead': 'Build in the image of the tag, or let `auditwheel repair` name the tag that the '
+                                      'members keep.',
+                       'references': ['https://peps.python.org/pep-0600/'],
+                       'since': '0.1.0',
+                       'severity': 'warning',
+                       'confidence': 'high',
+                       'computed': True,
+                       'message': 'the wheel is tagged {name}, but {detail}',
+                       'fix': '{target}build it in the image of its tag, or let `auditwheel repair` tag it'},
+ 'wheel-tags-differ': {'summary': "A wheel's file name and its WHEEL file have different tags",
+                       'why': 'Installers go by the file name; tools that unpack, cache or repair wheels go by the '
+                              'WHEEL file. Where the two differ, a rename has made a promise that\n'
+                              'the build did not.',
+                       'example': 'x-1.0-py3-none-any.whl whose WHEEL file says cp311-cp311-linux_x86_64',
+                       'use_instead': '`wheel tags`, which changes both.',
+                       'references': ['https://packaging.python.org/en/latest/specifications/binary-distribution-format/'],
+                       'since': '0.1.0',
+                       'severity': 'warning',
+                       'confidence': 'high',
+                       'computed': True,
+                       'message': "only one of the wheel's file name and its WHEEL file has {detail}",
+                       'fix': 'change tags with `wheel tags` or `auditwheel repair`, never by renaming the file'}}
