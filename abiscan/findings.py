@@ -140,9 +140,16 @@ def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
         in_target=lambda code: world.index.vtable(code, target),
         built_for=None if made_for is None else made_for.torch,
         in_built_for=lambda code: None if made_for is None else world.index.vtable(code, made_for),
+        releases=lambda code: _vtables(code, machine, world),
         readable=lambda name: world.demangler.demangle(name).text or name,
     )
     return find_drift(rule("vtable-drift"), subject)
+
+
+def _vtables(code: str, machine: str, world: World) -> list[tuple[str, tuple[str | int | None, ...]]]:
+    """A class's vtable in every release that exports it."""
+    tables = ((build.torch, world.index.vtable(code, build)) for build in world.index.builds(machine) if not build.user)
+    return [(release, words) for release, words in tables if words is not None]
 
 
 def _build_of(target: Target, machine: str, world: World) -> Build | None:

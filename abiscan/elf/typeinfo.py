@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from abiscan.elf.own_vtables import Slot, own_vtables
 from abiscan.elf.references import Reference, references
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ class DerivedClass(NamedTuple):
         base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
         name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
         vtable_size: bytes of the derived class's vtable, where it is exported.
+        slots: its words (`own_vtables`), where the base is its only one, so that they begin with the base's.
     """
 
     base: str
     name: str | None
     vtable_size: int | None
+    slots: tuple[Slot, ...] | None = None
 
 
 def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
@@ -70,16 +73,18 @@ def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple
         elif each.addend == 2 * _WORD:
             heads[each.place] = kind_of[each.symbol]
     own = _own_typeinfo(elf) if pointers else {}
+    starts = {each: start for each in pointers if (start := _start_of(each.place, heads)) is not None}
+    tables = own_vtables(elf, {s: own.get(s) for s in starts.values() if heads[s] == _SINGLE})
     found = set()
-    for pointer in pointers:
-        start = _start_of(pointer.place, heads)
-        if start is not None:
-            name = own.get(start)
-            table = elf.export("_ZTV" + name[4:]) if name is not None else None
-            found.add(
-                DerivedClass(wanted[pointer.symbol], name, table.size if table is not None and table.size else None)
-            )
-    return tuple(sorted(found, key=lambda each: (each.base, each.name or "", each.vtable_size or 0)))
+    for pointer, start in starts.items():
+        name = own.get(start)
+        table = elf.export("_ZTV" + name[4:]) if name is not None else None
+        size = table.size if table is not None and table.size else None
+        slots = tables.get(start)
+        if slots is not None and size is not None:
+            slots = slots[: size // _WORD]
+        found.add(DerivedClass(wanted[pointer.symbol], name, size, slots))
+    return tuple(sorted(found, key=lambda each: (each.base, each.name or "", each.vtable_size or 0, str(each.slots))))
 
 
 def _start_of(place: int, heads: dict[int, str]) -> int | None:

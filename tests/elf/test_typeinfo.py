@@ -18,7 +18,16 @@ def test_subclass_of_node() -> None:
     # The sizes are those that readelf -sW gives of the fixture's own _ZTV.
     elf = open_elf(FIXTURES / "autograd-node-subclass.so")
     found = derived_classes(elf, {"_ZTIN5torch8autograd4NodeE"})
-    assert found == (DerivedClass("_ZTIN5torch8autograd4NodeE", "_ZTIN5myext13ScaleBackwardE", 152),)
+    (node,) = found
+    assert node[:3] == DerivedClass("_ZTIN5torch8autograd4NodeE", "_ZTIN5myext13ScaleBackwardE", 152)[:3]
+    # `readelf -rW`: the relocations of the 19 words at _ZTVN5myext13ScaleBackwardE that name a symbol.
+    assert node.slots is not None
+    assert len(node.slots) == 19
+    assert {at: name for at, name in enumerate(node.slots) if isinstance(name, str)} == {
+        4: "_ZN5torch8autograd4Node17release_resourcesEv",
+        8: "_ZNK5torch8autograd4Node4nameB5cxx11Ev",
+        18: "_ZN5myext13ScaleBackward5applyEOSt6vectorIN2at6TensorESaIS3_EE",
+    }
 
 
 SOURCE = """

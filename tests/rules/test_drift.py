@@ -8,11 +8,16 @@ from abiscan.elf import open_elf
 from abiscan.elf.typeinfo import DerivedClass, derived_classes
 from abiscan.model import Confidence
 from abiscan.rules import rule
-from abiscan.rules.drift import DriftSubject, Words, compare, find_drift
+from abiscan.rules.drift import DriftSubject, Words, compare, find_drift, first_moved, functions_of
 from tests.rules.subjects import FIXTURES, demangler, index
 
 RULE = rule("vtable-drift")
 NODE = "N5torch8autograd4NodeE"
+
+
+def releases() -> list[tuple[str, Words]]:
+    tables = ((build.torch, index().vtable(NODE, build)) for build in index().builds("x86_64"))
+    return [(release, words) for release, words in tables if words is not None]
 
 
 def about(built_for: str | None, target: str, derived: tuple[DerivedClass, ...] | None = None) -> DriftSubject:
@@ -29,6 +34,7 @@ def about(built_for: str | None, target: str, derived: tuple[DerivedClass, ...] 
         in_target=lambda _class: vtable(target),
         built_for=built_for,
         in_built_for=lambda _class: vtable(built_for),
+        releases=lambda _class: releases(),
         readable=lambda name: demangler().demangle(name).text or name,
     )
 
@@ -43,7 +49,30 @@ def test_node_drifted_from_2_4_to_2_13() -> None:
 
 def test_no_finding_without_a_difference() -> None:
     assert find_drift(RULE, about("2.13.0", "2.13.0")) == ()
-    assert find_drift(RULE, about("2.4.0", "2.4.1")) == ()
+    assert find_drift(RULE, about("2.4.0", "2.4.1", (DerivedClass(f"_ZTI{NODE}", None, None),))) == ()
+
+
+def test_the_files_own_table_tells_where_the_build_is_not_known() -> None:
+    # The fixture was compiled with the headers of 2.13: release_resources() is a virtual function of Node since then.
+    (finding,) = find_drift(RULE, about(None, "2.4.1"))
+    assert finding.confidence is Confidence.HIGH
+    assert "112 bytes in torch 2.4.1, 152 in torch 2.13.0 - 2.15.0" in finding.message
+    assert "has `torch::autograd::Node::release_resources` in slot 2, the target's in none" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("table", "moved"),
+    [
+        ((0, 0, None, "_ZN1A1fEv", "_ZN1A1gEv"), None),
+        ((0, 0, None, "_ZN1B1fEv", "_ZN1A1gEv"), None),  # overridden: whose slot it is cannot be told
+        ((0, 0, None, None, "_ZN1A1gEv", "_ZN1B3newEv"), None),  # a function of its own behind the base's
+        ((0, 0, None, "_ZN1A1gEv"), 3),
+        ((0, 0, None, "_ZN1A1fEv", None, "_ZN1A1gEv"), 5),
+    ],
+)
+def test_inherited_functions_keep_their_slots(table: Words, moved: int | None) -> None:
+    base = (0, "_ZTI1A", "_ZN1AD1Ev", "_ZN1A1fEv", "_ZN1A1gEv")
+    assert first_moved(table, base, functions_of([base])) == moved
 
 
 def test_no_finding_where_the_build_is_not_known() -> None:
