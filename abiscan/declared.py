@@ -341,7 +341,7 @@ def _torch(
         for m in users
         if (releases := _inside(m.provenance.torch_window or (), every) & set(known))
     ]
-    covered = _covered(loading)
+    covered, choice = _covered(loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
     best = None if telling is None else _range([v for v in known if v in covered], known)
     asked = torch_requirements(container.requires_dist)
@@ -378,21 +378,23 @@ def _torch(
             name=", ".join(f"torch{r.specifier}" for r in asked if not r.optional),
             detail=detail,
             target=f"require `{_range(right, known)}`",
-            severity=Severity.ERROR if none_left else None,
+            # Code that chooses among builds may do without any where none fits.
+            severity=Severity.NOTE if choice else Severity.ERROR if none_left else None,
         ),
     )
 
 
-def _covered(loading: Sequence[_Loading]) -> frozenset[str]:
-    """The releases on which the wheel works: those on which all its members load. Members that are named for a torch
-    each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common, are builds to choose from."""
+def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
+    """The releases on which the wheel works, and whether it brings builds to choose from: members that are named for a
+    torch each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common. Else all must load."""
     builds: dict[str, frozenset[str]] = {}
     for row in loading:
         place = _OF_A_TORCH.sub("torch", _short(row.member))
         builds[place] = builds.get(place, frozenset()) | row.releases
     if not builds:
-        return frozenset()
-    return frozenset.intersection(*builds.values()) or frozenset.union(*builds.values())
+        return frozenset(), False
+    together = frozenset.intersection(*builds.values())
+    return together or frozenset.union(*builds.values()), len(builds) < len(loading) or not together
 
 
 def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:

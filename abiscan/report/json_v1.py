@@ -21,6 +21,7 @@ from abiscan.model import (
     BoundImport,
     Cause,
     CauseGroup,
+    Container,
     Finding,
     Provenance,
     ReleaseVerdict,
@@ -59,6 +60,7 @@ def document(report: Report) -> dict[str, Any]:
         "fail_on": report.fail_on.value if report.fail_on is not None else "never",
         "summary": summary(report),
         "artifacts": [artifact(a) for a in sorted_artifacts(report)],
+        "containers": [container(c) for c in sorted(report.containers, key=lambda c: c.path)],
         "errors": errors(report),
         "stale": [_stale(entry) for entry in report.stale],
         "notes": _texts(report.notes),
@@ -178,6 +180,19 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "findings": [finding(f) for f in sorted_findings(value.findings)],
         "causes": [_cause_group(group) for group in value.causes],
         "notes": _texts(value.notes),
+    }
+
+
+def container(value: Container) -> dict[str, Any]:
+    return {
+        "path": text(value.path),
+        "kind": value.kind,
+        "name": _optional(value.name),
+        "version": _optional(value.version),
+        "tags": _texts(value.tags),
+        "requires_torch": _texts(value.requires_torch),
+        "verdict": value.verdict.value,
+        "artifacts": _texts(value.artifacts),
     }
 
 

@@ -15,6 +15,7 @@ from abiscan.model import (
     ArtifactVerdict,
     BoundImport,
     CauseGroup,
+    Container,
     Finding,
     LoaderOutcome,
     Owner,
@@ -71,9 +72,32 @@ def render(report: Report, style: Style | None = None) -> str:
     """The whole report as text, ending in a newline."""
     style = style or Style()
     lines: list[str] = []
-    artifacts = list(report.artifacts)
-    brief = len(artifacts) >= _BRIEF_FROM and not style.verbose
-    bad = [a for a in artifacts if _is_bad(a)]
+    brief = len(report.artifacts) >= _BRIEF_FROM and not style.verbose
+    inside = {display: container for container in report.containers for display in container.artifacts}
+    loose = [artifact for artifact in report.artifacts if artifact.display not in inside]
+    lines += _artifact_lines(loose, report.target, style, brief=brief)
+    for container in report.containers:
+        members = [artifact for artifact in report.artifacts if inside.get(artifact.display) is container]
+        shown = _artifact_lines(members, report.target, style, brief=brief)
+        if shown and lines:
+            lines.append("")
+        if shown and len(members) > 1:
+            lines += wrap(_container_line(container, members), style, "", "  ")
+        lines += shown
+    for error in report.errors:
+        lines += wrap(
+            f"{printable(error.path)}: {printable(error.message)}", style, style.paint("unreadable ", "31;1"), "  "
+        )
+    lines += _run_notes(report, style)
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _artifact_lines(
+    artifacts: Sequence[ArtifactReport], target: Target | None, style: Style, *, brief: bool
+) -> list[str]:
+    """What is in order first, so that what is not stands last, where a terminal ends."""
+    lines: list[str] = []
+    bad = [artifact for artifact in artifacts if _is_bad(artifact)]
     for artifact in artifacts:
         if artifact in bad:
             continue
@@ -81,17 +105,31 @@ def render(report: Report, style: Style | None = None) -> str:
             if not style.quiet:
                 lines.append(_one_line(artifact, style))
         else:
-            lines += _block(artifact, report.target, style)
+            lines += _block(artifact, target, style)
     for artifact in bad:
         if lines:
             lines.append("")
-        lines += _block(artifact, report.target, style)
-    for error in report.errors:
-        lines += wrap(
-            f"{printable(error.path)}: {printable(error.message)}", style, style.paint("unreadable ", "31;1"), "  "
-        )
-    lines += _run_notes(report, style)
-    return "\n".join(lines) + "\n" if lines else ""
+        lines += _block(artifact, target, style)
+    return lines
+
+
+def _container_line(container: Container, members: Sequence[ArtifactReport]) -> str:
+    """`x-1.0-...whl: 2 of 7 shared objects fail (requires torch==2.4.0)`."""
+    shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
+    total = _count(len(shared), "shared object")
+    number = {verdict: sum(m.verdict is verdict for m in shared) for verdict in ArtifactVerdict}
+    if number[ArtifactVerdict.FAILS]:
+        words = f"{number[ArtifactVerdict.FAILS]} of {total} fail"
+        if number[ArtifactVerdict.UNDECIDED]:
+            words += f", {number[ArtifactVerdict.UNDECIDED]} cannot be decided"
+    elif number[ArtifactVerdict.UNDECIDED]:
+        words = f"{number[ArtifactVerdict.UNDECIDED]} of {total} cannot be decided"
+    elif number[ArtifactVerdict.LOADS]:
+        words = f"{number[ArtifactVerdict.LOADS]} of {total} import torch, and load"
+    else:
+        words = f"none of {total} imports torch"
+    asked = f" ({'; '.join(container.requires_torch)})" if container.requires_torch else ""
+    return printable(f"{container.path}: {words}{asked}")
 
 
 def summary_line(report: Report, style: Style | None = None) -> str:
