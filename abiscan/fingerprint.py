@@ -9,7 +9,16 @@ baseline tells them apart by `module_key` and by count (`gate/baseline.py`).
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol
+
+
+class _Digest(Protocol):
+    def hexdigest(self) -> str: ...
+
 
 # PEP 3149 and PEP 384 tags between a module's name and its suffix: `.cpython-311-x86_64-linux-gnu`, `.abi3`, ...
 _PYTHON_TAG = re.compile(
@@ -78,7 +87,18 @@ def fingerprint(rule: str, module: str, *details: str) -> str:
     """
     # Length prefixes, so that no two different tuples read the same.
     text = "".join(f"{len(part)}:{part}" for part in (rule, module_name(module), *details))
-    # Late: it loads OpenSSL, and a file without a finding has no fingerprint.
+    return _sha256()(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@cache
+def _sha256() -> Callable[[bytes], _Digest]:
+    """SHA-256 of the interpreter's own module where it has one: `hashlib` loads OpenSSL, which takes milliseconds."""
+    for module in ("_sha2", "_sha256"):
+        try:
+            made: Callable[[bytes], _Digest] = importlib.import_module(module).sha256
+        except (ImportError, AttributeError):
+            continue
+        return made
     import hashlib
 
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return hashlib.sha256

@@ -1,8 +1,8 @@
 """`@value`: a frozen, slotted dataclass that costs a third as much to define.
 
 Defining a frozen dataclass compiles six methods, and a command that runs for a tenth of a second defines seventy of
-them. Here one is compiled, `__init__`; the others are written once and shared. `dataclasses.replace`, `fields`, `asdict`,
-pattern matching, pickling and copying work as ever, and assigning to a field raises `FrozenInstanceError`.
+them. Here one is compiled, `__init__`; the others are written once and shared. `dataclasses.replace`, `fields`,
+`asdict`, pattern matching, pickling and copying work as ever, and assigning to a field raises `FrozenInstanceError`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ RANK = {
     "errors": 0,
     "model": 0,
     "fingerprint": 0,
-    "value": 0,
+    "value": -1,
     "elf": 1,
     "names": 2,
     "libtorch": 3,

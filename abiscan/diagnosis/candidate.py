@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from abiscan.model import Cause, CauseId, Confidence
+from abiscan.value import value
 
 # From which score on a cause is told with which confidence (`model.Confidence` says what each promises).
 _HIGH, _MEDIUM = 0.8, 0.5
@@ -13,7 +13,7 @@ _HIGH, _MEDIUM = 0.8, 0.5
 _TOLD = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Candidate:
     """One possible cause of one missing name.
 

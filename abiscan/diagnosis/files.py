@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from abiscan.diagnosis.candidate import Candidate
 from abiscan.diagnosis.causes import judge
@@ -13,6 +13,7 @@ from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.summaries import summary
 from abiscan.model import BoundImport, Cause, CauseGroup, CauseId, SharedObject, Status
+from abiscan.value import value
 
 # What a group shows of its evidence; each import keeps its own in full.
 _EVIDENCE = 4
@@ -20,7 +21,7 @@ _EVIDENCE = 4
 _PULL = 0.15
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Diagnosis:
     """What is wrong with one file.
 

@@ -7,15 +7,14 @@ leads there. The rows state a fact about an API; whether a name is missing, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.model import CauseId
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class InlinedCall:
     """An out-of-line function and the calls whose inline code reaches it.
 

@@ -6,7 +6,6 @@ import enum
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from abiscan.diagnosis import versions
 from abiscan.diagnosis.knowledge import Environment, Knowledge
@@ -14,6 +13,7 @@ from abiscan.libtorch.releases.build import SymbolHistory, windows_of
 from abiscan.model import Owner, SharedObject, Status, Target, Windows
 from abiscan.names import CxxName, Difference, DifferenceKind, NameKind, classify, differences, parse, search_prefixes
 from abiscan.names.canonical import to_cuda
+from abiscan.value import value
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
 _KIN_LIMIT = 400
@@ -48,7 +48,7 @@ class Place(enum.Enum):
     """No target, no index, or the index doesn't record such names."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kin:
     """Another exported name of the same function, class or object.
 

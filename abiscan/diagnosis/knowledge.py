@@ -6,10 +6,11 @@ Every part is optional. Where one is absent, causes come from names alone, and s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.model import Target
+from abiscan.value import value
 
 if TYPE_CHECKING:
     from abiscan.libtorch.exports import TargetExports
@@ -33,7 +34,7 @@ class Releases(Protocol):
         """Why the index does not record the name; None where absence means that no build exports it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Environment:
     """The machine and the interpreter that the file is to be loaded in.
 
@@ -58,7 +59,7 @@ class Environment:
     torches: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Knowledge:
     """Everything a diagnosis may rest on.
 

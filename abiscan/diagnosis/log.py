@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from abiscan.model import Location, SubjectKind
+from abiscan.value import value
 
 # Distinct things one answer tells; a broken link step can name thousands, which one cause explains.
 MAX_MENTIONS = 200
@@ -38,7 +38,7 @@ _CLOSE: Final = "'`\"\u2018\u2019\u201b\u201c\u201d\u201e\u00ab\u00bb\u2039\u203
 _QUOTED = re.compile(rf"[{_OPEN}]\s?([^{_CLOSE}\n]+?)\s?[{_CLOSE}]")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Mention:
     """One thing that a text complains of.
 
@@ -63,7 +63,7 @@ class Mention:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Hit:
     """Where a word was found: the whole text, and the bounds of its line."""
 

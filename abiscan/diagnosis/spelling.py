@@ -4,12 +4,12 @@ looked up."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.python_abi import exporting_versions
 from abiscan.names import CxxName, NameKind, classify, parse, search_prefixes
+from abiscan.value import value
 
 # Overloads that a demangled name may mean.
 _LIMIT = 400
@@ -25,7 +25,7 @@ _STRING = re.compile(
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Spelled:
     """A name as it was given, and what to look up for it.
 

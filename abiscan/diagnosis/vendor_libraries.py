@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.candidate import Candidate, Candidates
 from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.model import CauseId
+from abiscan.value import value
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Vendor:
     """A library that others are linked to.
 

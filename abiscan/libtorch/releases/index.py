@@ -35,6 +35,7 @@ class ReleaseIndex:
         self._histories: dict[tuple[str, tuple[int, ...]], tuple[ReleaseExport | None, ...]] = {}
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
+        self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
 
     # --- builds -------------------------------------------------------------------------------------------------
 
@@ -123,6 +124,13 @@ class ReleaseIndex:
 
     def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> tuple[SymbolHistory, ...]:
         """Names that start with `prefix`, sorted, at most `limit`: the same entity with other parameters, say."""
+        # A diagnosis asks for the same prefix for the target and for the releases.
+        known = self._prefixes.get((prefix, machine, limit))
+        if known is None:
+            known = self._prefixes[prefix, machine, limit] = self._with_prefix(prefix, machine, limit)
+        return known
+
+    def _with_prefix(self, prefix: str, machine: str, limit: int) -> tuple[SymbolHistory, ...]:
         raw = prefix.encode("utf-8", "surrogateescape")
         numbers: dict[bytes, list[int]] = {}
         for at, table in enumerate(self.tables):
