@@ -23,6 +23,10 @@ class TargetExports(Protocol):
         """The soname of the library that exports the name; None where none does."""
         ...
 
+    def knows(self, name: str) -> bool:
+        """Whether None from `library_of` says that no library exports the name; False where it was not recorded."""
+        ...
+
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exported names that start with `prefix`, sorted, at most `limit`."""
         ...
@@ -40,6 +44,10 @@ class ReleasedExports:
         """The library that defines the name; None where none exports it or the index does not record it."""
         export = self._index.exports(self.build, name)
         return None if export is None else export.library
+
+    def knows(self, name: str) -> bool:
+        """Whether the index records names of this kind."""
+        return self._index.known_omitted(name) is None
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Names of the build that start with `prefix`."""
@@ -91,6 +99,10 @@ class InstalledExports:
                 (soname for soname, elf in self._libraries() if elf.exports_name(raw, hashed)), None
             )
         return self._known[name]
+
+    def knows(self, name: str) -> bool:
+        """Always: the libraries themselves are asked."""
+        return True
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exported names that start with `prefix`, sorted, at most `limit`."""

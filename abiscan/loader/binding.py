@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from abiscan.elf import ElfFile, open_elf
+from abiscan.elf import ElfFile, gnu_hash, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
 from abiscan.loader.examination import Examination
@@ -62,7 +62,7 @@ def bind_imports(
         exports: the target's exports, where it is not installed.
     """
     if examination is None:
-        answers, missing, needed = _without_scope(elf, exports)
+        answers, missing, needed = _without_scope(elf, exports, siblings)
     else:
         answers = _in_scope(elf, examination, siblings, torch_libraries, exports)
         missing = [name for _item, name in examination.closure.missing]
@@ -76,6 +76,8 @@ def bind_imports(
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
             if examination is None and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):
+                status = Status.UNDECIDED
+            if status is Status.MISSING and _may_be_torchs(symbol, owner, exports, elf):
                 status = Status.UNDECIDED
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
     if exports is not None:
@@ -110,6 +112,17 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
     if foreign or (owner in (Owner.CUDA, Owner.HIP) and missing):
         return Status.UNDECIDED
     return Status.MISSING
+
+
+def _may_be_torchs(symbol: Import, owner: Owner, exports: TorchExports | None, elf: ElfFile) -> bool:
+    """Whether the release may export a name all the same, of a kind that the index does not record: a C name of a
+    library that is linked into torch's. What the C++ runtime and the C library should have is theirs to miss."""
+    return (
+        exports is not None
+        and owner in (Owner.OTHER, Owner.SELF)
+        and not exports.knows(symbol.name)
+        and any(is_torch_library(name) for name in elf.needed)
+    )
 
 
 def _binds_locally(symbol: Import) -> bool:
@@ -214,14 +227,47 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
     return LinkMap(elf, path, None, None, origin=None)
 
 
-def _without_scope(elf: ElfFile, exports: TorchExports | None) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
-    """Against a released build alone: for a file of another architecture, or where there is no interpreter."""
+def _without_scope(
+    elf: ElfFile, exports: TorchExports | None, siblings: dict[str, ElfFile]
+) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
+    """Against a released build alone: for a file of another architecture, or where there is no interpreter.
+
+    Only what the file's package and the build have is known; the scope's order is not asked for, since nothing else
+    could tell which of two providers comes first.
+    """
     answers: _Answers = {}
+    needed, missing = _needed_of_package(elf, siblings)
     if exports is not None:
-        reached = in_scope(elf.needed, exports)
+        reached = in_scope([*elf.needed, *(name for each in needed.values() for name in each.needed)], exports)
         lookup: Callable[[str], str | None] = exports.library_of
         for symbol in elf.imports:
-            soname = lookup(symbol.name)
-            if soname is not None:
+            beside = next((path for path, each in needed.items() if each.exports_name(*_hashed(symbol.name))), None)
+            soname = None if beside is not None else lookup(symbol.name)
+            if beside is not None:
+                answers[symbol.index] = (Status.RESOLVED, beside.rpartition("/")[2])
+            elif soname is not None:
                 answers[symbol.index] = (Status.RESOLVED if soname in reached else Status.UNREACHABLE, soname)
-    return answers, list(elf.needed), tuple(NeededLibrary(name, None) for name in elf.needed)
+    found = {path.rpartition("/")[2]: path for path in needed}
+    return answers, missing, tuple(NeededLibrary(name, found.get(name.rpartition("/")[2])) for name in elf.needed)
+
+
+def _needed_of_package(elf: ElfFile, siblings: dict[str, ElfFile]) -> tuple[dict[str, ElfFile], list[str]]:
+    """The siblings that a file needs, directly or through others, and the names of what is no sibling."""
+    names = {path.rpartition("/")[2]: path for path in siblings}
+    names |= {each.soname: path for path, each in siblings.items() if each.soname}
+    needed: dict[str, ElfFile] = {}
+    missing: list[str] = []
+    waiting = list(elf.needed)
+    for name in waiting:  # grows while it is read: breadth first
+        path = names.get(name.rpartition("/")[2])
+        if path is None:
+            missing.append(name)
+        elif path not in needed and siblings[path].machine == elf.machine:
+            needed[path] = siblings[path]
+            waiting += siblings[path].needed
+    return needed, list(dict.fromkeys(missing))
+
+
+def _hashed(name: str) -> tuple[bytes, int]:
+    raw = name.encode("utf-8", "surrogateescape")
+    return raw, gnu_hash(raw)

@@ -44,6 +44,10 @@ class TorchExports(Protocol):
         """The soname of the library that exports a mangled name, None where none does."""
         ...
 
+    def knows(self, name: str) -> bool:
+        """Whether None from `library_of` says that no library exports the name; False where it was not recorded."""
+        ...
+
 
 def is_torch_library(name: str) -> bool:
     """Whether a needed library is one of torch's own, of any variant."""
