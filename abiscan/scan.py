@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from abiscan import __version__
 from abiscan.artifact import Artifact, ContainerFacts, ContainerKind, Note, expand
 from abiscan.elf import ElfFile
-from abiscan.errors import UnreadableFile
+from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.findings import Bound, drift_of_releases, findings_of
 from abiscan.fingerprint import module_key
+from abiscan.libtorch.choice import named_release
 from abiscan.libtorch.matrix import Matrix, TorchNeeds, judge
 from abiscan.loader import LoaderSettings
 from abiscan.loader.exports import is_torch_library
@@ -177,7 +178,9 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
         provenance=made,
         findings=findings,
     )
-    report = _with_causes(report, facts, world)
+    absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
+    nowhere = matrix is not None and aim is not None and not _loads_on(matrix, aim.target.torch)
+    report = _with_causes(report, facts, world, absent, artifact.group.facts.name, nowhere=nowhere)
     return replace(report, notes=tuple(_notes(report, aim, matrix, binding.missing_libraries)))
 
 
@@ -324,14 +327,37 @@ def _lacks(aim: Aim, soname: str) -> bool:
 # --- causes and notes ------------------------------------------------------------------------------------------
 
 
-def _with_causes(report: ArtifactReport, facts: SharedObject, world: World) -> ArtifactReport:
+def _with_causes(
+    report: ArtifactReport,
+    facts: SharedObject,
+    world: World,
+    absent: Sequence[str],
+    distribution: str | None,
+    *,
+    nowhere: bool,
+) -> ArtifactReport:
     """Causes of what is missing; a file that binds pays nothing for them."""
-    if not any(b.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED) for b in report.imports):
+    unbound = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
+    if not absent and not any(b.status in unbound for b in report.imports):
         return report
     from abiscan.diagnosis import diagnose
 
-    diagnosis = diagnose(facts, report.imports, world.knowledge(facts.machine))
+    diagnosis = diagnose(
+        facts,
+        report.imports,
+        world.knowledge(facts.machine),
+        libraries=absent,
+        here=report.loader.outcome is LoaderOutcome.FAILS,
+        distribution=distribution,
+        nowhere=nowhere,
+    )
     return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
+
+
+def _loads_on(matrix: Matrix, torch: str) -> bool:
+    """Whether some known build of a version loads the file; True where none is known."""
+    builds = [verdict for verdict in matrix.verdicts if verdict.torch == torch]
+    return not builds or any(verdict.loads for verdict in builds)
 
 
 def _notes(report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missing: Sequence[str]) -> Iterator[str]:
@@ -396,8 +422,15 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None) -> tuple[
     from abiscan.diagnosis import explain as answer
 
     world = World(options)
-    if options.torch is not None or options.environment is not None:
+    try:
         world.chosen(_FALLBACK_MACHINE)
+    except UnknownBuild:
+        # A torch that the index does not have is worth an answer all the same: what came before and after it is known.
+        target = named_release(options.torch or "")
+        if target is None:
+            raise
+        known = replace(World(replace(options, torch=None)).knowledge(_FALLBACK_MACHINE), exports=None, exact=False)
+        return answer(text, replace(known, target=target), needed_by, file_facts=_facts_of)
     return answer(text, world.knowledge(_FALLBACK_MACHINE), needed_by, file_facts=_facts_of)
 
 

@@ -14,7 +14,7 @@ _SUMMARIES: Final = {
         "{torch} has the same function with other parameters: the file was built with other headers."
     ),
     CauseId.TEMPLATE_MANGLING: (
-        "Another compiler spells the same template instance otherwise; {torch} exports only GCC's spelling."
+        "The compiler of the file spells a template instance otherwise than GCC, which builds libtorch."
     ),
     CauseId.SYMBOL_HIDDEN: "The name is still inside {torch}, but no longer exported.",
     CauseId.CUDA_BUILD_REQUIRED: "The file needs a GPU build of torch; {torch} has no such library.",

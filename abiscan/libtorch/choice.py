@@ -57,7 +57,10 @@ def choose(
     if spec is None and within is not None:
         build = _newest_within(index(), machine, within)
         if build is not None:
-            note = f"imports are resolved against the newest known build in the required range {within} (--torch names another)"
+            note = (
+                f"imports are resolved against the newest known build in the required range {within} "
+                "(--torch names another)"
+            )
             return _released(build, environment, note)
     if spec in (None, "installed"):
         found = find_torches(environment) if environment is not None else ()
@@ -102,7 +105,8 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
     if len(found) > 1:
         others = ", ".join(_name(root) for root in found[1:])
         notes.append(
-            f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, and hides {others}"
+            f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
+            f"and hides {others}"
         )
     return ChosenTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
 
@@ -119,8 +123,8 @@ def _by_path(path: str, environment: PythonEnvironment | None) -> ChosenTorch:
         raise UnknownBuild(f"{path}: no such torch")
     if os.path.isfile(path):
         raise UnknownBuild(
-            f"{path}: a file, not a folder with a torch in it; for a wheel, `abiscan releases add {path}` takes its exports "
-            "into your index, then --torch VERSION"
+            f"{path}: a file, not a folder with a torch in it; for a wheel, `abiscan releases add {path}` takes its "
+            "exports into your index, then --torch VERSION"
         )
     # A path inside of the environment is the installed one by another name: the loader can be asked about it too.
     inside = environment is not None and any(
@@ -138,7 +142,9 @@ def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[s
     try:
         index = read(path)
     except AbiscanError as error:
-        raise UnknownBuild(f"{error} (--torch takes an installed torch, a release, a folder or a torch wheel)") from error
+        raise UnknownBuild(
+            f"{error} (--torch takes an installed torch, a release, a folder or a torch wheel)"
+        ) from error
     chosen = _released(index.builds()[0], environment, None)
     return replace(chosen, target=replace(chosen.target, kind=TargetKind.PATH, note=f"read from {path}"), index=index)
 
@@ -169,4 +175,26 @@ def _released(build: Build, environment: PythonEnvironment | None, note: str | N
         ),
         None,
         build,
+    )
+
+
+def named_release(spec: str) -> Target | None:
+    """A target of which nothing but its version is known: `1.7.1`, `2.6.0+cu126`; None if it is no version."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(spec)
+    except InvalidVersion:
+        return None
+    label = version.local or "unknown build"
+    cuda = f"{label[2:-1]}.{label[-1]}" if label.startswith("cu") and label[2:].isdigit() else None
+    return Target(
+        kind=TargetKind.RELEASE,
+        torch=version.public,
+        variant=label,
+        cuda=cuda,
+        hip=label.removeprefix("rocm") if label.startswith("rocm") else None,
+        cxx11_abi=None,
+        path=None,
+        note=f"torch {spec} is not in the release index: what it exports is inferred from its neighbours",
     )
