@@ -32,6 +32,8 @@ from abiscan.value import value
 
 # How many lines each part of a bad file's block may take before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
+# Bad files of one run or wheel that are all told in full.
+_IN_FULL = 3
 # Characters of a loader's message that are printed in any case.
 _LONG = 400
 # A run over more files than this gives a line to each good one, and a block only to bad ones.
@@ -106,10 +108,28 @@ def _artifact_lines(
                 lines.append(_one_line(artifact, style))
         else:
             lines += _block(artifact, target, style)
-    for artifact in bad:
+    for number, artifact in enumerate(bad):
         if lines:
             lines.append("")
-        lines += _block(artifact, target, style)
+        # The files of one wheel mostly share their causes: one is told in full, the others in short.
+        short = number > 0 and len(bad) > _IN_FULL and not style.verbose
+        lines += (_short_block if short else _block)(artifact, target, style)
+    return lines
+
+
+def _short_block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
+    """The verdict, the loader's word, the leading cause and the releases: a line each."""
+    word, code = _WORDS[artifact.verdict] if artifact.kind is ArtifactKind.SHARED_OBJECT else ("source", "36")
+    lines = wrap(_headline(artifact, target), style, style.paint(word, code) + " ", "  ")
+    lines += _loader_lines(artifact, style)
+    for group in artifact.causes[:1]:
+        more = f"; {_count(len(artifact.causes) - 1, 'further cause')}" if len(artifact.causes) > 1 else ""
+        lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("why: "), "    ")
+    if not artifact.causes:
+        lines += _finding_lines(artifact, style)
+    releases = _matrix_line(artifact)
+    if releases:
+        lines += wrap(releases, style, "  releases: ", "    ")
     return lines
 
 
