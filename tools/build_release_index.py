@@ -112,7 +112,8 @@ def released() -> list[str]:
     if found is None:
         raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
     versions = {Version(text.strip()) for text in found[1].split(",")}
-    return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease]
+    # A local label (2.13.0+cpu) is a variant that the package index does not have: pip is set up to look elsewhere too.
+    return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease and v.local is None]
 
 
 def fetch(version: str, machine: str, cache: Path) -> bool:

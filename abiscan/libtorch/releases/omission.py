@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import re
 
-RULE_VERSION = 1
+RULE_VERSION = 2
 
 
 class Omission(enum.StrEnum):
@@ -34,8 +34,12 @@ class Omission(enum.StrEnum):
 
 
 # C names that torch itself defines: C shims (aoti_torch_, torch_), C names of the Python binding (THP, THC, ...), entry
-# points of modules, gflags-like variables (FLAGS_caffe2_...).
-_C_NAMES = re.compile(r"(?:aoti_|_?torch_|_pytorch_|DisableTorch|TH[A-Z]|PyInit_|initModule|c10_|caffe2_|at_|FLAGS_)")
+# points of modules, gflags-like variables (FLAGS_caffe2_...); and cpuinfo, which libc10 carries and fbgemm
+# takes from it.
+_C_NAMES = re.compile(
+    r"(?:aoti_|_?torch_|_pytorch_|DisableTorch|TH[A-Z]|PyInit_|initModule|c10_|caffe2_|at_|FLAGS_|cpuinfo_"
+    r"|ParameterClass$)"
+)
 _VECTOR = re.compile(r"_ZGV[a-zA-Z][MN](?:\d+|x)[vlRULsu\d]*_")
 _CUDA = re.compile(r"__nv_(?:hdl|dl|static)_|__device_stub__|__cudart_|__cudaRegister|__fatbin")
 # A template or kernel in the global namespace (<source-name> directly behind _Z): torch declares none of those without
