@@ -159,6 +159,7 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
         needs=torch_needs,
         matrix=matrix,
         built_for=made.built_for,
+        lines=artifact.disk_path is not None,
     )
     findings, what_if = findings_of(bound, world)
     report = ArtifactReport(
@@ -347,7 +348,7 @@ def _with_causes(
         report.imports,
         world.knowledge(facts.machine),
         libraries=absent,
-        here=report.loader.outcome is LoaderOutcome.FAILS,
+        here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
         distribution=distribution,
         nowhere=nowhere,
     )

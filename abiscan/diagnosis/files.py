@@ -4,14 +4,15 @@ imports."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from abiscan.diagnosis.candidate import Candidate
+from abiscan.diagnosis.candidate import Candidate, ranked
 from abiscan.diagnosis.causes import judge
 from abiscan.diagnosis.inquiry import Inquiry
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.summaries import summary
+from abiscan.loader.exports import is_torch_library
 from abiscan.model import BoundImport, Cause, CauseGroup, CauseId, SharedObject, Status
 from abiscan.value import value
 
@@ -38,15 +39,34 @@ class Diagnosis:
         return next((bound.causes for bound in self.imports if bound.name == name), ())
 
 
-def diagnose(file: SharedObject, imports: Sequence[BoundImport], knowledge: Knowledge) -> Diagnosis:
-    """Find causes for imports that did not bind.
+def diagnose(
+    file: SharedObject,
+    imports: Sequence[BoundImport],
+    knowledge: Knowledge,
+    *,
+    libraries: Sequence[str] = (),
+    here: bool = True,
+    distribution: str | None = None,
+    nowhere: bool = False,
+) -> Diagnosis:
+    """Find causes for imports that did not bind, and for needed libraries that were not found.
 
     Args:
         file: the facts of the file that needs them.
         imports: any of its imports; those that are resolved or weak are handed back as they are.
         knowledge: what is known of the target, the releases and the machine.
+        libraries: sonames of needed libraries that were not found.
+        here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
+            itself. Torch's own always are.
+        distribution: that ships the file, by its metadata, for the commands of fixes.
+        nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
+            what is to be fixed for each of them leads.
     """
-    judged = [(bound, _judge(file, bound, knowledge) if _is_open(bound) else ()) for bound in imports]
+    absent = _library_candidates(file, libraries, knowledge, distribution)
+    judged = [
+        (bound, _of_library(bound, absent) or _judge(file, bound, knowledge, distribution) if _is_open(bound) else ())
+        for bound in imports
+    ]
     weights: Counter[CauseId] = Counter()
     for _bound, candidates in judged:
         for candidate in candidates:
@@ -57,7 +77,7 @@ def diagnose(file: SharedObject, imports: Sequence[BoundImport], knowledge: Know
             replace(bound, causes=tuple(candidate.told() for candidate in candidates)) if candidates else bound
             for bound, candidates in told
         ),
-        _groups(file, told, knowledge),
+        _groups(told, _told_alone(absent, here=here), knowledge, nowhere=nowhere),
     )
 
 
@@ -65,7 +85,9 @@ def _is_open(bound: BoundImport) -> bool:
     return bound.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
 
 
-def _judge(file: SharedObject, bound: BoundImport, knowledge: Knowledge) -> tuple[Candidate, ...]:
+def _judge(
+    file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: str | None
+) -> tuple[Candidate, ...]:
     version = bound.symbol.version
     return judge(
         Inquiry(
@@ -77,8 +99,38 @@ def _judge(file: SharedObject, bound: BoundImport, knowledge: Knowledge) -> tupl
             owner=bound.owner,
             status=bound.status,
             provider=bound.provider,
+            distribution=distribution,
         )
     )
+
+
+def _library_candidates(
+    file: SharedObject, libraries: Sequence[str], knowledge: Knowledge, distribution: str | None
+) -> dict[str, tuple[Candidate, ...]]:
+    """The causes of each library's absence, best first."""
+    if not libraries:
+        return {}
+    from abiscan.diagnosis import missing_libraries
+
+    return {
+        soname: ranked(
+            missing_libraries.causes(
+                soname.rpartition("/")[2], Inquiry(soname, knowledge, file=file, distribution=distribution)
+            )
+        )
+        for soname in libraries
+    }
+
+
+def _of_library(bound: BoundImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
+    """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
+    version = bound.symbol.version
+    return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
+
+
+def _told_alone(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
+    """The libraries that are a cause of the file's whether or not an import comes from them."""
+    return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
 
 
 def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> tuple[Candidate, ...]:
@@ -99,36 +151,43 @@ def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> 
 
 
 def _groups(
-    file: SharedObject, told: Sequence[tuple[BoundImport, tuple[Candidate, ...]]], knowledge: Knowledge
+    told: Sequence[tuple[BoundImport, tuple[Candidate, ...]]],
+    libraries: Mapping[str, Candidate],
+    knowledge: Knowledge,
+    *,
+    nowhere: bool,
 ) -> tuple[CauseGroup, ...]:
     members: dict[CauseId, list[tuple[BoundImport, Candidate]]] = {}
     for bound, candidates in told:
         if candidates:
             members.setdefault(candidates[0].cause, []).append((bound, candidates[0]))
+    absent: dict[CauseId, list[tuple[str, Candidate]]] = {}
+    for soname, candidate in libraries.items():
+        absent.setdefault(candidate.cause, []).append((soname, candidate))
     groups = []
-    for cause, rows in members.items():
-        best = max(rows, key=lambda row: row[1].score)
+    for cause in dict.fromkeys((*members, *absent)):
+        rows = members.get(cause, [])
+        best = max([candidate for _bound, candidate in rows or absent[cause]], key=lambda found: found.score)
         names = tuple(sorted(bound.name for bound, _candidate in rows))
-        evidence = list(dict.fromkeys(best[1].evidence))[:_EVIDENCE]
+        evidence = list(dict.fromkeys(best.evidence))[:_EVIDENCE]
         if len(names) > 1:
             evidence.append(f"{len(names)} imports have this cause.")
+        lacking = [soname for soname, _candidate in absent.get(cause, ())]
+        if lacking:
+            evidence.append(f"The file needs {', '.join(lacking)}, which was not found.")
         groups.append(
-            CauseGroup(
-                cause,
-                best[1].confidence,
-                summary(cause, knowledge.target),
-                tuple(evidence),
-                best[1].fix,
-                names,
-            )
+            CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
         )
+    of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
     missing = {bound.name for bound, _candidates in told if bound.status is Status.MISSING}
     return tuple(
         sorted(
             groups,
             key=lambda group: (
-                not any(name in missing for name in group.symbols),
-                -len(group.symbols) * _weight(members[group.cause]),
+                # The loader maps libraries before it binds a name: torch's absent ones are as bad as missing names.
+                not (any(name in missing for name in group.symbols) or group.cause in of_torch),
+                nowhere and group.cause is CauseId.CUDA_BUILD_REQUIRED,
+                -len(group.symbols) * _weight(members.get(group.cause, ())),
                 group.cause,
             ),
         )
@@ -136,4 +195,4 @@ def _groups(
 
 
 def _weight(rows: Sequence[tuple[BoundImport, Candidate]]) -> float:
-    return sum(candidate.score for _bound, candidate in rows) / len(rows)
+    return sum(candidate.score for _bound, candidate in rows) / max(len(rows), 1)

@@ -22,32 +22,37 @@ def word(text: str, otherwise: str) -> str:
 
 
 def package(inquiry: Inquiry) -> str | None:
-    """The distribution that most likely ships the file, from its path; None where that does not tell.
+    """The distribution that ships the file: by its metadata, else by its place; None where neither tells.
 
-    `.../site-packages/torch_scatter/_version_cuda.so` and `torch_scatter/_version_cuda.so` are torch-scatter's. A
-    module at the
-    top of site-packages says nothing of its distribution's name.
+    `.../site-packages/torch_scatter/_version_cuda.so` is torch-scatter's. A module at the top of site-packages says
+    nothing of its distribution's name, and a directory elsewhere nothing at all.
     """
-    path = (inquiry.file_name or "").replace("\\", "/")
-    found = _SITE.search(path)
-    top = found[1] if found is not None else None
-    if top is None and inquiry.file is None and "/" in path and not path.startswith(("/", ".")) and ".whl" not in path:
-        top = path.split("/", 1)[0]
-    if top is None or not _DISTRIBUTION.fullmatch(top) or top in ("torch", "lib", "build", "bin"):
+    found = _SITE.search((inquiry.file_name or "").replace("\\", "/"))
+    name = inquiry.distribution or (found[1].removesuffix(".libs") if found is not None else None)
+    if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
-    return top.removesuffix(".libs").replace("_", "-").lower()
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def rebuild(inquiry: Inquiry) -> str:
     """Build the extension from source against the torch that is there."""
     name = package(inquiry)
-    if name is None:
-        of = f" ships {word(inquiry.base_name, 'the file')}" if inquiry.base_name else " failed to load"
+    if name is not None:
+        return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
+    base = re.split(r"[/\\!]", inquiry.file_name or "")[-1]
+    if inquiry.file is None:
+        of = f" ships {word(base, 'the file')}" if base else " failed to load"
         return (
             "pip install --no-build-isolation --no-binary PACKAGE --no-cache-dir --force-reinstall --no-deps PACKAGE"
             f"  # PACKAGE: what{of}"
         )
-    return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
+    # A file by itself may be of no package: its own source tree is where it is built.
+    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in inquiry.file.needed)
+    archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
+    return (
+        "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps .  "
+        f"# in the source tree of {word(base, 'the file')}, with {inquiry.target_label} installed{archs}"
+    )
 
 
 def torch_range(windows: Windows, newest_known: str | None) -> str:

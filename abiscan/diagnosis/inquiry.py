@@ -98,6 +98,7 @@ class Inquiry:
         exports): its
             parameters are then unknown.
         macho: whether it is a name of macOS.
+        distribution: that ships the file, by its own metadata; None where that was not read.
         link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
     """
 
@@ -116,6 +117,7 @@ class Inquiry:
         spelled_as: str | None = None,
         macos: bool = False,
         link_time: bool = False,
+        distribution: str | None = None,
     ) -> None:
         self.spelled = name
         self.name_kind = classify(name)
@@ -123,6 +125,7 @@ class Inquiry:
         self.macho = macos or self.name_kind is NameKind.MACHO
         self.spelled_as = spelled_as
         self.link_time = link_time
+        self.distribution = distribution
         self.knowledge = knowledge
         self.library = library
         self.version = version

@@ -1,0 +1,94 @@
+"""Needed libraries that were not found, commands that name the distribution, and what leads where several things are
+wrong. Bindings are typed in; which builds ship libc10_cuda.so and export the names is the release index's word."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import Diagnosis, Knowledge, diagnose
+from abiscan.libtorch.exports import ReleasedExports
+from abiscan.libtorch.releases import open_index
+from abiscan.model import (
+    BoundImport,
+    CauseId,
+    DemangledBy,
+    Import,
+    Owner,
+    SharedObject,
+    Status,
+    SymbolBinding,
+    SymbolType,
+    Target,
+    TargetKind,
+    VersionNeed,
+    Visibility,
+)
+
+CUDA_STREAM = "_ZN3c104cuda20getCurrentCUDAStreamEa"
+COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.3.0 - 2.12.1
+
+
+def knowledge(variant: str = "cpu") -> Knowledge:
+    index = open_index()
+    target = Target(TargetKind.INSTALLED, "2.13.0", variant, None, None, True, "/x/torch", None, "x86_64")
+    exports = ReleasedExports(index, index.resolve("2.13.0"))
+    return Knowledge(target=target, exports=exports, releases=index)
+
+
+def shared_object(path: str, needed: tuple[str, ...] = ()) -> SharedObject:
+    return SharedObject(path, 1, "x86_64", 64, True, None, needed, None, None, None, (), (), (), (), True)
+
+
+def missing(name: str, status: Status = Status.MISSING, version: VersionNeed | None = None) -> BoundImport:
+    symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, version, True, 1)
+    owner = Owner.TORCH if name.startswith("_Z") else Owner.CUDA
+    return BoundImport(symbol, None, DemangledBy.NONE, owner, status, None)
+
+
+def found(path: str, *imports: BoundImport, needed: tuple[str, ...] = (), **more: object) -> Diagnosis:
+    return diagnose(shared_object(path, needed), imports, knowledge(), **more)  # type: ignore[arg-type]
+
+
+def test_a_torch_library_without_an_import_is_a_cause() -> None:
+    diagnosis = found("torchaudio/_torchaudio.so", libraries=("libc10_cuda.so",), here=False)
+    (group,) = diagnosis.groups
+    assert group.cause is CauseId.CUDA_BUILD_REQUIRED
+    assert group.symbols == ()
+    assert any("libc10_cuda.so" in sentence for sentence in group.evidence)
+
+
+def test_a_library_of_others_is_told_where_the_file_is_to_be_loaded() -> None:
+    assert found("_C.so", libraries=("libzzz.so.4",), here=False).groups == ()
+    (group,) = found("_C.so", libraries=("libzzz.so.4",), here=True).groups
+    assert group.cause is CauseId.LIBRARY_MISSING
+
+
+def test_an_import_of_an_absent_library_is_not_said_to_have_met_another_one() -> None:
+    need = VersionNeed("libcudart.so.12", "libcudart.so.12", False)
+    diagnosis = found("_C.so", missing("cudaMalloc", Status.UNDECIDED, need), libraries=("libcudart.so.12",))
+    evidence = [sentence for cause in diagnosis.imports[0].causes for sentence in cause.evidence]
+    assert evidence
+    assert not any("was found" in sentence for sentence in evidence)
+    assert [group.symbols for group in diagnosis.groups] == [("cudaMalloc",)]
+
+
+def test_what_no_variant_would_cure_leads() -> None:
+    """By the index, torch 2.13.0 exports no materialize_cow_storage in any variant; a GPU build alone cures nothing."""
+    imports = [missing(CUDA_STREAM), missing(CUDA_STREAM.replace("Ea", "Ei")), missing(COW)]
+    by_number = found("_C.so", *imports, libraries=("libc10_cuda.so",), nowhere=False)
+    by_need = found("_C.so", *imports, libraries=("libc10_cuda.so",), nowhere=True)
+    assert by_number.groups[0].cause is CauseId.CUDA_BUILD_REQUIRED
+    assert by_need.groups[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert {g.cause for g in by_number.groups} == {g.cause for g in by_need.groups}
+
+
+def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
+    def fix(path: str, **more: object) -> str:
+        return found(path, missing(COW), **more).groups[0].fix
+
+    assert "--no-binary torch-scatter " in fix("dist/x.whl!torch_scatter/_C.so", distribution="torch_scatter")
+    assert "--no-binary torch-scatter " in fix("/v/lib/python3.11/site-packages/torch_scatter/_C.so")
+    for path in ("tests/fixtures/Mine.so", "/home/me/project/Mine.so", "Mine.so"):
+        told = fix(path)
+        assert "--no-binary" not in told
+        assert "source tree of Mine.so" in told
+    hostile = fix("a/$(reboot).so", distribution="x; reboot")
+    assert "reboot" not in hostile
