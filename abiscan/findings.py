@@ -35,6 +35,8 @@ class Bound:
         module: its identity over rebuilds (`abiscan.fingerprint.module_key`).
         aim: what it was bound against; matrix: its releases; None where it has nothing to do with torch.
         built_for: the release it was made for, where that is known.
+        lines: whether debug information is read for source lines. It is not for members of archives: what is shipped
+            is judged, and reading it takes longer than all the rest.
     """
 
     elf: ElfFile
@@ -46,6 +48,7 @@ class Bound:
     needs: TorchNeeds
     matrix: Matrix | None
     built_for: str | None
+    lines: bool
 
 
 def findings_of(bound: Bound, world: World) -> tuple[tuple[Finding, ...], tuple[WhatIf, ...]]:
@@ -54,7 +57,7 @@ def findings_of(bound: Bound, world: World) -> tuple[tuple[Finding, ...], tuple[
     findings = run(world.rules, subject)
     wanted = symbols_to_locate(world.rules, findings)
     if wanted:
-        findings = attach_locations(findings, call_sites(bound.elf, wanted, world))
+        findings = attach_locations(findings, call_sites(bound.elf, wanted, world, lines=bound.lines))
     findings += _drift(bound, world)
     if world.sources:
         from abiscan.source import attach_sources
@@ -96,12 +99,12 @@ def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] 
     return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
 
 
-def call_sites(elf: ElfFile, names: Collection[str], world: World) -> dict[str, tuple[Location, ...]]:
-    """Where the binary calls the flagged imports."""
+def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: bool) -> dict[str, tuple[Location, ...]]:
+    """Where the binary calls the flagged imports; with `lines`, the source line too, where debug information tells."""
     from abiscan.elf.callsites import find_call_sites
 
     found = {}
-    for name, sites in find_call_sites(elf, names, lines=True).items():
+    for name, sites in find_call_sites(elf, names, lines=lines).items():
         places = []
         for site in sites:
             function = None
