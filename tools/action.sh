@@ -9,7 +9,7 @@ if [ -z "$python" ]; then
   python3 -m venv "$environment" || exit 2
   python=$environment/bin/python
   # The checkout of this action is the package, unless another version is asked for.
-  if [ -n "${ABISCAN_VERSION:-}" ]; then what="abiscan[html]$ABISCAN_VERSION"; else what="$ABISCAN_HERE[html]"; fi
+  if [ -n "${ABISCAN_VERSION:-}" ]; then what="abiscan$ABISCAN_VERSION"; else what="$ABISCAN_HERE"; fi
   "$python" -m pip install --quiet --disable-pip-version-check "$what" || exit 2
 fi
 

@@ -27,7 +27,7 @@ def render(report: Report) -> str:
         import jinja2
         import markupsafe
     except ImportError:
-        raise UsageError("the HTML report needs Jinja2: pip install 'abiscan[html]'") from None
+        raise UsageError("the HTML report needs Jinja2: pip install abiscan") from None
     style, script = _resource("style.css"), _resource("script.js")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
