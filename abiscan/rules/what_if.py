@@ -41,7 +41,7 @@ def what_if(
         removed[rule.id], added[rule.id] = frozenset(hits), new
         after = window_of((names - removed[rule.id]) | new)
         if after != now:
-            results.append(WhatIf(rule.id, tuple(sorted(hits)), after, _assumes(rule)))
+            results.append(WhatIf(rule.id, tuple(sorted(hits)), after, _assumes(rule, now)))
     if len(removed) > 1:
         gone, new = frozenset().union(*removed.values()), frozenset().union(*added.values())
         after = window_of((names - gone) | new)
@@ -63,6 +63,10 @@ def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> f
     return frozenset(new)
 
 
-def _assumes(rule: Rule) -> str:
+def _assumes(rule: Rule, now: Windows) -> str:
+    """What the window rests on. Its other imports are kept: an inline function that goes may have brought some of them,
+    so the truth may be wider, never narrower."""
     write = rule.rewrites[0].write.split("<")[0]
-    return f"every such call rewritten as {write}<T>(), compiled with the headers that the file was compiled with"
+    built = ", ".join(first if first == last else f"{first} - {last}" for first, last in now)
+    headers = f"the headers of torch {built}, as now" if built else "the headers it was compiled with"
+    return f"every such call rewritten as {write}<T>(), compiled with {headers}, all other imports kept"
