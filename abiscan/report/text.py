@@ -139,7 +139,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport]) -> 
     total = _count(len(shared), "shared object")
     number = {verdict: sum(m.verdict is verdict for m in shared) for verdict in ArtifactVerdict}
     if number[ArtifactVerdict.FAILS]:
-        words = f"{number[ArtifactVerdict.FAILS]} of {total} fail"
+        words = f"{number[ArtifactVerdict.FAILS]} of {total} fail{'s' if number[ArtifactVerdict.FAILS] == 1 else ''}"
         if number[ArtifactVerdict.UNDECIDED]:
             words += f", {number[ArtifactVerdict.UNDECIDED]} cannot be decided"
     elif number[ArtifactVerdict.UNDECIDED]:

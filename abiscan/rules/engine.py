@@ -12,6 +12,7 @@ from abiscan.rules.subject import RuleSubject
 from abiscan.rules.texts import (
     covers,
     known_windows,
+    pasteable,
     readable,
     shortened,
     symbol_fields,
@@ -159,7 +160,7 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subj
         confidence=rule.confidence,
         symbol=bound.symbol.name,
         message=texts.message.format_map(fields),
-        fix=texts.fix.format_map(fields),
+        fix=texts.fix.format_map(pasteable(fields)),
         fingerprint=fingerprint(rule.id, subject.module, bound.symbol.name),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from abiscan.model import BoundImport, Status, Windows
@@ -39,6 +40,7 @@ _WRITTEN = {
     "unsigned char": "uint8_t",
     "unsigned int": "uint32_t",
 }
+_PLAIN = re.compile(r"[A-Za-z0-9_$.@]+")
 # Names shown in one sentence before "and N more".
 SHOWN = 4
 
@@ -186,6 +188,11 @@ def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject:
     fields["windows"] = windows_text(known_windows(bound, subject), subject.span)
     fields["rewrites"] = rewrite_texts(rule, fields, code, subject)
     return fields
+
+
+def pasteable(fields: dict[str, str]) -> dict[str, str]:
+    """The fields for a fix, whose commands are pasted: a hostile file can name its symbols as it likes."""
+    return fields if _PLAIN.fullmatch(fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
 
 
 def known_windows(bound: BoundImport, subject: RuleSubject) -> Windows | None:

@@ -104,3 +104,9 @@ def test_kinds() -> None:
     assert kind_of("x.tar.bz2", ["info/index.json"]) is ContainerKind.CONDA
     assert kind_of("x-1.tar.gz", ["x-1/PKG-INFO"]) is ContainerKind.SDIST
     assert kind_of("x-1.tar.gz", ["x-1/deep/PKG-INFO"]) is ContainerKind.ARCHIVE
+
+
+def test_a_folded_license_with_blank_lines_does_not_end_the_headers() -> None:
+    """As bitsandbytes 0.45.5 has it; `email` is the oracle."""
+    raw = b"Name: x\nLicense: MIT\n        \n        Copyright\nRequires-Dist: torch<3,>=2.0\n\nRequires-Dist: other\n"
+    assert headers(raw)["requires-dist"] == email.message_from_bytes(raw).get_all("Requires-Dist") == ["torch<3,>=2.0"]

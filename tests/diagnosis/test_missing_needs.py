@@ -81,8 +81,8 @@ def test_what_no_variant_would_cure_leads() -> None:
 
 
 def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
-    def fix(path: str, **more: object) -> str:
-        return found(path, missing(COW), **more).groups[0].fix
+    def fix(path: str, distribution: str | None = None) -> str:
+        return found(path, missing(COW), distribution=distribution).groups[0].fix
 
     assert "--no-binary torch-scatter " in fix("dist/x.whl!torch_scatter/_C.so", distribution="torch_scatter")
     assert "--no-binary torch-scatter " in fix("/v/lib/python3.11/site-packages/torch_scatter/_C.so")

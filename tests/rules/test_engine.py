@@ -209,3 +209,12 @@ def test_a_build_without_the_library_is_not_the_changed_api() -> None:
     assert _blas_handle("1.13.1", Status.MISSING) is Severity.ERROR
     assert _blas_handle("2.10.0", Status.MISSING) is Severity.ERROR  # numbers, not text
     assert _blas_handle("2.4.0a0", Status.MISSING) is Severity.ERROR  # no release: its exports are its own
+
+
+@pytest.mark.parametrize("name", ["_ZN2at1f`reboot`Ev", "_ZN2at1f$(reboot)Ev", "torch_x\nreboot", "torch_x';reboot'"])
+def test_no_hostile_name_stands_in_a_command(name: str) -> None:
+    (finding,) = run([rule("missing-import")], subject(bound(name), windows=(("2.0.0", "2.1.0"),)))
+    assert finding.symbol == name
+    assert "reboot" not in finding.fix
+    (plain,) = run([rule("missing-import")], subject(bound("_ZN2at1fEv"), windows=(("2.0.0", "2.1.0"),)))
+    assert "abiscan explain _ZN2at1fEv" in plain.fix
