@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.cli import main
+from abiscan.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -90,6 +90,24 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status if isinstance(status, int) else PASS)
 
 
+def run() -> NoReturn:
+    """The console command: `main`, then out of the process without taking it apart.
+
+    Freeing every module and value one by one takes a tenth of the run and changes nothing: files are only read,
+    output is flushed here, and pools are closed where they are used.
+    """
+    try:
+        main()
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else FAIL
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BrokenPipeError:
+            pass
+        os._exit(status)
+
+
 # --- scan -------------------------------------------------------------------------------------------------------
 
 
