@@ -45,7 +45,7 @@ def download(
         raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(_PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is no version")
-    last = ""
+    last = offered = ""
     for python in pythons:
         command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", f"--dest={os.fspath(into)}"]
         command += ["--no-deps", "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
@@ -62,10 +62,14 @@ def download(
         if done.returncode == 0 and wheels:
             return wheels[0]
         lines = [line for line in done.stderr.splitlines() if line.strip()]
+        # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
+        known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)
+        if known is not None and known[1] != "none":
+            offered = f"it has {known[1]}"
         last = lines[-1].removeprefix("ERROR: ") if lines else f"pip ended with status {done.returncode}"
         if "No matching distribution" not in last:
             raise AbiscanError(f"torch {version} for {machine} could not be fetched: {last}")
-    raise UsageError(f"torch {version} for {machine} is not on the package index: {last}")
+    raise UsageError(f"torch {version} for {machine} is not on the package index: {offered or last}")
 
 
 def read_archive(source: Path, cache: Path | None, progress: Progress = lambda line: None) -> ReleaseIndex:

@@ -304,7 +304,8 @@ def _map(path: str | Path) -> memoryview:
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:
         # ValueError: an empty file cannot be mapped.
-        raise UnreadableFile(str(path), "the release index is empty or cannot be mapped; install it again") from error
+        again = "a release index that is empty or cannot be mapped; install abiscan, or add the build, again"
+        raise UnreadableFile(str(path), again) from error
     finally:
         os.close(descriptor)
 

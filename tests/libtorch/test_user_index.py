@@ -1,0 +1,146 @@
+"""`abiscan releases add` from end to end, as the command: a build like any other; of what is bad, one line."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+EXTENSION = FIXTURES / "good-extension.so"
+NEEDS_CUDA = FIXTURES / "cuda-build-required.so"
+KEY = "2.13.0+cpu-x86_64"
+
+
+def run(data: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "abiscan", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"XDG_DATA_HOME": str(data)},
+    )
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that a failed command says."""
+    assert done.returncode in (2, 3), done
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory to which the torch of this environment (2.13.0, CPU) was added."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    directory = tmp_path_factory.mktemp("data")
+    done = run(directory, "releases", "add", Path(spec.origin).parent)
+    assert done.returncode == 0, done.stderr
+    assert KEY in done.stdout
+    return directory
+
+
+def index_file(data: Path) -> Path:
+    (file,) = (data / "abiscan" / "releases").iterdir()
+    return file
+
+
+def test_it_is_listed(data: Path) -> None:
+    builds = json.loads(run(data, "releases", "-f", "json").stdout)
+    rows = builds["builds"] if isinstance(builds, dict) else builds
+    (mine,) = [row for row in rows if row["user"]]
+    assert (mine["key"], mine["torch"], mine["variant"], mine["cuda"]) == (KEY, "2.13.0", "cpu", None)
+    assert len(rows) == 61
+
+
+def test_imports_are_resolved_against_it(data: Path) -> None:
+    """The CPU build has no c10_cuda; the shipped build of the same version has."""
+    verdicts = {}
+    for torch in ("2.13.0+cpu", "2.13.0+cu130", KEY):
+        document = json.loads(run(data, "--torch", torch, NEEDS_CUDA, "-f", "json").stdout)
+        assert document["target"]["kind"] == "release"
+        (artifact,) = document["artifacts"]
+        verdicts[torch] = (document["target"]["variant"], artifact["verdict"])
+    assert verdicts["2.13.0+cpu"] == verdicts[KEY] == ("cpu", "fails")
+    assert verdicts["2.13.0+cu130"][0] == "cu130"
+    (good,) = json.loads(run(data, "--torch", "2.13.0+cpu", EXTENSION, "-f", "json").stdout)["artifacts"]
+    assert good["verdict"] == "loads"
+
+
+def test_the_matrix_has_it(data: Path) -> None:
+    (artifact,) = json.loads(run(data, "--matrix", NEEDS_CUDA, "-f", "json").stdout)["artifacts"]
+    rows = {row["build"]: row for row in artifact["releases"]}
+    assert rows[KEY]["verdict"] == "fails"
+    assert rows[KEY]["reason"] == "CPU build"
+    assert rows["2.13.0+cu130-x86_64"]["verdict"] == "loads"
+
+
+def _truncated(raw: bytes) -> bytes:
+    return raw[: len(raw) // 2]
+
+
+def _later(raw: bytes) -> bytes:
+    return raw[:8] + (99).to_bytes(4, "little") + raw[12:]
+
+
+def _overwritten(raw: bytes) -> bytes:
+    return raw[:200] + bytes(300) + raw[500:]
+
+
+def _empty(_raw: bytes) -> bytes:
+    return b""
+
+
+BAD: list[tuple[Callable[[bytes], bytes], str]] = [
+    (_truncated, "damaged release index"),
+    (_later, "of a later format (99; this abiscan reads 1): upgrade abiscan"),
+    (_overwritten, "damaged release index"),
+    (_empty, "add the build, again"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "says"), BAD, ids=["truncated", "later", "overwritten", "empty"])
+@pytest.mark.parametrize(
+    "command", [["--torch", "2.13.0+cpu", EXTENSION], ["releases"], ["explain", "_ZN3c104cuda9SetDeviceEi"]]
+)
+def test_a_bad_index_file_is_one_line(
+    data: Path, tmp_path: Path, spoil: Callable[[bytes], bytes], says: str, command: list[str | Path]
+) -> None:
+    bad = tmp_path / "abiscan" / "releases" / index_file(data).name
+    bad.parent.mkdir(parents=True)
+    bad.write_bytes(spoil(index_file(data).read_bytes()))
+    line = complaint(run(tmp_path, *command))
+    assert says in line
+    assert str(bad) in line
+
+
+def test_a_wheel_without_libtorch_is_one_line(tmp_path: Path) -> None:
+    wheel = tmp_path / "other-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("other/__init__.py", "")
+    assert "no torch in it" in complaint(run(tmp_path, "releases", "add", wheel))
+
+
+def test_what_is_no_wheel_at_all_is_one_line(tmp_path: Path) -> None:
+    wheel = tmp_path / "torch-9.9.9-py3-none-any.whl"
+    wheel.write_bytes(b"not a zip file")
+    assert "neither a wheel" in complaint(run(tmp_path, "releases", "add", wheel))
+    assert "no such wheel or directory" in complaint(run(tmp_path, "releases", "add", tmp_path / "absent.whl"))
+
+
+def test_an_unknown_version_lists_what_is_known(data: Path) -> None:
+    line = complaint(run(data, "--torch", "9.9", EXTENSION))
+    assert "1.13.0, 1.13.1" in line
+    assert "2.15.0" in line
+    assert "2.13.0+cpu, 2.13.0+cu130" in complaint(run(data, "--torch", "2.13.0+cu126", EXTENSION))
