@@ -9,10 +9,13 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import jsonschema
 import pytest
+
+import abiscan
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -217,3 +220,51 @@ def test_several_processes_give_the_same_report() -> None:
     one = run(FIXTURES / "loader", "-f", "json")
     two = run(FIXTURES / "loader", "-f", "json", "-j", "2")
     assert one.stdout == two.stdout
+
+
+def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
+    info = "pkg-1.0.dist-info"
+    with zipfile.ZipFile(path / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "w") as archive:
+        for name in fixtures:
+            archive.write(FIXTURES / name, f"pkg/{name}")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: {requires}\n"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return Path(str(archive.filename))
+
+
+def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> None:
+    """By the windows of the release index's own tests, gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0; stable-abi.so
+    calls torch_call_dispatcher, of 2.10.0 on."""
+    wheel = _wheel(tmp_path, "gcc-const-data-ptr.so", "stable-abi.so", requires="torch>=2.3")
+    one, two = document(wheel), document(wheel, "-j", "2")
+    schema = json.loads((Path(abiscan.__file__).parent / "data/report-v1.schema.json").read_text())
+    jsonschema.validate(one, schema)
+    assert one == two
+    (container,) = one["containers"]  # type: ignore[misc]
+    assert container["name"] == "pkg"  # type: ignore[index]
+    assert container["verdict"] == "fails"  # type: ignore[index]
+    assert container["requires_torch"] == ["torch>=2.3"]  # type: ignore[index]
+    said = " ".join(run(wheel).stdout.split())
+    assert "1 of 2 shared objects fails (torch>=2.3)" in said
+    fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
+    assert fixes == ["require `torch>=2.10,<2.12`"]
+    assert "--no-binary pkg " in said
+
+
+def test_a_stable_abi_version_is_checked_before_the_scan(tmp_path: Path) -> None:
+    done = run("--require-stable-abi", "next", FIXTURES / "stable-abi.so")
+    assert done.returncode == 2
+    assert "'next' is no torch release" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_required_range_chooses_its_newest_build() -> None:
+    """Installed is a CPU build, which has no libc10_cuda.so; the range asks for released ones, which do."""
+    found = document("--require-torch", ">=2.12,<2.14", FIXTURES / "cuda-build-required.so")
+    assert found["target"]["torch"] == "2.13.0"  # type: ignore[index]
+    assert found["target"]["kind"] == "release"  # type: ignore[index]
+    assert found["verdict"] == "pass"
+    assert document(FIXTURES / "cuda-build-required.so")["verdict"] == "fail"
