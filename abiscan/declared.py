@@ -165,10 +165,10 @@ def _short(member: ArtifactReport) -> str:
     return (member.member or member.path).rsplit("!", 1)[-1]
 
 
-def _others(members: Sequence[ArtifactReport]) -> str:
+def _others(members: Sequence[ArtifactReport], lead: str = "the same holds for") -> str:
     """The members beside the first one, as the end of a sentence."""
     names = [_short(member) for member in members[1:]]
-    return f"; the same holds for {shortened(names)}" if names else ""
+    return f"; {lead} {shortened(names)}" if names else ""
 
 
 def _system(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
@@ -187,8 +187,9 @@ def _system(container: Container, promise: Promise, members: Sequence[ArtifactRe
     for excess in exceeded:
         first.setdefault(excess.promised, f"{excess.version} of {excess.library} (promised: {excess.promised})")
     every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
+    others = _others([row[0] for row in rows], "newer versions than promised are asked for by")
     fitting = fitting_platform(every, member.machine or "", own)
-    detail = f"{_short(member)} asks for {' and '.join(first.values())}{_others([row[0] for row in rows])}"
+    detail = f"{_short(member)} asks for {' and '.join(first.values())}{others}"
     yield (
         member,
         _finding(
@@ -283,10 +284,9 @@ def _stable_abi(container: Container, promise: Promise, members: Sequence[Artifa
     rows.sort(key=lambda row: row[0] is not member)
     since = promise.abi3_since
     late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
+    others = _others([row[0] for row in rows], "such names are imported by")
     oldest = f"CPython {since[0]}.{since[1]}" if since is not None else "every CPython"
-    detail = (
-        f"{_short(member)} imports what {oldest} does not promise: {shortened(late)}{_others([r[0] for r in rows])}"
-    )
+    detail = f"{_short(member)} imports what {oldest} does not promise: {shortened(late)}{others}"
     yield (
         member,
         _finding(container, "wheel-tag-beyond-stable-abi", name=_interpreters(promise), detail=detail, symbols=beyond),
