@@ -5,6 +5,7 @@ Exit status: 0 pass; 1 the gate failed; 2 usage; 3 incomplete (something could n
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -83,7 +84,11 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except AbiscanError as error:
         click.echo(f"abiscan: error: {_safe(str(error))}", err=True)
         status = INCOMPLETE
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            where = f"{_safe(str(error.filename))}: " if error.filename else "the report could not be written: "
+            click.echo(f"abiscan: error: {where}{(error.strerror or str(error)).lower()}", err=True)
+            sys.exit(INCOMPLETE)
         # The reader went away (`| head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PASS
@@ -100,11 +105,9 @@ def run() -> NoReturn:
         main()
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else FAIL
-        try:
+        with contextlib.suppress(OSError):  # told already, or there is nobody to tell
             sys.stdout.flush()
             sys.stderr.flush()
-        except BrokenPipeError:
-            pass
         os._exit(status)
 
 
@@ -176,7 +179,7 @@ def _scan(given: dict[str, object]) -> int:
         baseline = read_baseline(_read_baseline(policy.baseline), policy.baseline)
     outputs = _outputs(_strings(given["formats"]))
     options = _scan_options(given, matrix=policy.require_torch is not None, within=policy.require_torch)
-    report = apply(_run_scan(targets, options), policy, baseline, _today())
+    report = apply(_run_scan(targets, options), policy, baseline, _today() if policy.ignores else None)
     target = _text_option(given["write_baseline"])
     if target is not None:
         from abiscan.gate.baseline import write_baseline

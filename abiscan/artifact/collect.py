@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from abiscan.artifact import classify, declared
+from abiscan.artifact import classify
 from abiscan.artifact.values import (
     Artifact,
     ContainerFacts,
@@ -100,6 +100,8 @@ class Collector:
 
     def finish(self, kind: ContainerKind, *, largest_first: bool) -> Iterator[Artifact | InputError | Note]:
         """The errors, then the artifacts, of a container whose members have all been seen."""
+        from abiscan.artifact import declared
+
         facts = declared.container_facts(self.place.display, self.place.name, kind, self.metadata, self.names)
         wanted = [f for f in self._found if f[2] is ArtifactKind.SHARED_OBJECT or kind not in _WITHOUT_SOURCES]
         shared = any(f[2] is ArtifactKind.SHARED_OBJECT for f in wanted)

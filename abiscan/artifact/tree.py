@@ -163,7 +163,8 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 return
             relative = f"{prefix}/{entry.name}" if prefix else entry.name
             if entry.is_symlink():
-                if entry.is_file():
+                # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
+                if os.path.isfile(entry.path):
                     yield entry.path, relative, True
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:

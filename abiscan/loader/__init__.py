@@ -72,6 +72,10 @@ class Loader:
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
         if not closure.missing and alone and not StaticTls.wanted_by(closure.root):
             return first
+        # A torch library that is missing stays so: no module of the standard library or of numpy brings one along, and
+        # the attempt ends with it.
+        if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
+            return first
         full = self._process(modules=True)
         assert full is not None
         return examine(full, elf, path, siblings, withheld)
