@@ -118,8 +118,9 @@ def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
     script = (
         "import torch, ctypes, os, sys, glob\n"
         "lib = os.path.join(os.path.dirname(torch.__file__), 'lib')\n"
-        "handles = [ctypes.CDLL(os.path.join(lib, n)) for n in ('libtorch_python.so', 'libtorch.so', 'libtorch_cpu.so', "
-        "'libc10.so')] + [ctypes.CDLL(None), ctypes.CDLL('libstdc++.so.6'), ctypes.CDLL('libgcc_s.so.1')]\n"
+        "names = ('libtorch_python.so', 'libtorch.so', 'libtorch_cpu.so', 'libc10.so')\n"
+        "handles = [ctypes.CDLL(os.path.join(lib, n)) for n in names]\n"
+        "handles += [ctypes.CDLL(None), ctypes.CDLL('libstdc++.so.6'), ctypes.CDLL('libgcc_s.so.1')]\n"
         "for name in sys.stdin.read().split():\n"
         "    if not any(hasattr(h, name) for h in handles): print(name)\n"
     )

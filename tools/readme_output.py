@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,11 +35,10 @@ def printed(arguments: list[str], python: str) -> str:
     )
     text = done.stdout.replace(str(Path(python).parents[1]), ".venv")
     shown = [f"$ abiscan {' '.join(arguments)}"] if arguments[0] != "explain" else ["$ abiscan explain < error.txt"]
-    import textwrap
-
     for line in text.splitlines():
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        shown += textwrap.wrap(line, 110, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+        wrapper = textwrap.TextWrapper(110, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+        shown += wrapper.wrap(line) or [""]
     return "\n".join(shown)
 
 
