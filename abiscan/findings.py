@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from abiscan.elf import ElfFile
 from abiscan.libtorch.matrix import Matrix, TorchNeeds, window_of
@@ -25,6 +27,9 @@ from abiscan.names import parse
 from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
 from abiscan.value import value
 from abiscan.world import Aim, World
+
+if TYPE_CHECKING:
+    from abiscan.elf.typeinfo import DerivedClass
 
 
 @value
@@ -120,17 +125,11 @@ def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: boo
 
 def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
     """Classes derived from a torch class whose vtable is another one in the target."""
-    bases = {
-        b.name for b in bound.imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI") and b.symbol.relocated
-    }
-    if not bases or bound.aim is None:
+    derived = _derived(bound) if bound.aim is not None else ()
+    if not derived or bound.aim is None:
         return ()
-    from abiscan.elf.typeinfo import derived_classes
     from abiscan.rules.drift import DriftSubject, find_drift
 
-    derived = derived_classes(bound.elf, bases)
-    if not derived:
-        return ()
     machine = bound.facts.machine
     target = _build_of(bound.aim.target, machine, world)
     made_for = _newest_of(bound.built_for, machine, world)
@@ -147,6 +146,22 @@ def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
         readable=lambda name: world.demangler.demangle(name).text or name,
     )
     return find_drift(rule("vtable-drift"), subject)
+
+
+def _derived(bound: Bound) -> tuple[DerivedClass, ...]:
+    """The classes of the file that derive from one of torch's."""
+    bases = frozenset(
+        b.name for b in bound.imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI") and b.symbol.relocated
+    )
+    return _derived_classes(bound.elf, bases) if bases else ()
+
+
+@lru_cache(maxsize=1)
+def _derived_classes(elf: ElfFile, bases: frozenset[str]) -> tuple[DerivedClass, ...]:
+    """Kept for the file at hand: its findings and its releases both ask."""
+    from abiscan.elf.typeinfo import derived_classes
+
+    return derived_classes(elf, bases)
 
 
 def _vtables(code: str, machine: str, world: World) -> list[tuple[str, tuple[str | int | None, ...]]]:
@@ -176,14 +191,12 @@ def drift_of_releases(bound: Bound, world: World) -> tuple[ReleaseVerdict, ...]:
     """The matrix with the drifted classes of each build that the file loads on."""
     assert bound.matrix is not None
     verdicts = bound.matrix.verdicts
-    bases = sorted(b.name for b in bound.imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI"))
     made_for = _newest_of(bound.built_for, bound.facts.machine, world)
-    if not bases or made_for is None:
+    classes = sorted({d.base for d in _derived(bound)}) if made_for is not None else []
+    if not classes or made_for is None:
         return verdicts
-    from abiscan.elf.typeinfo import derived_classes
     from abiscan.rules.drift import compare
 
-    classes = sorted({d.base for d in derived_classes(bound.elf, set(bases))})
     builds = {b.key: b for b in world.index.builds(bound.facts.machine)}
     result = []
     for verdict in verdicts:

@@ -7,10 +7,12 @@ relocation that writes the address of the type information does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.elf.dynamic import DT_RELA, DT_RELASZ
+from abiscan.errors import UnreadableFile
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -21,71 +23,117 @@ _RELATIVE = {"x86_64": 8, "aarch64": 1027}
 _WORD = 8
 # Functions of one table that are read; libtorch's longest has about fifty.
 _MAX_FUNCTIONS = 512
+_MAX_NAME = 1 << 16
 
 # A function by its symbol; 0 for the two words before the functions; None for one that only has an address.
 Slot = str | int | None
 
 
-def own_vtables(elf: ElfFile, types: Mapping[int, str | None]) -> dict[int, tuple[Slot, ...]]:
-    """The primary vtable of each type: address of its type information -> words.
+class Pointers:
+    """Every word that the loader fills in, by its address: what a class's tables are read from.
 
-    Args:
-        types: addresses of type information in the file, with the symbol where one is exported.
-
-    Returns:
-        Words up to the first that is no pointer: without a symbol a table's end is not written down, so there may be
-        too many. A type without a table (nobody constructs it) is left out, as is one whose relocations are packed
-        (DT_RELR), which tells addresses and no more.
+    Relocations in the packed form (DT_RELR) are not among them.
 
     Raises:
         UnreadableFile: a relocation table lies outside of the file.
     """
-    values, absolute, relative = elf.dynamic.values, _ABSOLUTE.get(elf.machine), _RELATIVE.get(elf.machine)
-    if not types or absolute is None or DT_RELA not in values or not values.get(DT_RELASZ):
-        return {}
-    count = values[DT_RELASZ] // 24
-    offset = elf.image.offset_of(values[DT_RELA], "a relocation table")
-    view = elf.image.words(offset, 3 * count, "Q", "a relocation table").tolist()
-    names = {name: address for address, name in types.items() if name is not None}
-    pointers: dict[int, int] = {}
-    heads: list[tuple[int, int]] = []
-    for place, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
-        kind = info & 0xFFFFFFFF
-        if kind == relative:
-            pointers[place] = 0
-            if addend in types:
-                heads.append((place, addend))
-        elif kind == absolute:
-            pointers[place] = info >> 32
-    if names:
-        own = {_name(elf, index) for index in set(pointers.values()) if index}
-        wanted = names.keys() & own
-        if wanted:
-            heads += [
-                (place, names[name])
-                for place, index in pointers.items()
-                if index and (name := _name(elf, index)) in wanted
-            ]
+
+    def __init__(self, elf: ElfFile) -> None:
+        self._elf = elf
+        # (index in .dynsym, 0) or (0, address in the file)
+        self._at: dict[int, tuple[int, int]] = {}
+        values, absolute, relative = elf.dynamic.values, _ABSOLUTE.get(elf.machine), _RELATIVE.get(elf.machine)
+        if absolute is None or DT_RELA not in values or not values.get(DT_RELASZ):
+            return
+        count = values[DT_RELASZ] // 24
+        offset = elf.image.offset_of(values[DT_RELA], "a relocation table")
+        view = elf.image.words(offset, 3 * count, "Q", "a relocation table").tolist()
+        for place, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
+            kind = info & 0xFFFFFFFF
+            if kind == relative:
+                self._at[place] = (0, addend)
+            elif kind == absolute:
+                self._at[place] = (info >> 32, 0)
+
+    def __contains__(self, place: int) -> bool:
+        return place in self._at
+
+    def name(self, place: int) -> str | None:
+        """The symbol whose address is written there; None where an address without one is."""
+        index = self._at[place][0]
+        if not index:
+            return None
+        try:
+            return self._elf.symbols.name_of(self._elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+        except UnreadableFile:
+            return None  # a relocation that names no symbol of the table
+
+    def address(self, place: int) -> int | None:
+        """The address within the file that is written there; None for a symbol of another library or none at all."""
+        pointer = self._at.get(place)
+        if pointer is None:
+            return None
+        return pointer[1] if not pointer[0] else self._values.get(pointer[0])
+
+    @cached_property
+    def _values(self) -> dict[int, int]:
+        """Addresses of the file's own symbols that are referred to."""
+        found = {}
+        for index in {index for index, _address in self._at.values() if index}:
+            try:
+                found[index] = self._elf.symbols.raw(index).value
+            except UnreadableFile:
+                continue  # a relocation that names no symbol of the table
+        return {index: value for index, value in found.items() if value}
+
+    def to(self, addresses: Container[int]) -> Iterator[tuple[int, int]]:
+        """(place, address) of the pointers to one of these, by place."""
+        for place in sorted(self._at):
+            address = self.address(place)
+            if address is not None and address in addresses:
+                yield place, address
+
+
+def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[Slot, ...]]:
+    """The primary vtable of each type: address of its type information -> words.
+
+    Args:
+        types: addresses of type information in the file.
+
+    Returns:
+        Words up to the first that is no pointer: without a symbol a table's end is not written down, so there may be
+        too many. A type without a table (nobody constructs it) is left out.
+    """
     found: dict[int, tuple[Slot, ...]] = {}
-    for place, address in sorted(heads):
+    for place, address in pointers.to(types):
         # The offset to top stands before it; a pointer there means another kind of table (the GOT, a base list).
         if address in found or place - _WORD in pointers or place + _WORD not in pointers:
             continue
-        found[address] = (0, 0, *_functions(elf, place + _WORD, pointers))
+        found[address] = (0, 0, *_functions(place + _WORD, pointers))
     return found
 
 
-def _functions(elf: ElfFile, start: int, pointers: Mapping[int, int]) -> list[str | None]:
+def _functions(start: int, pointers: Pointers) -> list[str | None]:
     functions: list[str | None] = []
     for place in range(start, start + _MAX_FUNCTIONS * _WORD, _WORD):
         if place not in pointers:
             break
-        name = _name(elf, pointers[place]) if pointers[place] else None
+        name = pointers.name(place)
         if name is not None and name.startswith(("_ZTV", "_ZTI", "_ZTS")):
             break  # the next object: type information begins with a pointer into a vtable
         functions.append(name)
     return functions
 
 
-def _name(elf: ElfFile, index: int) -> str:
-    return elf.symbols.name_of(elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+def type_name(elf: ElfFile, pointers: Pointers, address: int) -> str | None:
+    """The symbol of type information, from the name that it points to; None where that cannot be read."""
+    text = pointers.address(address + _WORD)
+    if text is None:
+        return None
+    try:
+        offset = elf.image.offset_of(text, "a type's name")
+        raw = elf.image.string(offset, min(offset + _MAX_NAME, elf.image.size))
+    except UnreadableFile:
+        return None
+    # A leading asterisk marks a type that is compared by address (Itanium C++ ABI, 2.9.5; GCC's internal linkage).
+    return "_ZTI" + raw.decode("utf-8", "surrogateescape").removeprefix("*") if raw else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from abiscan.elf.own_vtables import Slot, own_vtables
+from abiscan.elf.own_vtables import Pointers, Slot, own_vtables, type_name
 from abiscan.elf.references import Reference, references
 
 if TYPE_CHECKING:
@@ -72,12 +72,16 @@ def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple
             pointers.append(each)
         elif each.addend == 2 * _WORD:
             heads[each.place] = kind_of[each.symbol]
-    own = _own_typeinfo(elf) if pointers else {}
     starts = {each: start for each in pointers if (start := _start_of(each.place, heads)) is not None}
-    tables = own_vtables(elf, {s: own.get(s) for s in starts.values() if heads[s] == _SINGLE})
+    if not starts:
+        return ()
+    written = Pointers(elf)
+    tables = own_vtables(elf, written, {start for start in starts.values() if heads[start] == _SINGLE})
     found = set()
     for pointer, start in starts.items():
-        name = own.get(start)
+        name = type_name(elf, written, start)
+        if name is not None and elf.export(name) is None:
+            name = None
         table = elf.export("_ZTV" + name[4:]) if name is not None else None
         size = table.size if table is not None and table.size else None
         slots = tables.get(start)
@@ -98,13 +102,3 @@ def _start_of(place: int, heads: dict[int, str]) -> int | None:
         if start in heads:
             return None
     return None
-
-
-def _own_typeinfo(elf: ElfFile) -> dict[int, str]:
-    """Address -> name of the type information that the file exports."""
-    found = {}
-    for name in elf.names_with_prefix("_ZTI", limit=20_000):
-        export = elf.export(name)
-        if export is not None:
-            found[export.value] = name
-    return found
