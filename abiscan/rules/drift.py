@@ -214,9 +214,9 @@ def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
     for names, verb in ((change.came, "came"), (change.went, "went")):
         if names:
             shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
-            told.append(
-                f"{len(names)} virtual function{'s' if len(names) != 1 else ''} {verb} ({shown}{', ...' if len(names) > _SHOWN else ''})"
-            )
+            more = ", ..." if len(names) > _SHOWN else ""
+            what = "virtual function" if len(names) == 1 else "virtual functions"
+            told.append(f"{len(names)} {what} {verb} ({shown}{more})")
     if change.reordered:
         told.append("the same functions stand in other slots")
     return told
