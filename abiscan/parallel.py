@@ -26,9 +26,7 @@ def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
         # Read the wheel once: every process then finds it in the cache.
         world.chosen(os.uname().machine)
     with ProcessPoolExecutor(options.jobs) as pool:
-        shares = [
-            pool.submit(scan, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)
-        ]
+        shares = [pool.submit(scan, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)]
         reports = [share.result() for share in shares]
     first = reports[0]
     report = replace(
