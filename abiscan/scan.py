@@ -36,6 +36,7 @@ from abiscan.model import (
     SharedObject,
     Status,
     Subject,
+    Windows,
 )
 from abiscan.provenance import provenance
 from abiscan.world import Aim, ScanOptions, World
@@ -181,7 +182,8 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
     )
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     nowhere = matrix is not None and aim is not None and not _loads_on(matrix, aim.target.torch)
-    report = _with_causes(report, facts, world, absent, artifact.group.facts.name, nowhere=nowhere)
+    loads_on = matrix.windows if matrix is not None and not matrix.unknown else None
+    report = _with_causes(report, facts, world, absent, artifact.group.facts.name, loads_on=loads_on, nowhere=nowhere)
     return replace(report, notes=tuple(_notes(report, aim, matrix, binding.missing_libraries)))
 
 
@@ -335,6 +337,7 @@ def _with_causes(
     absent: Sequence[str],
     distribution: str | None,
     *,
+    loads_on: Windows | None,
     nowhere: bool,
 ) -> ArtifactReport:
     """Causes of what is missing; a file that binds pays nothing for them."""
@@ -346,7 +349,7 @@ def _with_causes(
     diagnosis = diagnose(
         facts,
         report.imports,
-        world.knowledge(facts.machine),
+        replace(world.knowledge(facts.machine), loads_on=loads_on),
         libraries=absent,
         here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
         distribution=distribution,

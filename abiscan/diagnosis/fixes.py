@@ -64,14 +64,15 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
 
 
 def install_torch(inquiry: Inquiry, windows: Windows) -> str:
-    """Install a torch that exports the name."""
+    """Install a torch that exports the name, and the file's other names where they are known."""
+    windows = inquiry.knowledge.loads_on or windows
     newest = inquiry.known_versions[-1] if inquiry.known_versions else None
     return f"pip install {torch_range(windows, newest)}"
 
 
 def rebuild_or_install(inquiry: Inquiry, windows: Windows) -> str:
     """Both ways out: another extension, or another torch."""
-    if not windows:
+    if not windows or inquiry.knowledge.loads_on == ():
         return rebuild(inquiry)
     return f"{rebuild(inquiry)}\nor: {install_torch(inquiry, windows)}"
 

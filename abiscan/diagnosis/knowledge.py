@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from abiscan.model import Target
+from abiscan.model import Target, Windows
 from abiscan.value import value
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Knowledge:
             named: another build of that version may export other names.
         releases: the history of every exported name.
         environment: the machine and the interpreter; None where only a text is at hand.
+        loads_on: the releases that export everything the file wants of torch, where they are known: what an advice to
+            install another torch must name. A single name's window would lead to the next missing name.
         machine: architecture whose builds count, as `SharedObject.machine` spells it.
     """
 
@@ -79,3 +81,4 @@ class Knowledge:
     releases: Releases | None = None
     environment: Environment | None = None
     machine: str = "x86_64"
+    loads_on: Windows | None = None
