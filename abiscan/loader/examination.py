@@ -68,7 +68,11 @@ class Examination:
 
     def needed_by_root(self, name: str) -> LinkMap | None:
         """The object that serves a DT_NEEDED entry of the file, None where none was found."""
-        return self.closure.served.get(name)
+        found = self.closure.served.get(name)
+        if found is None and not self.is_new(self.closure.root):
+            # The file itself is in the process already (a library of torch): so is all that it needs.
+            found = next((m for m in self.namespace.maps if m.elf is not None and _is_called(m, name)), None)
+        return found
 
     def predict(self) -> LoaderPrediction:
         """How the loader ends, in its own words."""
@@ -123,6 +127,10 @@ class Examination:
             needed = x86_isa_needed(item.elf.image) if item.elf is not None else 0
             if needed & ~self.process.search.hardware.isa_bits:
                 raise LoadFailure(item.name, "CPU ISA level is lower than required")
+
+
+def _is_called(item: LinkMap, name: str) -> bool:
+    return name in (item.name.rpartition("/")[2], None if item.elf is None else item.elf.soname)
 
 
 def _unknown(reason: str) -> LoaderPrediction:

@@ -134,7 +134,9 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
     change = compare(old, new) if old is not None else None
     own = min((each.vtable_size for each in classes if each.vtable_size is not None), default=None)
     too_small = own is not None and own < len(new) * _WORD
-    if change is None and not too_small and not moved:
+    # A table that only seems too short, read through relocations alone, is no evidence: where it ends is not recorded.
+    proved = any(first_moved(table, new, own_functions) is not None for table in own_tables)
+    if change is None and not too_small and not proved:
         return None
     parts = [f"{len(new) * _WORD} bytes in {subject.target}"]
     if change is not None:
