@@ -8,6 +8,7 @@ Each step is a function of an earlier stage's values; what a step could not read
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from abiscan.libtorch.choice import named_release
 from abiscan.libtorch.matrix import Matrix, TorchNeeds, judge
 from abiscan.loader import LoaderSettings
 from abiscan.loader.exports import is_torch_library
+from abiscan.loader.owners import TORCH_NAMESPACES, outer_scope
 from abiscan.model import (
     ArtifactKind,
     ArtifactReport,
@@ -182,6 +184,9 @@ def look_at_shared_object(artifact: Artifact, world: World) -> ArtifactReport:
     )
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     nowhere = matrix is not None and aim is not None and not _loads_on(matrix, aim.target.torch)
+    broken = _broken_sibling(prediction, place, facts.machine, world)
+    if broken is not None and report.verdict in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH):
+        report = replace(report, verdict=ArtifactVerdict.FAILS)
     loads_on = matrix.windows if matrix is not None and not matrix.unknown else None
     report = _with_causes(report, facts, world, absent, artifact.group.facts.name, loads_on=loads_on, nowhere=nowhere)
     return replace(report, notes=tuple(_notes(report, aim, matrix, binding.missing_libraries)))
@@ -323,6 +328,21 @@ def _verdict(
     return ArtifactVerdict.LOADS
 
 
+_UNDEFINED = re.compile(r"^(?P<file>.*): undefined symbol: (?P<name>[^,]+)")
+
+
+def _broken_sibling(prediction: LoaderPrediction, place: str, machine: str, world: World) -> str | None:
+    """A library that the file needs, where the loader stops at a torch or Python name that it cannot bind: the file
+    binds, and does not load on this torch all the same."""
+    match = _UNDEFINED.match(prediction.error or "")
+    if match is None or match["file"] == place:
+        return None
+    name = match["name"]
+    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")):
+        return match["file"]
+    return match["file"] if world.index.history(name, machine) is not None else None
+
+
 def _lacks(aim: Aim, soname: str) -> bool:
     return soname.rpartition("/")[2] not in aim.exports.sonames
 
@@ -381,6 +401,12 @@ def _notes(report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missi
         yield f"not on this machine: {', '.join(absent)}{tail}"
     if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
         yield f"torch binds, but this machine's loader stops: {report.loader.error}"
+    decisive = any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in report.imports)
+    if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:
+        match = _UNDEFINED.match(report.loader.error or "")
+        if match is not None:
+            name = os.path.basename(match["file"])
+            yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here all the same: what is missing for the target is provided by this machine"
 

@@ -64,7 +64,12 @@ def diagnose(
     """
     absent = _library_candidates(file, libraries, knowledge, distribution)
     judged = [
-        (bound, _of_library(bound, absent) or _judge(file, bound, knowledge, distribution) if _is_open(bound) else ())
+        (
+            bound,
+            _of_library(bound, absent) or _or_absent(bound, _judge(file, bound, knowledge, distribution), absent)
+            if _is_open(bound)
+            else (),
+        )
         for bound in imports
     ]
     weights: Counter[CauseId] = Counter()
@@ -126,6 +131,20 @@ def _of_library(bound: BoundImport, absent: Mapping[str, tuple[Candidate, ...]])
     """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
     version = bound.symbol.version
     return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
+
+
+# Readings of a name that hold only where every library was read.
+_OF_NO_LIBRARY = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_NOT_LINKED})
+
+
+def _or_absent(
+    bound: BoundImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
+) -> tuple[Candidate, ...]:
+    """An undecided name of unknown home is likeliest of a library that was not found: that comes first."""
+    if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _OF_NO_LIBRARY):
+        return candidates
+    first = next((found[:1] for soname, found in absent.items() if found and not is_torch_library(soname)), ())
+    return first + candidates
 
 
 def _told_alone(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:

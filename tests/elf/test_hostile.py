@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sysconfig
 from pathlib import Path
@@ -86,6 +87,17 @@ def test_any_bytes_behind_the_magic(tail: bytes) -> None:
 def test_what_is_no_elf_file_is_named(head: bytes, words: str) -> None:
     with pytest.raises(UnreadableFile, match=words):
         read_elf(head, "x.so")
+
+
+def test_a_file_without_permission_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so that the refusal is made here."""
+
+    def refuse(*_arguments: object, **_keywords: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(UnreadableFile, match=r"secret\.so: cannot be opened: permission denied"):
+        open_elf("secret.so")
 
 
 def test_special_files_are_refused_without_blocking(tmp_path: Path) -> None:
