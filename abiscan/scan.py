@@ -303,13 +303,10 @@ def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tupl
 
 
 def _with_shipped(needed: Sequence[NeededLibrary], aim: Aim | None) -> tuple[NeededLibrary, ...]:
-    """A released build's own libraries are not on this machine, and found all the same: where its wheel has them."""
-    if aim is None or aim.target.path is not None:
+    """A target that is not installed here has its libraries all the same: where it is, or where its wheel has them."""
+    if aim is None or aim.installed:
         return tuple(needed)
-    return tuple(
-        replace(n, found=f"torch/lib/{n.soname}") if n.found is None and n.soname in aim.exports.sonames else n
-        for n in needed
-    )
+    return tuple(replace(n, found=aim.exports.path_of(n.soname)) if n.found is None else n for n in needed)
 
 
 def _verdict(

@@ -185,6 +185,17 @@ def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
     assert found["artifacts"][0]["loader"]["outcome"] is None  # type: ignore[index]
 
 
+def test_a_torch_by_its_path_has_its_libraries(torch_python: Path) -> None:
+    import sysconfig
+
+    folder = Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+    found = document("--torch", folder, FIXTURES / "stable-abi.so")
+    assert found["target"]["kind"] == "path"  # type: ignore[index]
+    assert found["verdict"] == "pass"
+    needed = {n["soname"]: n["found"] for n in found["artifacts"][0]["needed"]}  # type: ignore[index]
+    assert Path(needed["libtorch_cpu.so"]) == folder / "libtorch_cpu.so"
+
+
 def test_usage_errors_name_what_is_known() -> None:
     done = run("--torch", "9.9", FIXTURES / "stable-abi.so")
     assert done.returncode == 2

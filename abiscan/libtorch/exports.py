@@ -31,6 +31,10 @@ class TargetExports(Protocol):
         """Exported names that start with `prefix`, sorted, at most `limit`."""
         ...
 
+    def path_of(self, soname: str) -> str | None:
+        """Where a library of the build is: on disk, or in its wheel; None where the build does not ship it."""
+        ...
+
 
 class ReleasedExports:
     """Exports of a released build, from the index."""
@@ -48,6 +52,10 @@ class ReleasedExports:
     def knows(self, name: str) -> bool:
         """Whether the index records names of this kind."""
         return self._index.known_omitted(name) is None
+
+    def path_of(self, soname: str) -> str | None:
+        """Where its wheel has the library."""
+        return f"torch/lib/{soname}" if soname in self.sonames else None
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Names of the build that start with `prefix`."""
@@ -103,6 +111,10 @@ class InstalledExports:
     def knows(self, name: str) -> bool:
         """Always: the libraries themselves are asked."""
         return True
+
+    def path_of(self, soname: str) -> str | None:
+        """The file of that name."""
+        return next((path for path in self._paths if os.path.basename(path) == soname), None)
 
     def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
         """Exported names that start with `prefix`, sorted, at most `limit`."""
