@@ -202,7 +202,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
     ]
     if artifact.loader.outcome is LoaderOutcome.FAILS:
         extra.append("not on this machine: " + _shorten_error(artifact.loader.error or ""))
-    windows = _matrix_line(artifact)
+    windows = _matrix_line(artifact).partition(";")[0]
     if windows:
         extra.insert(0, windows)
     tail = style.dim("  (" + "; ".join(extra) + ")") if extra else ""
