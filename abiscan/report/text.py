@@ -103,7 +103,7 @@ def _artifact_lines(
     for artifact in artifacts:
         if artifact in bad:
             continue
-        if brief:
+        if brief or (_is_accepted(artifact) and not style.verbose):
             if not style.quiet:
                 lines.append(_one_line(artifact, style))
         else:
@@ -184,7 +184,15 @@ def summary_line(report: Report, style: Style | None = None) -> str:
 # --- one artifact -----------------------------------------------------------------------------------------------
 
 
+def _is_accepted(artifact: ArtifactReport) -> bool:
+    """Whether a baseline or ignores accept everything that is wrong with it."""
+    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
+    return bool(errors) and all(f.suppressed for f in errors)
+
+
 def _is_bad(artifact: ArtifactReport) -> bool:
+    if _is_accepted(artifact):
+        return False
     return artifact.verdict in (
         ArtifactVerdict.FAILS,
         ArtifactVerdict.UNDECIDED,
@@ -202,6 +210,9 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
     ]
     if artifact.loader.outcome is LoaderOutcome.FAILS:
         extra.append("not on this machine: " + _shorten_error(artifact.loader.error or ""))
+    accepted = sum(f.suppressed for f in artifact.findings)
+    if accepted:
+        extra.append(f"{_count(accepted, 'finding')} accepted")
     windows = _matrix_line(artifact).partition(";")[0]
     if windows:
         extra.insert(0, windows)
