@@ -7,6 +7,7 @@ Each step is a function of an earlier stage's values; what a step could not read
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 __all__ = ["LoaderSettings", "ScanOptions", "explain", "scan"]
 
 _FALLBACK_MACHINE = "x86_64"
+# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by.
+_LARGE = 8 << 20
 # Names of these are served by the machine, not by torch or the interpreter: they decide `loader`, not `verdict`.
 _OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
 
@@ -87,6 +90,12 @@ def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: i
                 artifacts += look_at(item, world)
             except UnreadableFile as error:
                 errors.append(InputError(error.path, error.reason))
+            world.loader.forget()
+            if item.disk_path is None and item.size > _LARGE:
+                # What it was unpacked into is held by cycles of the loader's model. What survives is kept to the end, and
+                # need not be looked through again for the next one.
+                gc.collect()
+                gc.freeze()
         elif share == 0 and isinstance(item, Note):
             notes.append(f"{item.path}: {item.message}")
         elif share == 0 and isinstance(item, InputError):

@@ -21,8 +21,8 @@ class KeptFiles:
         self._tables: dict[Hashable, ElfFile] = {}
 
     def allow(self, size: int) -> None:
-        """A file of `size` bytes is among the ones to come: keep room for it and a quarter more."""
-        self._budget = max(self._budget, size * 5 // 4)
+        """A file of `size` bytes is among the ones to come: keep room for it."""
+        self._budget = max(self._budget, size)
 
     def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> ElfFile:
         """The file in full, unpacked if it is not kept."""

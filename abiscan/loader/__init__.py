@@ -80,6 +80,10 @@ class Loader:
         assert full is not None
         return examine(full, elf, path, siblings, withheld)
 
+    def forget(self) -> None:
+        """Let go of the file that was looked at last: one that was unpacked to memory is large."""
+        self._last = None
+
     def predict(
         self, elf: ElfFile | None, path: str, siblings: Mapping[str, ElfFile] | None = None
     ) -> LoaderPrediction:

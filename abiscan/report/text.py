@@ -209,7 +209,8 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
         if any(f.severity is s for f in shown)
     ]
     if artifact.loader.outcome is LoaderOutcome.FAILS:
-        extra.append("not on this machine: " + _shorten_error(artifact.loader.error or ""))
+        here = "loader" if artifact.verdict is ArtifactVerdict.FAILS else "not on this machine"
+        extra.append(f"{here}: {_shorten_error(artifact.loader.error or '')}")
     accepted = sum(f.suppressed for f in artifact.findings)
     if accepted:
         extra.append(f"{_count(accepted, 'finding')} accepted")
