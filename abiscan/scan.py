@@ -92,7 +92,7 @@ def scan(targets: Sequence[str], options: ScanOptions, share: int = 0, shares: i
                 errors.append(InputError(error.path, error.reason))
             world.loader.forget()
             if item.disk_path is None and item.size > _LARGE:
-                # What it was unpacked into is held by cycles of the loader's model. What survives is kept to the end, and
+                # What it was unpacked into is held by cycles of the loader's model. What survives stays to the end, and
                 # need not be looked through again for the next one.
                 gc.collect()
                 gc.freeze()

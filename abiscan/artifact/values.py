@@ -30,7 +30,7 @@ class Limits:
             taken for a zip bomb. Shared objects that patchelf padded with zeros reach 420, at 4 MiB; larger ones 20.
         depth: archives inside of archives that are followed; 1 is the named one alone.
         metadata: largest METADATA, WHEEL, RECORD or index.json that is read.
-        kept: unpacked shared objects of one archive that are kept for siblings; at least 1.25 times the largest one.
+        kept: unpacked shared objects of one archive that are kept for siblings; more where the largest one has more.
     """
 
     members: int = 65_535
