@@ -37,6 +37,9 @@ VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
 VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 
+# Bytes of one chain after which it is counted, and entries of counted chains after which a file is given up.
+_LONG_CHAIN = 4096
+_MAX_WALK = 1 << 22
 # Version records of a real file number some dozens (libc.so.6: 40).
 _MAX_VERSIONS = 1 << 15
 
@@ -107,6 +110,8 @@ class SymbolTable:
         self._versions: dict[int, SymbolVersion] | None = None
         self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
         self._sysv: tuple[memoryview[int], memoryview[int]] | None = None
+        self._u32 = struct.Struct(image.endian + "I").unpack_from
+        self._walked = 0
         self._read_hash()
         self._count: int | None = None
 
@@ -185,21 +190,35 @@ class SymbolTable:
             return []
         found = []
         buffer, size = self._image.buffer, self._image.size
-        unpack = struct.Struct(self._image.endian + "I").unpack_from
-        entry, layout = self._layout.size, self._layout
+        unpack, entry = self._u32, self._layout.size
         wanted = name + b"\0"
         at = chains + 4 * (index - symoffset)
-        while at + 4 <= size:
+        first = at
+        # st_name is the first field of an entry in either class.
+        symbol, last = self._offset + index * entry, size - entry
+        while at + 4 <= size and symbol <= last:
             (chain,) = unpack(buffer, at)
-            if (chain ^ h) >> 1 == 0 and self._offset + (index + 1) * entry <= size:
-                string = self._strtab + layout.unpack_from(buffer, self._offset + index * entry)[0]
+            if (chain ^ h) >> 1 == 0:
+                string = self._strtab + unpack(buffer, symbol)[0]
                 if buffer[string : string + len(wanted)] == wanted:
-                    found.append(index)
+                    found.append((symbol - self._offset) // entry)
             if chain & 1:
                 break
-            index += 1
+            symbol += entry
             at += 4
+        if at - first > _LONG_CHAIN:
+            self._note_walk((at - first) // 4)
         return found
+
+    def _note_walk(self, steps: int) -> None:
+        """Chains of a real table have two or three entries; one that a linker did not make must not cost hours.
+
+        Raises:
+            UnreadableFile: the lookups so far have gone through more of them than any real file needs.
+        """
+        self._walked += steps
+        if self._walked > _MAX_WALK:
+            raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
 
     def _find_sysv(self, name: bytes) -> list[int]:
         assert self._sysv is not None
@@ -218,6 +237,8 @@ class SymbolTable:
                 found.append(index)
             index = chains[index]
             steps += 1
+        if steps > _LONG_CHAIN:
+            self._note_walk(steps)
         return found
 
     # --- entries ----------------------------------------------------------------------------------------------

@@ -111,3 +111,32 @@ def test_special_files_are_refused_without_blocking(tmp_path: Path) -> None:
         open_elf("/dev/null")
     with pytest.raises(FileNotFoundError):
         open_elf(tmp_path / "nothing.so")
+
+
+def test_endless_hash_chains_are_given_up() -> None:
+    """A table of 16 MiB whose one chain never ends: a thousand lookups must not take a thousand walks through it."""
+    import time
+
+    path = Path(__file__).parent.parent / "fixtures" / "gcc-const-data-ptr.so"
+    elf = ElfFile(path.read_bytes(), "whole")
+    bloom, buckets, chains, symoffset, _shift, _bits = elf.symbols._gnu or (None,) * 6
+    assert bloom is not None
+    assert buckets is not None
+    data = bytearray(path.read_bytes())
+    head = chains - 4 * len(buckets) - 8 * len(bloom)
+    data[head : head + 8 * len(bloom)] = b"\xff" * (8 * len(bloom))  # the filter lets every name through
+    for bucket in range(len(buckets)):
+        at = chains - 4 * len(buckets) + 4 * bucket
+        data[at : at + 4] = int(symoffset).to_bytes(4, "little")
+    # Behind the chains nothing ends one: no word has its lowest bit set.
+    data = data[:chains] + bytes(b & 0xFE for b in data[chains:]) + bytes(16 << 20)
+    started = time.monotonic()
+    gave_up = False
+    try:
+        damaged = read_elf(bytes(data), "damaged.so")
+        for number in range(1000):
+            damaged.exports_name(f"name_{number}")
+    except UnreadableFile as error:
+        gave_up = "corrupt" in str(error) or "truncated" in str(error)
+    assert gave_up
+    assert time.monotonic() - started < 30
