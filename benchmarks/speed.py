@@ -21,7 +21,8 @@ BASELINE = "import click, elftools.elf.elffile, cxxfilt"
 
 # What each further file of one call adds: the command's own pipeline, in one process, the first file not counted.
 PER_FILE = """
-import sys, time
+import gc, sys, time
+gc.set_threshold(50_000)  # as the command does
 from abiscan.artifact import Artifact, expand
 from abiscan.cli import _scan_options
 from abiscan.scan import look_at
