@@ -196,6 +196,23 @@ def test_a_torch_by_its_path_has_its_libraries(torch_python: Path) -> None:
     assert Path(needed["libtorch_cpu.so"]) == folder / "libtorch_cpu.so"
 
 
+def test_a_damaged_library_of_the_target_is_an_error_and_not_missing_names(tmp_path: Path) -> None:
+    import sysconfig
+
+    folder = Path(sysconfig.get_paths()["purelib"]) / "torch"
+    (tmp_path / "torch" / "lib").mkdir(parents=True)
+    (tmp_path / "torch" / "version.py").write_bytes((folder / "version.py").read_bytes())
+    for name in ("libc10.so", "libtorch.so", "libtorch_python.so"):
+        (tmp_path / "torch" / "lib" / name).symlink_to(folder / "lib" / name)
+    with (folder / "lib" / "libtorch_cpu.so").open("rb") as file:
+        (tmp_path / "torch" / "lib" / "libtorch_cpu.so").write_bytes(file.read(1 << 20))
+    found = document("--torch", tmp_path / "torch", FIXTURES / "stable-abi.so")
+    assert found["verdict"] == "incomplete"
+    (error,) = found["errors"]  # type: ignore[misc]
+    assert "libtorch_cpu.so" in error["path"] + error["message"]  # type: ignore[index]
+    assert "truncated" in error["message"]  # type: ignore[index]
+
+
 def test_usage_errors_name_what_is_known() -> None:
     done = run("--torch", "9.9", FIXTURES / "stable-abi.so")
     assert done.returncode == 2

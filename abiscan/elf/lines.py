@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import time
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from abiscan.elf.notes import section
@@ -13,9 +13,12 @@ from abiscan.elf.notes import section
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
-# pyelftools copies the sections that it reads, and reads a line table at some 300 thousand rows a second.
+# Bounds are amounts and not seconds: two runs over one file must tell the same, however busy the machine is.
+# pyelftools copies the sections that it reads.
 MAX_DEBUG: Final = 96 << 20
-MAX_SECONDS: Final = 3.0
+# Bytes of line programs that are run, some four a row, at 300 thousand rows a second; and units that are looked at.
+MAX_PROGRAMS: Final = 4 << 20
+MAX_UNITS: Final = 2000
 _SECTIONS = (b".debug_info", b".debug_abbrev", b".debug_line", b".debug_str", b".debug_line_str", b".debug_aranges")
 
 
@@ -39,14 +42,20 @@ def source_lines(elf: ElfFile, addresses: Collection[int]) -> dict[int, tuple[st
 def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]]) -> None:
     from elftools.elf.elffile import ELFFile
 
-    deadline = time.monotonic() + MAX_SECONDS
     buffer = elf.image.buffer
     stream: Any = io.BytesIO(buffer) if isinstance(buffer, bytes) else buffer
     stream.seek(0)
     dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)
-    for unit in _units(dwarf, addresses):
-        _read_unit(dwarf, unit, addresses, found, deadline)
-        if len(found) == len(addresses) or time.monotonic() > deadline:
+    left = MAX_PROGRAMS
+    for unit in islice(_units(dwarf, addresses), MAX_UNITS):
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        left -= program.header.unit_length
+        if left < 0:
+            return
+        _read_program(program, addresses, found)
+        if len(found) == len(addresses):
             return
 
 
@@ -60,12 +69,9 @@ def _units(dwarf: Any, addresses: list[int]) -> Iterable[Any]:
     return [dwarf.get_CU_at(offset) for offset in sorted(offset for offset in offsets if offset is not None)]
 
 
-def _read_unit(dwarf: Any, unit: Any, addresses: list[int], found: dict[int, tuple[str, int]], deadline: float) -> None:
-    program = dwarf.line_program_for_CU(unit)
-    if program is None:
-        return
+def _read_program(program: Any, addresses: list[int], found: dict[int, tuple[str, int]]) -> None:
     previous = None
-    for row, entry in enumerate(program.get_entries()):
+    for entry in program.get_entries():
         state = entry.state
         if state is None:
             continue
@@ -75,8 +81,6 @@ def _read_unit(dwarf: Any, unit: Any, addresses: list[int], found: dict[int, tup
                 found.setdefault(addresses[at], (_file_name(program, previous.file), previous.line))
                 at += 1
         previous = None if state.end_sequence else state
-        if not row & 0xFFF and time.monotonic() > deadline:
-            return
 
 
 def _file_name(program: Any, number: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from abiscan.elf import ElfFile, gnu_hash, open_elf
-from abiscan.errors import UnreadableFile
 from abiscan.libtorch.releases import Build, ReleaseIndex
 
 
@@ -89,17 +88,16 @@ class InstalledExports:
 
     def _libraries(self) -> list[tuple[str, ElfFile]]:
         if self._files is None:
-            self._files = []
-            for path in self._paths:
-                try:
-                    self._files.append((os.path.basename(path), self._open(path)))
-                except (UnreadableFile, FileNotFoundError):
-                    # A damaged library exports nothing that a loader could use either; the loader's model reports it.
-                    continue
+            # A damaged one is an error of the run: what it exports is not known, and must not be told as missing.
+            self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
         return self._files
 
     def library_of(self, name: str) -> str | None:
-        """The file name (its soname) of the library that exports the name; None where none does."""
+        """The file name (its soname) of the library that exports the name; None where none does.
+
+        Raises:
+            UnreadableFile: a library of the torch is damaged.
+        """
         if name not in self._known:
             raw = name.encode("utf-8", "surrogateescape")
             hashed = gnu_hash(raw)
