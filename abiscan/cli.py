@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from abiscan import __version__
+from abiscan.data import data_file
 from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
+    from abiscan.analysis.context import ScanOptions
+    from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
-    from abiscan.libtorch.environment import PythonEnvironment
-    from abiscan.model import Report
+    from abiscan.model.report import Report
     from abiscan.report.text import Style
-    from abiscan.world import ScanOptions
 
 PASS, FAIL, USAGE, INCOMPLETE = 0, 1, 2, 3
 
@@ -162,8 +163,8 @@ def scan(ctx: click.Context, /, **given: object) -> None:
 
 
 def _scan(given: dict[str, object]) -> int:
-    from abiscan.artifact import read_target_list
     from abiscan.gate.apply import apply
+    from abiscan.targets import read_target_list
 
     cwd = os.getcwd()
     targets = [*_strings(given["targets"])]
@@ -200,16 +201,16 @@ def _scan(given: dict[str, object]) -> int:
 
 def _run_scan(targets: Sequence[str], options: ScanOptions) -> Report:
     if options.jobs > 1:
-        from abiscan.parallel import scan_in_parallel
+        from abiscan.analysis.executors import scan_in_parallel
 
         return scan_in_parallel(targets, options)
-    from abiscan.scan import scan as scan_here
+    from abiscan.analysis.run import scan as scan_here
 
     return scan_here(targets, options)
 
 
 def _status(report: Report) -> int:
-    from abiscan.model import Verdict
+    from abiscan.model.report import Verdict
 
     return {Verdict.PASS: PASS, Verdict.FAIL: FAIL, Verdict.INCOMPLETE: INCOMPLETE}[report.verdict]
 
@@ -227,8 +228,8 @@ def _status(report: Report) -> int:
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 def explain(**given: object) -> None:
     """Explain a symbol, an error message, or every error in a log (file, argument or standard input)."""
+    from abiscan.analysis.run import explain as run_explain
     from abiscan.report import explain_text, explain_v1
-    from abiscan.scan import explain as run_explain
 
     text = _explain_text(_strings(given["text"]))
     subjects = run_explain(text, _scan_options(given), needed_by=_text_option(given["needed_by"]))
@@ -291,8 +292,8 @@ def releases(action: str | None, sources: tuple[str, ...], form: str, machine: s
     from dataclasses import fields
     from pathlib import Path
 
-    from abiscan.libtorch.releases import open_index
-    from abiscan.model import KnownBuild
+    from abiscan.model.release import KnownBuild
+    from abiscan.releases import open_index
     from abiscan.report import releases_text
 
     directory = Path(_index_directory())
@@ -313,7 +314,7 @@ def _add_release(source: str, directory: Path, machine: str | None) -> str:
     import tempfile
     from pathlib import Path
 
-    from abiscan.libtorch.releases.add import add_build, download
+    from abiscan.releases.add import add_build, download
 
     show = _progress() or (lambda line: None)
     path = Path(source)
@@ -332,7 +333,7 @@ def _add_release(source: str, directory: Path, machine: str | None) -> str:
 @cli.command()
 def schema() -> None:
     """Print the JSON schema of the report; `$defs/explain` in it is that of `explain -f json`."""
-    with open(os.path.join(os.path.dirname(__file__), "data", "report-v1.schema.json"), encoding="utf-8") as file:
+    with open(data_file("report-v1.schema.json"), encoding="utf-8") as file:
         click.echo(file.read(), nl=False)
 
 
@@ -340,8 +341,8 @@ def schema() -> None:
 
 
 def _scan_options(given: dict[str, object], *, matrix: bool = False, within: str | None = None) -> ScanOptions:
+    from abiscan.analysis.context import ScanOptions
     from abiscan.loader import LoaderSettings
-    from abiscan.world import ScanOptions
 
     return ScanOptions(
         torch=_text_option(given.get("torch")),
@@ -360,7 +361,7 @@ def _scan_options(given: dict[str, object], *, matrix: bool = False, within: str
 
 def _environment(python: str | None) -> PythonEnvironment | None:
     """The environment of --python, else the active virtual environment, else that of this interpreter."""
-    from abiscan.libtorch.environment import read_environment
+    from abiscan.environment.python import read_environment
 
     python_path = os.environ.get("PYTHONPATH")
     user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")

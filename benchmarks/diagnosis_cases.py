@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from abiscan.diagnosis import Knowledge, explain
-from abiscan.diagnosis import versions as order
-from abiscan.libtorch.exports import ReleasedExports
-from abiscan.libtorch.releases import ReleaseIndex, open_index
-from abiscan.model import Target, TargetKind
+from abiscan.model import versions as order
+from abiscan.model.target import Target, TargetKind
+from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases.exports import ReleasedExports
 
 DATA = Path(__file__).parents[1] / "tests" / "diagnosis" / "data"
 _VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")

@@ -23,10 +23,10 @@ BASELINE = "import click, elftools.elf.elffile, cxxfilt"
 PER_FILE = """
 import gc, sys, time
 gc.set_threshold(50_000)  # as the command does
-from abiscan.artifact import Artifact, expand
+from abiscan.targets import Artifact, expand
 from abiscan.cli import _scan_options
-from abiscan.scan import look_at
-from abiscan.world import World
+from abiscan.analysis.run import look_at
+from abiscan.analysis.context import World
 options = _scan_options({})
 world = World(options)
 times = []

@@ -11,43 +11,32 @@ import abiscan
 
 PACKAGE = Path(abiscan.__file__).parent
 
-# A module may import from stages of a lower rank, or from its own stage.
-RANK = {
-    "__init__": 0,
-    "errors": 0,
-    "model": 0,
-    "fingerprint": 0,
-    "value": -1,
-    "elf": 1,
-    "names": 2,
-    "libtorch": 3,
-    "loader": 4,
-    "artifact": 4,
-    "diagnosis": 5,
-    "rules": 5,
-    "source": 6,
-    "provenance": 6,
-    "surroundings": 6,
-    "world": 7,
-    "findings": 8,
-    "declared": 8,
-    "scan": 9,
-    "parallel": 10,
-    "gate": 10,
-    "report": 10,
-    "cli": 11,
-    "__main__": 12,
-}
-# These see the values and the errors alone, whatever their rank.
+# The floors of docs/architecture.md, lowest first: a module may import from floors below its own and from its own room.
+FLOORS: tuple[set[str], ...] = (
+    {"__init__", "errors", "model", "data"},
+    {"elf", "mangling"},
+    {"ownership", "wheel"},
+    {"releases", "targets"},
+    {"environment"},
+    {"loader", "setting"},
+    {"diagnosis", "rules"},
+    {"source"},
+    {"analysis"},
+    {"gate", "report"},
+    {"cli"},
+    {"__main__"},
+)
+RANK = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# These see the values and the errors alone, whatever their floor.
 ONLY_VALUES = {"gate", "report"}
-VALUES = {"errors", "model", "fingerprint", "value", "__init__"}
+VALUES = FLOORS[0]
 
 # Module -> the stages that may import it.
 HOMES = {
     "elftools": {"elf"},
     "struct": {"elf"},
-    "cxxfilt": {"names"},
-    "pycxxfilt": {"names"},
+    "cxxfilt": {"mangling"},
+    "pycxxfilt": {"mangling"},
     "click": {"cli"},
     "jinja2": {"report"},
     "torch": set(),
@@ -121,4 +110,4 @@ def test_only_the_command_prints_and_reads_the_environment(path: Path) -> None:
 def test_every_stage_is_there() -> None:
     """The table above is no wish: each stage named in it exists, so that the test cannot pass on an empty package."""
     stages = {stage_of(p) for p in MODULES}
-    assert {"elf", "names", "libtorch", "loader", "diagnosis", "rules", "source", "scan", "report", "cli"} <= stages
+    assert set(RANK) == stages

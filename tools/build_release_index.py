@@ -29,11 +29,16 @@ from packaging.version import Version
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.libtorch.releases.add import PYTHONS, download
-from abiscan.libtorch.releases.collect import RawBuild, RawLibrary, assemble, read_build
-from abiscan.libtorch.releases.index import SHIPPED
-from abiscan.libtorch.releases.table import ReleaseTable
-from abiscan.libtorch.releases.writer import BuildExports, read_back, write_index
+from abiscan.releases.add import PYTHONS, download
+from abiscan.releases.index import SHIPPED
+from abiscan.releases.read_build import (
+    RawBuild,
+    RawLibrary,
+    assemble,
+    read_build,
+)
+from abiscan.releases.table import ReleaseTable
+from abiscan.releases.writer import BuildExports, read_back, write_index
 
 OLDEST = Version("1.13.0")
 MACHINES = ("x86_64", "aarch64")

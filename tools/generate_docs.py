@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from abiscan.model import Status  # noqa: E402 - of this work tree, installed or not
+from abiscan.model.binding import Status  # noqa: E402 - of this work tree, installed or not
 from abiscan.rules import Rule, load_rules  # noqa: E402
 
 TARGET = ROOT / "docs" / "rules.md"

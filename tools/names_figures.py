@@ -1,4 +1,4 @@
-"""What `abiscan.names` makes of every name that a torch exports: how many it reads, how well, how fast.
+"""What `abiscan.mangling` makes of every name that a torch exports: how many it reads, how well, how fast.
 
     python tools/names_figures.py [DIRECTORY]
 
@@ -21,8 +21,14 @@ import pycxxfilt
 
 from abiscan.elf import open_elf
 from abiscan.errors import UnreadableFile
-from abiscan.names import NameKind, classify, parse, search_prefixes, string_abi
-from abiscan.names.cxxname import CxxName
+from abiscan.mangling import (
+    NameKind,
+    classify,
+    parse,
+    search_prefixes,
+    string_abi,
+)
+from abiscan.mangling.cxxname import CxxName
 
 
 def exported(directory: Path) -> list[str]:

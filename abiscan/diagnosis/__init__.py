@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from abiscan.diagnosis.files import Diagnosis, diagnose
+from abiscan.diagnosis.file_causes import Diagnosis, diagnose
 from abiscan.diagnosis.knowledge import Environment, Knowledge, Releases
 from abiscan.diagnosis.summaries import summary
-from abiscan.model import SharedObject, Subject
+from abiscan.model.facts import SharedObject
+from abiscan.model.subject import Subject
 
 __all__ = [
     "Diagnosis",
@@ -44,6 +45,6 @@ def explain(
         Subjects in the order of the text, each once; empty where the text mentions none.
     """
     # Reading messages is half of this package's code, and a scan needs none of it.
-    from abiscan.diagnosis import answers
+    from abiscan.diagnosis.messages import answers
 
     return answers.explain(text, knowledge, needed_by, file_facts=file_facts)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis import versions
-from abiscan.diagnosis.inquiry import Inquiry
-from abiscan.model import Windows
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.model import versions
+from abiscan.model.versions import Windows
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from abiscan.model import Target, Windows
-from abiscan.value import value
+from abiscan.model.target import Target
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
-    from abiscan.libtorch.exports import TargetExports
-    from abiscan.libtorch.releases.build import Build, SymbolHistory
-    from abiscan.libtorch.releases.omission import Omission
+    from abiscan.releases.build import Build, SymbolHistory
+    from abiscan.releases.exports import TargetExports
+    from abiscan.releases.omission import Omission
 
 
 class Releases(Protocol):

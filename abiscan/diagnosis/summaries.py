@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.model import CauseId, Target
+from abiscan.model.cause import CauseId
+from abiscan.model.target import Target
 
 _SUMMARIES: Final = {
     CauseId.CXX11_ABI_MISMATCH: "The file and {torch} were built with different std::string ABIs.",

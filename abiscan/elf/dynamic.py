@@ -6,7 +6,7 @@ import struct
 
 from abiscan.elf.image import PT_DYNAMIC, Image
 from abiscan.errors import UnreadableFile
-from abiscan.value import value
+from abiscan.model.value import value
 
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_SYMBOLIC = 7, 8, 10, 11, 14, 15, 16

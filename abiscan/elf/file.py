@@ -26,7 +26,15 @@ from abiscan.elf.symbols import (
     SymbolTable,
 )
 from abiscan.errors import UnreadableFile
-from abiscan.model import Export, Import, SharedObject, SymbolBinding, SymbolType, VersionNeed, Visibility
+from abiscan.model.facts import (
+    Export,
+    Import,
+    SharedObject,
+    SymbolBinding,
+    SymbolType,
+    VersionNeed,
+    Visibility,
+)
 
 if TYPE_CHECKING:
     import mmap

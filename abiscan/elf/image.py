@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
-from abiscan.value import value
+from abiscan.model.value import value
 
 if TYPE_CHECKING:
     import mmap

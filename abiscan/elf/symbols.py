@@ -24,7 +24,7 @@ from abiscan.elf.dynamic import (
 from abiscan.elf.hashing import gnu_hash, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
-from abiscan.value import value
+from abiscan.model.value import value
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10

@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from abiscan.elf.own_vtables import Pointers, Slot, own_vtables, type_name
+from abiscan.elf.own_vtables import (
+    Pointers,
+    Slot,
+    own_vtables,
+    type_name,
+)
 from abiscan.elf.references import Reference, references
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from abiscan.elf.dynamic import DT_RELA, DT_RELASZ, DT_RELR
 from abiscan.elf.file import ElfFile
 from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
 from abiscan.errors import UnreadableFile
-from abiscan.model import Export
+from abiscan.model.facts import Export
 
 # R_*_64 (symbol + addend) and R_*_RELATIVE (base + addend) by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7.
 _ABSOLUTE = {"x86_64": 1, "aarch64": 257}

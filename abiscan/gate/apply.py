@@ -12,9 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from abiscan.fingerprint import module_key
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity, StaleEntry, Verdict
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.fingerprint import module_key
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    Report,
+    StaleEntry,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     import datetime
@@ -94,7 +101,12 @@ def _with_severities(report: Report, policy: Policy) -> Report:
 def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
     if policy.require_torch is None and not policy.require_stable_abi:
         return report, []
-    from abiscan.gate.requirements import GATE_RULES, REQUIRE_STABLE_ABI, REQUIRE_TORCH, with_requirements
+    from abiscan.gate.requirements import (
+        GATE_RULES,
+        REQUIRE_STABLE_ABI,
+        REQUIRE_TORCH,
+        with_requirements,
+    )
 
     asked = {
         REQUIRE_TORCH: policy.require_torch is not None,

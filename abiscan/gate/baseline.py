@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from abiscan.errors import UsageError
-from abiscan.fingerprint import container_key, module_key
 from abiscan.gate.requirements import GATE_RULES
-from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity
-from abiscan.value import value
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.fingerprint import container_key, module_key
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.value import value
 
 VERSION = 1
 # Suppressions that begin so came from a baseline; `write_baseline` keeps them, and leaves out what is ignored.

@@ -10,7 +10,7 @@ from typing import Any
 from abiscan.errors import UsageError
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
-from abiscan.model import Severity
+from abiscan.model.finding import Severity
 
 _FILE = "abiscan.toml"
 _PROJECT = "pyproject.toml"

@@ -7,8 +7,9 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from abiscan.model import ArtifactReport, Finding, Severity
-from abiscan.value import value
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport
+from abiscan.model.value import value
 
 if TYPE_CHECKING:
     import datetime

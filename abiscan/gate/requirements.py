@@ -10,18 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UsageError
-from abiscan.fingerprint import fingerprint, module_key
-from abiscan.model import (
-    ArtifactKind,
-    ArtifactReport,
-    ArtifactVerdict,
-    Confidence,
-    Finding,
-    Owner,
-    ReleaseVerdict,
-    RuleInfo,
-    Severity,
-)
+from abiscan.model.binding import Owner
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import Finding, RuleInfo, Severity
+from abiscan.model.fingerprint import fingerprint, module_key
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

@@ -11,13 +11,18 @@ from collections.abc import Mapping
 from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
-from abiscan.loader.exports import TorchExports, is_torch_library
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.process import Environment, Process, TorchFolder, build_process
-from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.loader_settings import LoaderSettings
+from abiscan.loader.process import (
+    Environment,
+    Process,
+    TorchFolder,
+    build_process,
+)
 from abiscan.loader.tls import StaticTls
-from abiscan.model import LoaderPrediction
-from abiscan.value import value
+from abiscan.model.binding import LoaderPrediction
+from abiscan.model.value import value
+from abiscan.ownership.libraries import TorchExports, is_torch_library
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
 

@@ -13,14 +13,21 @@ from abiscan.elf import ElfFile, gnu_hash, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
 from abiscan.loader.examination import Examination
-from abiscan.loader.exports import TorchExports, in_scope, is_torch_library
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import PLT_CLASS, Reference, resolve
-from abiscan.loader.owners import OwnScopes, owner_of
 from abiscan.loader.relocate import Lookup, bind, lookups_for
-from abiscan.model import BoundImport, DemangledBy, Import, NeededLibrary, Owner, Status, SymbolBinding, Visibility
-from abiscan.value import value
+from abiscan.model.binding import (
+    BoundImport,
+    DemangledBy,
+    NeededLibrary,
+    Owner,
+    Status,
+)
+from abiscan.model.facts import Import, SymbolBinding, Visibility
+from abiscan.model.value import value
+from abiscan.ownership.libraries import TorchExports, in_scope, is_torch_library
+from abiscan.ownership.names import OwnScopes, owner_of
 
 
 @value

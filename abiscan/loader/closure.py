@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DT_AUXILIARY, DT_NEEDED
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.files import Opened
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.opened_files import Opened
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.verify import verify_object
 

@@ -11,9 +11,15 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
-from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_of, unknown_relocation
-from abiscan.loader.versions import check_versions
-from abiscan.model import LoaderOutcome, LoaderPrediction
+from abiscan.loader.relocate import (
+    Lookup,
+    bind,
+    first_missing,
+    lookups_of,
+    unknown_relocation,
+)
+from abiscan.loader.symbol_versions import check_versions
+from abiscan.model.binding import LoaderOutcome, LoaderPrediction
 
 
 class Examination:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from abiscan.value import value
+from abiscan.model.value import value
 
 # One processor's paragraph is enough; a large machine has hundreds of equal ones.
 _FIRST_PARAGRAPH = 8192

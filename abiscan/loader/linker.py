@@ -7,7 +7,7 @@ import os
 import re
 
 from abiscan.elf import ElfFile
-from abiscan.value import value
+from abiscan.model.value import value
 
 PT_INTERP = 3
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from abiscan.loader.files import FileId
+from abiscan.loader.opened_files import FileId
 
 if TYPE_CHECKING:
     from abiscan.elf import ElfFile

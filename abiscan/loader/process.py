@@ -18,12 +18,12 @@ from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.files import Files
 from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.loader.loader_settings import LoaderSettings
+from abiscan.loader.opened_files import Files
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
-from abiscan.loader.settings import LoaderSettings
 from abiscan.loader.tls import StaticTls
 from abiscan.loader.verify import wants_executable_stack
 

@@ -16,7 +16,7 @@ from abiscan.loader.lookup import (
     definitions_of,
     resolve,
 )
-from abiscan.value import value
+from abiscan.model.value import value
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {

@@ -8,13 +8,18 @@ import os
 import re
 
 from abiscan.elf.dynamic import DF_1_NODEFLIB
-from abiscan.loader.cache import LibraryCache
 from abiscan.loader.failure import LoadFailure
-from abiscan.loader.files import Absent, Files, Opened, Refused
 from abiscan.loader.hardware import Hardware, read_hardware
+from abiscan.loader.ld_so_cache import LibraryCache
 from abiscan.loader.linker import Flavour, RuntimeLinker
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.settings import LoaderSettings
+from abiscan.loader.loader_settings import LoaderSettings
+from abiscan.loader.opened_files import (
+    Absent,
+    Files,
+    Opened,
+    Refused,
+)
 from abiscan.loader.tokens import expand_tokens
 
 _ENVIRONMENT_SEPARATORS = re.compile("[:;]")

@@ -8,7 +8,14 @@ import mmap
 
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DF_1_NOOPEN, DF_1_PIE
-from abiscan.elf.image import ET_DYN, ET_EXEC, PT_DYNAMIC, PT_LOAD, Image, Segment
+from abiscan.elf.image import (
+    ET_DYN,
+    ET_EXEC,
+    PT_DYNAMIC,
+    PT_LOAD,
+    Image,
+    Segment,
+)
 from abiscan.errors import UnreadableFile
 from abiscan.loader.linker import RuntimeLinker
 

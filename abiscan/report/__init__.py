@@ -9,8 +9,8 @@ import importlib
 from collections.abc import Callable
 
 from abiscan.errors import UsageError
-from abiscan.model import Report
-from abiscan.value import value
+from abiscan.model.report import Report
+from abiscan.model.value import value
 
 
 @value

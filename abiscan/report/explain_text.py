@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.model import Cause, DemangledBy, Subject
+from abiscan.model.binding import DemangledBy
+from abiscan.model.cause import Cause
+from abiscan.model.subject import Subject
 from abiscan.report.escape import printable
 from abiscan.report.text import Style, windows_words, wrap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan import __version__
-from abiscan.model import Subject
+from abiscan.model.subject import Subject
 from abiscan.report import json_v1
 
 

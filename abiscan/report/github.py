@@ -6,7 +6,8 @@ binary must not start a command of its own, so line breaks and control character
 
 from __future__ import annotations
 
-from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
 

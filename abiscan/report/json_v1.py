@@ -15,26 +15,26 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from abiscan.model import (
-    ArtifactReport,
-    ArtifactVerdict,
-    BoundImport,
-    Cause,
-    CauseGroup,
-    Container,
+from abiscan.model.binding import BoundImport, Status
+from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.finding import (
     Finding,
-    Provenance,
-    ReleaseVerdict,
-    Report,
     RuleInfo,
     Severity,
-    StaleEntry,
-    Status,
-    Subject,
-    Target,
     WhatIf,
-    Windows,
 )
+from abiscan.model.provenance import Provenance
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    Container,
+    Report,
+    StaleEntry,
+)
+from abiscan.model.subject import Subject
+from abiscan.model.target import Target
+from abiscan.model.versions import Windows
 
 SCHEMA_VERSION = 1
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, Report, Severity
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import re
 
-from abiscan.model import ArtifactReport, ArtifactVerdict, Report, Severity, Verdict
+from abiscan.model.finding import Severity
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    Report,
+    Verdict,
+)
 from abiscan.report.escape import printable
 from abiscan.report.json_v1 import sorted_artifacts, sorted_findings, summary
 

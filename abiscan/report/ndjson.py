@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from abiscan.model import Report
+from abiscan.model.report import Report
 from abiscan.report import json_v1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from abiscan.model import KnownBuild
+from abiscan.model.release import KnownBuild
 
 
 def render(builds: Sequence[KnownBuild], *, as_json: bool) -> str:

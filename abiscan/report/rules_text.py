@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from abiscan.model import RuleInfo
+from abiscan.model.finding import RuleInfo
 
 
 def render(rules: Sequence[RuleInfo], *, in_full: bool, as_json: bool, width: int | None) -> str:

@@ -14,7 +14,14 @@ import zlib
 from typing import Any
 from urllib.parse import quote
 
-from abiscan.model import ArtifactReport, ArtifactVerdict, Confidence, Finding, Location, Report, RuleInfo, Severity
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import (
+    Finding,
+    Location,
+    RuleInfo,
+    Severity,
+)
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
 

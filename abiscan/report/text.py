@@ -9,26 +9,26 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from abiscan.model import (
+from abiscan.model.binding import (
+    BoundImport,
+    LoaderOutcome,
+    Owner,
+    Status,
+)
+from abiscan.model.cause import CauseGroup
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import (
     ArtifactKind,
     ArtifactReport,
     ArtifactVerdict,
-    BoundImport,
-    CauseGroup,
     Container,
-    Finding,
-    LoaderOutcome,
-    Owner,
     Report,
-    Severity,
-    Status,
-    Target,
-    TargetKind,
     Verdict,
-    Windows,
 )
+from abiscan.model.target import Target, TargetKind
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
-from abiscan.value import value
 
 # How many lines each part of a bad file's block may take before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2

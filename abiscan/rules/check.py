@@ -5,9 +5,10 @@ from __future__ import annotations
 import string
 from pathlib import Path
 
-from abiscan.model import Severity, Status
-from abiscan.rules.law import InvalidRule, rule_from
+from abiscan.model.binding import Status
+from abiscan.model.finding import Severity
 from abiscan.rules.schema import Per, Rule
+from abiscan.rules.validate import InvalidRule, rule_from
 
 # Fields that a template may name, by what the finding speaks for. `texts.py` fills them.
 SYMBOL_FIELDS = frozenset(

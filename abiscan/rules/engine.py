@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from abiscan.fingerprint import fingerprint
-from abiscan.model import BoundImport, DemangledBy, Finding, NeededLibrary, Owner, Severity, Status
-from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule, Texts
+from abiscan.model.binding import (
+    BoundImport,
+    DemangledBy,
+    NeededLibrary,
+    Owner,
+    Status,
+)
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.fingerprint import fingerprint
+from abiscan.rules.schema import (
+    Fate,
+    ImportPattern,
+    LibraryPattern,
+    Per,
+    Rule,
+    Texts,
+)
 from abiscan.rules.select import Imports
 from abiscan.rules.subject import RuleSubject
 from abiscan.rules.texts import (
@@ -99,7 +113,7 @@ def _matches(pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -
 def _is_cxx(name: str) -> bool:
     if not name.startswith("_Z"):
         return False
-    from abiscan.names import NameKind, classify
+    from abiscan.mangling import NameKind, classify
 
     return classify(name) is NameKind.CXX
 

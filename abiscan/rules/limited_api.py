@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
-_TABLE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "cpython_stable_abi.txt")
+from abiscan.data import data_file
+
+_TABLE = data_file("cpython_stable_abi.txt")
 
 
 @cache

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cache
 
 from abiscan.errors import AbiscanError
-from abiscan.model import RuleInfo
+from abiscan.model.finding import RuleInfo
 from abiscan.rules.compiled import RULES
-from abiscan.rules.law import rule_from
 from abiscan.rules.schema import Rule
+from abiscan.rules.validate import rule_from
 
 
 @cache

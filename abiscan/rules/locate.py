@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from abiscan.model import Finding, Location, Severity
+from abiscan.model.finding import Finding, Location, Severity
 from abiscan.rules.schema import Rule
 
 # Places told for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.

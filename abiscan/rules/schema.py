@@ -8,7 +8,10 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from abiscan.model import Confidence, DemangledBy, Owner, RuleInfo, Severity, Status, Windows
+from abiscan.model.binding import DemangledBy, Owner, Status
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import RuleInfo, Severity
+from abiscan.model.versions import Windows
 
 
 class Per(enum.StrEnum):
@@ -152,7 +155,7 @@ class Rule(NamedTuple):
         imports, libraries, sources: what it means; any one suffices.
         requires: the file must have an import of one of these as well.
         unless: the file must have no import of any of these.
-        computed: its findings are made by a module of their own (`drift.py`, `abiscan.source.kernels`).
+        computed: its findings are made by a module of their own (`drift.py`, `abiscan.rules.computed.generated_kernel`).
     """
 
     id: str

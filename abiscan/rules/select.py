@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 
-from abiscan.model import BoundImport, Owner, Status
+from abiscan.model.binding import BoundImport, Owner, Status
 from abiscan.rules.schema import ImportPattern
 
 

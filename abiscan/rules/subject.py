@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from abiscan.model import BoundImport, NeededLibrary, SharedObject, Target, Windows
+from abiscan.model.binding import BoundImport, NeededLibrary
+from abiscan.model.facts import SharedObject
+from abiscan.model.target import Target
+from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
-    from abiscan.names import CxxName
+    from abiscan.mangling import CxxName
 
 
 def _unknown(_name: str) -> None:
@@ -22,7 +25,7 @@ class RuleSubject(NamedTuple):
         facts: of the file.
         imports: every import with its status and provider.
         needed: every needed library and whether it was found.
-        module: the file's identity over rebuilds (`abiscan.fingerprint.module_key`).
+        module: the file's identity over rebuilds (`abiscan.model.fingerprint.module_key`).
         parse: the parts of a mangled name; None where it is no C++ name.
         target: what the imports were bound against.
         windows: the releases that export a name: () for none of them, None where nobody can say.

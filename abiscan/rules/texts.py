@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from abiscan.model import BoundImport, Status, Windows
+from abiscan.model.binding import BoundImport, Status
+from abiscan.model.versions import Windows
 from abiscan.rules.schema import Rewrite, Rule
 from abiscan.rules.subject import RuleSubject
 
 if TYPE_CHECKING:
-    from abiscan.names import CxxName
+    from abiscan.mangling import CxxName
 
 # <builtin-type> of the Itanium C++ ABI, for the element types that tensors have.
 _BUILTIN_CODES = {

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from abiscan.model import WhatIf, Windows
+from abiscan.model.finding import WhatIf
+from abiscan.model.versions import Windows
 from abiscan.rules.engine import hits_of
 from abiscan.rules.schema import Rewrite, Rule
 from abiscan.rules.subject import RuleSubject
-from abiscan.rules.texts import element_type, rewrite_symbols, type_code, written_type
+from abiscan.rules.texts import (
+    element_type,
+    rewrite_symbols,
+    type_code,
+    written_type,
+)
 
 
 def what_if(

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from abiscan.source.match import LANGUAGES, SourceHit, SourceRules, match_source
-from abiscan.source.tree import SourceFile, attach_sources, is_source, look_at_source, scan_source, scan_tree
+from abiscan.source.match import (
+    LANGUAGES,
+    SourceHit,
+    SourceRules,
+    match_source,
+)
+from abiscan.source.tree import (
+    SourceFile,
+    attach_sources,
+    is_source,
+    look_at_source,
+    scan_source,
+    scan_tree,
+)
 
 __all__ = [
     "LANGUAGES",

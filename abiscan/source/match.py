@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import NamedTuple
 
-from abiscan.fingerprint import fingerprint
-from abiscan.model import Finding, Location
+from abiscan.model.finding import Finding, Location
+from abiscan.model.fingerprint import fingerprint
 from abiscan.rules.schema import Rule, SourcePattern, Texts
 from abiscan.rules.texts import rewrite_texts, written_type
 from abiscan.source.lexer import Token, tokens

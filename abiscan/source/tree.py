@@ -9,15 +9,21 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from abiscan.model import ArtifactKind, Finding, InputError
+from abiscan.model.finding import Finding
+from abiscan.model.report import ArtifactKind, InputError
 from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.schema import Rule
 from abiscan.rules.texts import element_type, written_type
-from abiscan.source.match import LANGUAGES, SourceHit, SourceRules, match_source
+from abiscan.source.match import (
+    LANGUAGES,
+    SourceHit,
+    SourceRules,
+    match_source,
+)
 
 if TYPE_CHECKING:
-    from abiscan.names import CxxName
+    from abiscan.mangling import CxxName
 
 # Generated single-header libraries reach 5 MiB; nobody writes a larger source.
 MAX_BYTES = 16 << 20
@@ -64,7 +70,7 @@ def scan_source(
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
-        from abiscan.source.kernels import match_kernels
+        from abiscan.rules.computed.generated_kernel import match_kernels
 
         rule = next((each for each in rules if each.id == "generated-kernel"), None)
         findings = match_kernels(text, path, rule, module) if rule is not None else ()
@@ -79,7 +85,7 @@ def look_at_source(path: str, data: bytes, module: str) -> tuple[Finding, ...]:
 
     Args:
         path: as reports should name it; its ending tells the language.
-        module: what the findings' fingerprints call the file (`abiscan.fingerprint.module_key`).
+        module: what the findings' fingerprints call the file (`abiscan.model.fingerprint.module_key`).
     """
     return tuple(hit.finding for hit in scan_source(data, path, load_rules(), _every_rule(), module).hits)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from abiscan.diagnosis import Knowledge
-from abiscan.libtorch.exports import ReleasedExports
-from abiscan.libtorch.releases import ReleaseIndex, open_index
-from abiscan.model import Target, TargetKind
+from abiscan.model.target import Target, TargetKind
+from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases.exports import ReleasedExports
 
 
 @pytest.fixture(scope="session")

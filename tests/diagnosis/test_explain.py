@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abiscan.diagnosis import Environment, Knowledge, explain
-from abiscan.libtorch.releases import ReleaseIndex
-from abiscan.model import CauseId, Confidence, DemangledBy, Owner, SubjectKind, Target, TargetKind
+from abiscan.model.binding import DemangledBy, Owner
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.subject import SubjectKind
+from abiscan.model.target import Target, TargetKind
+from abiscan.releases import ReleaseIndex
 
 Released = Callable[[str], Knowledge]
 CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
@@ -368,9 +371,9 @@ HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_reaches_no_command(name: str) -> None:
-    from abiscan.diagnosis.causes import judge
-    from abiscan.diagnosis.inquiry import Inquiry
-    from abiscan.diagnosis.missing_libraries import causes
+    from abiscan.diagnosis.causes.missing_libraries import causes
+    from abiscan.diagnosis.missing_name import Inquiry
+    from abiscan.diagnosis.registry import judge
 
     named = Inquiry(name, Knowledge(), file_name=f"/s/{name}.so")
     of_file = Inquiry("_ZN3c105Error4whatEv", Knowledge(), file_name=f"{name}/{name}_cpu.so")

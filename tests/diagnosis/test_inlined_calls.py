@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import versions
-from abiscan.diagnosis.inlined_calls import INLINED, InlinedCall
-from abiscan.libtorch.releases import ReleaseIndex
+from abiscan.diagnosis.causes.inlined_calls import INLINED, InlinedCall
+from abiscan.model import versions
+from abiscan.releases import ReleaseIndex
 
 NEWEST = "2.13.0"
 

@@ -4,23 +4,24 @@ wrong. Bindings are typed in; which builds ship libc10_cuda.so and export the na
 from __future__ import annotations
 
 from abiscan.diagnosis import Diagnosis, Knowledge, diagnose
-from abiscan.libtorch.exports import ReleasedExports
-from abiscan.libtorch.releases import open_index
-from abiscan.model import (
+from abiscan.model.binding import (
     BoundImport,
-    CauseId,
     DemangledBy,
-    Import,
     Owner,
-    SharedObject,
     Status,
+)
+from abiscan.model.cause import CauseId
+from abiscan.model.facts import (
+    Import,
+    SharedObject,
     SymbolBinding,
     SymbolType,
-    Target,
-    TargetKind,
     VersionNeed,
     Visibility,
 )
+from abiscan.model.target import Target, TargetKind
+from abiscan.releases import open_index
+from abiscan.releases.exports import ReleasedExports
 
 CUDA_STREAM = "_ZN3c104cuda20getCurrentCUDAStreamEa"
 COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.3.0 - 2.12.1

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from abiscan.diagnosis.python_abi import exporting_versions, is_python_name, known_versions
+from abiscan.diagnosis.causes.python_abi import exporting_versions, is_python_name, known_versions
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from abiscan.libtorch.releases import ReleaseIndex
+from abiscan.releases import ReleaseIndex
 
 DATA = Path(__file__).parent / "data"
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from abiscan.diagnosis import Environment, Knowledge, explain
-from abiscan.model import CauseId, Confidence
+from abiscan.model.cause import CauseId, Confidence
 
 
 def _libstdcxx() -> str:

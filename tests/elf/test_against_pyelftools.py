@@ -13,7 +13,12 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from abiscan.elf import ElfFile, gnu_hash, open_elf, sysv_hash
+from abiscan.elf import (
+    ElfFile,
+    gnu_hash,
+    open_elf,
+    sysv_hash,
+)
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SHARED_OBJECTS = sorted(FIXTURES.glob("*.so"))

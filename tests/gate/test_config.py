@@ -10,7 +10,7 @@ import pytest
 from abiscan.errors import UsageError
 from abiscan.gate.config import find_config, load_config, parse_fail_on
 from abiscan.gate.policy import Ignore, Policy, path_matches
-from abiscan.model import Severity
+from abiscan.model.finding import Severity
 
 RULES = ("missing-import", "const-data-ptr", "unstable-abi")
 

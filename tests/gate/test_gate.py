@@ -14,7 +14,15 @@ from abiscan.gate.apply import apply
 from abiscan.gate.baseline import read_baseline, write_baseline
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES
-from abiscan.model import ArtifactReport, ArtifactVerdict, Finding, InputError, Provenance, Report, Severity, Verdict
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.provenance import Provenance
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    InputError,
+    Report,
+    Verdict,
+)
 from tests.report.samples import (
     CHECK_FAIL_OLD,
     CONST_PTR,

@@ -13,10 +13,15 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.libtorch.exports import InstalledExports
 from abiscan.loader import Loader, LoaderSettings
-from abiscan.loader.exports import in_scope, is_torch_library
-from abiscan.model import BoundImport, LoaderOutcome, Owner, Status
+from abiscan.model.binding import (
+    BoundImport,
+    LoaderOutcome,
+    Owner,
+    Status,
+)
+from abiscan.ownership.libraries import in_scope, is_torch_library
+from abiscan.releases.exports import InstalledExports
 from tests.loader import kit
 
 pytestmark = pytest.mark.skipif(

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import build_process
-from abiscan.loader.settings import LoaderSettings
 from tests.loader import kit
 
 _LIST = """

@@ -4,43 +4,49 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from abiscan.fingerprint import fingerprint
-from abiscan.model import (
-    ArtifactKind,
-    ArtifactReport,
-    ArtifactVerdict,
+from abiscan.model.binding import (
     BoundImport,
+    DemangledBy,
+    LoaderOutcome,
+    LoaderPrediction,
+    NeededLibrary,
+    Owner,
+    Status,
+)
+from abiscan.model.cause import (
     Cause,
     CauseGroup,
     CauseId,
     Confidence,
-    DemangledBy,
-    Finding,
+)
+from abiscan.model.facts import (
     Import,
-    InputError,
-    LoaderOutcome,
-    LoaderPrediction,
-    Location,
-    NeededLibrary,
-    Owner,
-    Provenance,
-    ReleaseVerdict,
-    Report,
-    RuleInfo,
-    Severity,
-    StaleEntry,
-    Status,
-    Subject,
-    SubjectKind,
     SymbolBinding,
     SymbolType,
-    Target,
-    TargetKind,
-    Verdict,
     VersionNeed,
     Visibility,
+)
+from abiscan.model.finding import (
+    Finding,
+    Location,
+    RuleInfo,
+    Severity,
     WhatIf,
 )
+from abiscan.model.fingerprint import fingerprint
+from abiscan.model.provenance import Provenance
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.report import (
+    ArtifactKind,
+    ArtifactReport,
+    ArtifactVerdict,
+    InputError,
+    Report,
+    StaleEntry,
+    Verdict,
+)
+from abiscan.model.subject import Subject, SubjectKind
+from abiscan.model.target import Target, TargetKind
 
 # What a symbol name may hold: markup, the ends of CDATA and of a script, terminal escapes, a line break that starts a
 # workflow command, table and code-span breakers, a bidirectional override, a byte that is no UTF-8, a NUL-like control.

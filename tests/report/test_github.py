@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from abiscan.model import Location, Severity
+from abiscan.model.finding import Location, Severity
 from abiscan.report import github
 from tests.report import samples
 

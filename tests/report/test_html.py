@@ -10,7 +10,7 @@ import pytest
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
-from abiscan.model import ArtifactVerdict
+from abiscan.model.report import ArtifactVerdict
 from abiscan.report import html
 from tests.report import samples
 

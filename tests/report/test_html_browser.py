@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from abiscan.model import Report
+from abiscan.model.report import Report
 from abiscan.report import html
 from tests.report import samples
 

@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from abiscan import model
-from abiscan.model import Report
+from abiscan.model.binding import Owner, Status
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.facts import SymbolBinding
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactVerdict, Report, Verdict
+from abiscan.model.subject import SubjectKind
 from abiscan.report import explain_v1, json_v1, ndjson
 from tests.report import samples
 
@@ -151,16 +155,16 @@ def test_suppressed_findings_are_not_counted_as_standing() -> None:
 @pytest.mark.parametrize(
     ("place", "kind"),
     [
-        (("properties", "verdict"), model.Verdict),
-        (("$defs", "artifact", "properties", "verdict"), model.ArtifactVerdict),
-        (("$defs", "import", "properties", "status"), model.Status),
-        (("$defs", "import", "properties", "owner"), model.Owner),
-        (("$defs", "import", "properties", "binding"), model.SymbolBinding),
-        (("$defs", "cause", "properties", "cause"), model.CauseId),
-        (("$defs", "cause_group", "properties", "cause"), model.CauseId),
-        (("$defs", "subject", "properties", "kind"), model.SubjectKind),
-        (("$defs", "severity"), model.Severity),
-        (("$defs", "confidence"), model.Confidence),
+        (("properties", "verdict"), Verdict),
+        (("$defs", "artifact", "properties", "verdict"), ArtifactVerdict),
+        (("$defs", "import", "properties", "status"), Status),
+        (("$defs", "import", "properties", "owner"), Owner),
+        (("$defs", "import", "properties", "binding"), SymbolBinding),
+        (("$defs", "cause", "properties", "cause"), CauseId),
+        (("$defs", "cause_group", "properties", "cause"), CauseId),
+        (("$defs", "subject", "properties", "kind"), SubjectKind),
+        (("$defs", "severity"), Severity),
+        (("$defs", "confidence"), Confidence),
     ],
 )
 def test_the_schema_knows_every_state(place: tuple[str, ...], kind: type[enum.StrEnum]) -> None:

@@ -11,7 +11,8 @@ import xmlschema
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model import ArtifactVerdict, Severity
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactVerdict
 from abiscan.report import junit
 from tests.report import samples
 

@@ -13,7 +13,8 @@ from jsonschema import Draft4Validator
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
-from abiscan.model import Report, Severity
+from abiscan.model.finding import Severity
+from abiscan.model.report import Report
 from abiscan.report import sarif
 from tests.report import samples
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from abiscan.model import Finding
+from abiscan.model.finding import Finding
 from abiscan.rules import load_rules, run
 from tests.rules.subjects import FIXTURES, subject
 

@@ -10,20 +10,23 @@ from functools import cache
 from pathlib import Path
 
 from abiscan.elf import open_elf
-from abiscan.fingerprint import module_key
-from abiscan.libtorch.releases import ReleaseIndex, open_index
-from abiscan.model import (
+from abiscan.mangling import (
+    Demangler,
+    NameKind,
+    classify,
+    parse,
+)
+from abiscan.model.binding import (
     BoundImport,
-    Import,
     NeededLibrary,
     Owner,
     Status,
-    SymbolBinding,
-    Target,
-    TargetKind,
-    Windows,
 )
-from abiscan.names import Demangler, NameKind, classify, parse
+from abiscan.model.facts import Import, SymbolBinding
+from abiscan.model.fingerprint import module_key
+from abiscan.model.target import Target, TargetKind
+from abiscan.model.versions import Windows
+from abiscan.releases import ReleaseIndex, open_index
 from abiscan.rules import RuleSubject
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

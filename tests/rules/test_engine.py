@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.model import (
+from abiscan.mangling import parse
+from abiscan.model.binding import (
     BoundImport,
     DemangledBy,
-    Import,
     NeededLibrary,
     Owner,
-    Severity,
-    SharedObject,
     Status,
+)
+from abiscan.model.facts import (
+    Import,
+    SharedObject,
     SymbolBinding,
     SymbolType,
-    Target,
-    TargetKind,
     VersionNeed,
     Visibility,
-    Windows,
 )
-from abiscan.names import parse
-from abiscan.rules import RuleSubject, rule, run, symbols_to_locate
+from abiscan.model.finding import Severity
+from abiscan.model.target import Target, TargetKind
+from abiscan.model.versions import Windows
+from abiscan.rules import (
+    RuleSubject,
+    rule,
+    run,
+    symbols_to_locate,
+)
 from abiscan.rules.schema import ImportPattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import type_code, windows_text

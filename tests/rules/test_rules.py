@@ -9,14 +9,21 @@ from pathlib import Path
 import pytest
 
 import abiscan.rules
-from abiscan.model import BoundImport, NeededLibrary, Severity, Status
-from abiscan.rules import Rule, load_rules, rule, rule_infos, run
+from abiscan.model.binding import BoundImport, NeededLibrary, Status
+from abiscan.model.finding import Severity
+from abiscan.rules import (
+    Rule,
+    load_rules,
+    rule,
+    rule_infos,
+    run,
+)
 from abiscan.rules.check import read_rule_file
 from tests.rules.snapshots import file_of, fixtures, snapshot
 from tests.rules.subjects import FIXTURES, index, subject, windows
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(Path(abiscan.rules.__file__).parent.glob("*.toml"))
+FILES = sorted(Path(abiscan.rules.__file__).parent.glob("catalogue/*.toml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from abiscan.libtorch.releases import windows_of
-from abiscan.model import Owner, Windows
+from abiscan.model.binding import Owner
+from abiscan.model.versions import Windows
+from abiscan.releases import windows_of
 from abiscan.rules import load_rules
 from abiscan.rules.what_if import what_if
 from tests.rules.subjects import FIXTURES, index, subject

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.model import ArtifactKind
-from abiscan.names import parse
+from abiscan.mangling import parse
+from abiscan.model.report import ArtifactKind
 from abiscan.rules import load_rules, rule, run
-from abiscan.source import attach_sources, is_source, look_at_source, scan_tree, tree
+from abiscan.source import (
+    attach_sources,
+    is_source,
+    look_at_source,
+    scan_tree,
+    tree,
+)
 from tests.rules.subjects import FIXTURES, subject
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from abiscan.elf import open_elf
+from abiscan.environment.python import read_environment
 from abiscan.errors import UnreadableFile
-from abiscan.libtorch.environment import read_environment
 from abiscan.loader import Loader, LoaderSettings
 from tests.truth.oracle import LOADER_VARIABLES, Answer
 

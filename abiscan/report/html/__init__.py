@@ -13,7 +13,7 @@ import hashlib
 from importlib import resources
 
 from abiscan.errors import UsageError
-from abiscan.model import Report
+from abiscan.model.report import Report
 from abiscan.report.html.view import data_json, page_view
 
 

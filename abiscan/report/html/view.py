@@ -7,23 +7,24 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from abiscan.fingerprint import module_name
-from abiscan.model import (
-    ArtifactReport,
-    ArtifactVerdict,
-    CauseGroup,
+from abiscan.model.binding import Owner, Status
+from abiscan.model.cause import CauseGroup
+from abiscan.model.finding import (
     Finding,
     Location,
-    Owner,
-    Provenance,
-    Report,
     RuleInfo,
     Severity,
-    Status,
-    TargetKind,
-    Verdict,
-    Windows,
 )
+from abiscan.model.fingerprint import module_name
+from abiscan.model.provenance import Provenance
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    Report,
+    Verdict,
+)
+from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.json_v1 import sorted_artifacts, sorted_findings, sorted_imports
 

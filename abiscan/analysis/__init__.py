@@ -1,0 +1,1 @@
+"""Targets and options -> a report: the pipeline, its stages and who runs them."""

@@ -1,0 +1,95 @@
+"""What a diagnosis may know of the machine and environment around a file; looked at only when something is missing."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable
+
+from abiscan.diagnosis import Environment
+from abiscan.elf import ElfFile, open_elf
+from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch import find_torches
+from abiscan.errors import UnreadableFile
+from abiscan.loader import Loader
+
+# Libraries whose symbol versions decide about a file.
+_VERSIONED = ("libstdc++.so.6", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libgomp.so.1")
+# Distributions whose versions decide about CUDA and ROCm libraries.
+_PACKAGE_PREFIXES = ("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton")
+# Where GPU toolkits lie when no package brings them.
+_TOOLKITS = ("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/rocm/lib", "/opt/rocm-*/lib")
+_MAX_FILES = 5000
+
+
+def surroundings(environment: PythonEnvironment, loader: Loader) -> Environment:
+    """The facts of an environment that causes rest on."""
+    return Environment(
+        python=environment.version,
+        python_exports=_python_exports(environment, loader),
+        symbol_versions=_symbol_versions(loader),
+        libraries=_gpu_libraries(environment),
+        packages=_packages(environment),
+        torches=find_torches(environment),
+    )
+
+
+def _python_exports(environment: PythonEnvironment, loader: Loader) -> Callable[[str], bool] | None:
+    """Whether the interpreter, or the libpython that it is linked to, exports a name."""
+    if environment.executable is None:
+        return None
+    files: list[ElfFile] = []
+    try:
+        files.append(open_elf(environment.executable))
+    except (UnreadableFile, FileNotFoundError):
+        return None
+    for soname in files[0].needed:
+        if soname.startswith("libpython"):
+            found = loader.find(soname)
+            if found is not None:
+                files.append(found[1])
+    return lambda name: any(elf.exports_name(name) for elf in files)
+
+
+def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:
+    versions = {}
+    for soname in _VERSIONED:
+        found = loader.find(soname)
+        if found is not None:
+            versions[soname] = tuple(version.name for version, _index, _flags in found[1].symbols.definitions())
+    return versions
+
+
+def _gpu_libraries(environment: PythonEnvironment) -> dict[str, str]:
+    """soname -> path, of what CUDA and ROCm packages and toolkits have put on this machine."""
+    folders = [
+        folder
+        for site in environment.site_packages
+        for folder in sorted(glob.glob(os.path.join(glob.escape(site), "nvidia", "*", "lib")))
+    ]
+    folders += [folder for pattern in _TOOLKITS for folder in sorted(glob.glob(pattern))]
+    found: dict[str, str] = {}
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(folder))[:_MAX_FILES]
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("lib") and ".so" in name:
+                found.setdefault(name, os.path.join(folder, name))
+    return found
+
+
+def _packages(environment: PythonEnvironment) -> dict[str, str]:
+    """Versions of the CUDA and ROCm packages, from the names of their metadata folders."""
+    found: dict[str, str] = {}
+    for directory in environment.site_packages:
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            continue
+        for name in sorted(names):
+            if name.endswith(".dist-info") and name.startswith(_PACKAGE_PREFIXES):
+                distribution, _, version = name.removesuffix(".dist-info").rpartition("-")
+                found.setdefault(distribution.replace("_", "-"), version)
+    return found

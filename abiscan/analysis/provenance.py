@@ -1,0 +1,99 @@
+"""How a file was made, as far as it tells: compiler, std::string, Python ABI, CUDA, and the torch it was made for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from abiscan.elf import ElfFile
+from abiscan.elf.gpu import gpu_architectures
+from abiscan.mangling import string_abi
+from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.facts import SharedObject
+from abiscan.model.provenance import Provenance
+from abiscan.releases.matrix import Matrix
+
+_INTERPRETER = re.compile(r"\.cpython-(\d+)([a-z]*)-")
+_CUDA_SONAME = re.compile(r"^lib(?:cudart|cublas|cublasLt|cufft|cusparse|nvrtc|nvJitLink)\.so\.(\d+)(?:\.(\d+))?")
+_VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
+
+
+def provenance(
+    elf: ElfFile, facts: SharedObject, imports: Sequence[BoundImport], matrix: Matrix | None, *, name: str
+) -> Provenance:
+    """What the file tells of its making.
+
+    Args:
+        matrix: its verdicts on the released builds, where the index was asked.
+        name: its file name, with the interpreter's tag.
+    """
+    torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
+    built_for, basis = _built_for(matrix, torch_names)
+    return Provenance(
+        compilers=facts.compilers,
+        cxx11_abi=_string_abi(torch_names),
+        torch_window=matrix.windows if matrix is not None and torch_names else None,
+        built_for=built_for,
+        built_for_basis=basis,
+        python_abi=_python_abi(name, imports),
+        cuda=_cuda(facts.needed),
+        gpu_archs=gpu_architectures(elf.image),
+        abi=_abi(torch_names),
+        glibc_needed=highest(facts, "GLIBC"),
+        libstdcxx_needed=highest(facts, "GLIBCXX"),
+    )
+
+
+def _string_abi(names: Iterable[str]) -> bool | None:
+    """True: torch's functions are called with the new std::string; None: none of them takes one, or both do."""
+    spelled = {string_abi(name) for name in names} - {None}
+    return None if len(spelled) != 1 else spelled == {"new"}
+
+
+def _abi(torch_names: Sequence[str]) -> str:
+    """`stable` where every torch import is a C shim of the stable ABI (a name that is not mangled)."""
+    if not torch_names:
+        return "none"
+    return "unstable" if any(name.startswith("_Z") for name in torch_names) else "stable"
+
+
+def _python_abi(name: str, imports: Iterable[BoundImport]) -> str | None:
+    tag = _INTERPRETER.search(name)
+    if tag is not None:
+        return f"cp{tag[1]}{tag[2]}"
+    if ".abi3." in name:
+        return "abi3"
+    return "any" if any(b.owner is Owner.PYTHON for b in imports) else None
+
+
+def _cuda(needed: Iterable[str]) -> str | None:
+    """The CUDA release by the soname of a toolkit library: `12`, or `11.0` where the soname has a minor version."""
+    for soname in needed:
+        match = _CUDA_SONAME.match(soname)
+        if match is not None:
+            return match[1] if match[2] in (None, "0") else f"{match[1]}.{match[2]}"
+    return None
+
+
+def highest(facts: SharedObject, family: str) -> str | None:
+    """The highest version of a family (`GLIBC`, `GLIBCXX`) that the file asks for and must have."""
+    found = []
+    for need in facts.version_needs:
+        match = _VERSION.match(need.name)
+        if match is not None and match[1] == family and not need.weak:
+            found.append(tuple(int(part) for part in match[2].split(".")))
+    return ".".join(map(str, max(found))) if found else None
+
+
+def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str | None, str | None]:
+    """The release whose exports fit, where the windows of all torch imports meet in one minor release."""
+    if matrix is None or not matrix.windows:
+        return None, None
+    mangled = sum(name.startswith("_Z") for name in torch_names)
+    if not mangled:
+        return None, None
+    minors = {".".join(v.torch.split(".")[:2]) for v in matrix.verdicts if v.loads}
+    if len(minors) == 1:
+        (minor,) = minors
+        return minor, f"the only release that exports all its {len(torch_names)} torch imports"
+    return None, None

@@ -1,0 +1,1 @@
+"""One module a theme of causes; `diagnosis.registry` lists them."""

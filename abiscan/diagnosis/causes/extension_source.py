@@ -1,0 +1,154 @@
+"""extension-source-not-built: a name of the file's own that nothing exports, because an object was not linked in."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.causes.python_abi import is_python_name
+from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.causes.vendor_libraries import vendor_of
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.mangling import NameKind
+from abiscan.model.binding import Owner
+from abiscan.model.cause import CauseId
+
+_WORD = re.compile(r"[a-z]+|\d+")
+# Words of file names that say nothing of whose code it is.
+_COMMON = frozenset(
+    {
+        "c",
+        "lib",
+        "so",
+        "cpython",
+        "cuda",
+        "cpu",
+        "gpu",
+        "ext",
+        "torch",
+        "linux",
+        "gnu",
+        "ops",
+        "abi",
+        "x",
+        "py",
+        "core",
+        "module",
+        "python",
+    }
+)
+_CPU_FILE = re.compile(r"(?:^|[_.-])cpu(?:[_.-]|$)")
+_STANDARD = frozenset({"std", "__gnu_cxx", "__cxxabiv1"})
+_LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary_")
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For names that are nobody else's."""
+    if inquiry.library is not None or inquiry.version is not None:
+        return
+    if _LINKED_BINARY.match(inquiry.name):
+        yield _device_link(inquiry)
+        return
+    if (
+        inquiry.is_torch_name
+        or inquiry.is_torch_itself
+        or is_python_name(inquiry.name)
+        or is_symbol_version(inquiry.name)
+    ):
+        return
+    if inquiry.cxx is None:
+        if inquiry.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(inquiry.name) is None:
+            yield from _c_name(inquiry)
+        return
+    if inquiry.namespace in _STANDARD:
+        return
+    yield from _cxx_name(inquiry)
+
+
+def _device_link(inquiry: Inquiry) -> Candidate:
+    evidence = (
+        f"{inquiry.name} is made by nvcc -rdc=true; the device link step (nvcc -dlink) defines it, and its "
+        f"object is not in the file.",
+    )
+    fix = (
+        "Build without -rdc=true, or add the device link: CUDAExtension(..., dlink=True, "
+        "dlink_libraries=[...]); in CMake CUDA_RESOLVE_DEVICE_SYMBOLS ON."
+    )
+    return Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, 0.9, evidence, fix)
+
+
+def _cxx_name(inquiry: Inquiry) -> Candidates:
+    cxx = inquiry.cxx
+    assert cxx is not None
+    evidence = [f"{inquiry.shown} is a name of neither torch, Python, CUDA nor the C++ library."]
+    words = _words(inquiry.base_name)
+    own = inquiry.namespace is None or bool(words & _words(inquiry.namespace.lower()))
+    if inquiry.bound_owner is Owner.SELF:
+        own = True
+        evidence.append("The file itself exports names of the same namespace, or it is the global one.")
+        score = 0.88
+    elif inquiry.namespace is None:
+        evidence.append("It stands in no namespace, as an extension's own functions often do.")
+        score = 0.78
+    elif own:
+        evidence.append(f"Its namespace {inquiry.namespace} is that of the file {inquiry.base_name}.")
+        score = 0.86
+    else:
+        evidence.append(f"Whether namespace {inquiry.namespace} is the extension's own or another library's is open.")
+        score = 0.55
+    fix = _fix(inquiry, cxx.base)
+    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
+    if not own:
+        text = (
+            f"{inquiry.shown} is of namespace {inquiry.namespace}, whose library was not found, or was found "
+            f"in another version."
+        )
+        yield Candidate(
+            CauseId.LIBRARY_NOT_LINKED,
+            0.58,
+            (text,),
+            f"Link, and install in the version that its headers are of, the library of namespace "
+            f"{fixes.word(inquiry.namespace or '', 'NAME')}.",
+        )
+
+
+def _c_name(inquiry: Inquiry) -> Candidates:
+    evidence = [f"{inquiry.name} is a plain C name that is known of neither torch, Python, CUDA nor the system."]
+    score = 0.6
+    if _CPU_FILE.search(inquiry.base_name):
+        text = (
+            f"The file's name ({inquiry.base_name}) says that it is the CPU variant of its library; the GPU "
+            f"variant may define it."
+        )
+        fix = (
+            "Make the GPU variant load: check that its CUDA libraries are found (python -c 'import torch; "
+            "print(torch.version.cuda)'), and reinstall the extension for that CUDA."
+        )
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.66, (evidence[0], text), fix)
+    evidence.append('Where its definition is C++, the declaration in the caller or in the definition lacks extern "C".')
+    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(inquiry, inquiry.name))
+    yield Candidate(
+        CauseId.LIBRARY_NOT_LINKED,
+        0.4,
+        (evidence[0], "A library that defines it may not be linked."),
+        "Link the library that defines it: -lNAME.",
+    )
+
+
+def _fix(inquiry: Inquiry, base: str) -> str:
+    text = (
+        f"grep -rn {fixes.word(base, 'NAME')} over the extension's sources: add the file that defines it to "
+        f"the sources= of "
+        f"setup.py (or the CMake target)."
+    )
+    if inquiry.namespace is not None or inquiry.cxx is not None:
+        text += (
+            "\nWhere it is defined under #if or an architecture list (TORCH_CUDA_ARCH_LIST), build with that "
+            "architecture, or guard the call too."
+        )
+    return text
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text) if len(word) > 2 and word not in _COMMON}

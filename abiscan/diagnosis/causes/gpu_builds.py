@@ -1,0 +1,121 @@
+"""cuda-build-required and rocm-naming: the name lives in a GPU library that the target lacks, or is spelt for the
+other vendor."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.mangling.canonical import to_cuda
+from abiscan.model.cause import CauseId
+from abiscan.model.target import Target
+
+_CUDA_LIBRARIES = ("libtorch_cuda", "libc10_cuda")
+_ROCM_LIBRARIES = ("libtorch_hip", "libc10_hip")
+# What hipify rewrites in a file's own name, and what projects call their ROCm variants.
+_ROCM_FILE = ("hip", "rocm", "aiter")
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For torch names of a GPU library, by who exports them or by their namespace."""
+    cuda, hip = _is_cuda(inquiry), _is_hip(inquiry)
+    if not (cuda or hip) or inquiry.is_torch_itself:
+        return
+    yield from _gpu_missing(inquiry, hip)
+    yield from _other_vendor(inquiry, hip)
+
+
+def _is_cuda(inquiry: Inquiry) -> bool:
+    if any(library.startswith(_CUDA_LIBRARIES) for library in inquiry.libraries):
+        return not any(not library.startswith(_CUDA_LIBRARIES) for library in inquiry.libraries)
+    return inquiry.cxx is not None and inquiry.is_torch_name and "cuda" in inquiry.cxx.scope
+
+
+def _is_hip(inquiry: Inquiry) -> bool:
+    if any(library.startswith(_ROCM_LIBRARIES) for library in inquiry.libraries):
+        return True
+    if inquiry.cxx is None or not inquiry.is_torch_name:
+        return False
+    return "hip" in inquiry.cxx.scope or to_cuda(inquiry.cxx.canonical) != inquiry.cxx.canonical
+
+
+def _is_cpu(target: Target) -> bool:
+    return target.variant == "cpu" or (target.cuda is None and target.hip is None and target.variant in ("", "cpu"))
+
+
+def _is_rocm(target: Target) -> bool:
+    return target.hip is not None or target.variant.startswith("rocm")
+
+
+def _gpu_missing(inquiry: Inquiry, hip: bool) -> Candidates:
+    target = inquiry.target
+    vendor = "ROCm" if hip else "CUDA"
+    library = inquiry.libraries[0] if inquiry.libraries else ("libc10_hip.so" if hip else "libc10_cuda.so")
+    evidence = [f"{inquiry.shown} lives in {library}, which only {vendor} builds of torch have."]
+    if target is None:
+        evidence.append(
+            "Whether the installed torch is a CPU build would decide (`python -c 'import torch; "
+            "print(torch.version.cuda)'`)."
+        )
+        score = 0.4
+    elif _is_cpu(target):
+        evidence.append(f"{inquiry.target_label} is a CPU build.")
+        score = 0.95
+        if inquiry.place in (Place.BEFORE, Place.AFTER, Place.NEVER):
+            score = 0.81
+            evidence.append(inquiry.exported_text)
+    else:
+        return
+    fix = _install(inquiry, hip)
+    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, tuple(evidence), fix)
+
+
+def _install(inquiry: Inquiry, hip: bool) -> str:
+    version = f"=={inquiry.target.torch}" if inquiry.target is not None else ""
+    label = "rocm6.2 (or the ROCm on this machine)" if hip else "cu126 (or the CUDA on this machine)"
+    return (
+        f"Install a {'ROCm' if hip else 'CUDA'} build of torch{version}: add the wheel index of its variant, "
+        f"{label}, to pip install.\n"
+        "or install the CPU wheel of the extension."
+    )
+
+
+def _other_vendor(inquiry: Inquiry, hip: bool) -> Candidates:
+    target = inquiry.target
+    rocm_target = None if target is None else _is_rocm(target)
+    twin = next(
+        (kin for kin in inquiry.kin if kin.parsed.gpu_neutral == (inquiry.cxx.gpu_neutral if inquiry.cxx else "")), None
+    )
+    rocm_file = any(word in (inquiry.file_name or "").lower() for word in _ROCM_FILE)
+    if hip:
+        evidence = [f"{inquiry.shown} is the name that hipify makes for ROCm builds."]
+        if rocm_target is False:
+            evidence.append(f"{inquiry.target_label} is no ROCm build: it spells the same API c10::cuda, at::cuda.")
+            score = 0.85
+        else:
+            score = 0.5 if rocm_target else 0.55
+            evidence.append("ROCm builds differ: up to 2.10 they export c10::hip, later ones c10::cuda too or instead.")
+        if twin is not None:
+            evidence.append(f"Its CUDA spelling is exported by torch {twin.where}: {twin.parsed.qualified}.")
+        elif inquiry.kin:
+            evidence.append(f"The CUDA function has other parameters in torch {inquiry.kin[0].where}.")
+    else:
+        evidence = [f"{inquiry.shown} is spelt for CUDA builds."]
+        if rocm_target:
+            evidence.append(f"{inquiry.target_label} is a ROCm build: most of them export c10::hip in its place.")
+            score = 0.88
+        elif rocm_target is None and rocm_file:
+            evidence.append("The file's name says that it is for ROCm.")
+            score = 0.66
+        elif rocm_target is None:
+            score = 0.25
+        elif rocm_file:
+            score = 0.45
+        else:
+            return
+    fix = (
+        "Build it as torch's own build system does: torch.utils.cpp_extension.CUDAExtension runs hipify on "
+        "the sources; in CMake, hipify_torch.\n"
+        f"Then build it against the torch that is there: {fixes.rebuild(inquiry)}"
+    )
+    yield Candidate(CauseId.ROCM_NAMING, score, tuple(evidence), fix)

@@ -1,0 +1,120 @@
+"""inlined-call: the name stands in no source, because an inline function or a macro of torch's headers refers to it.
+
+Each row was read in the headers that the releases ship: the function that the header calls out of line, and what in an
+extension's source
+leads there. The rows state a fact about an API; whether a name is missing, and since when, is never read from here.
+"""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+from abiscan.model.value import value
+
+
+@value
+class InlinedCall:
+    """An out-of-line function and the calls whose inline code reaches it.
+
+    Attributes:
+        entity: its qualified name.
+        called_by: what stands in the source.
+        header: where the inline code is.
+        instead: what to write, where there is something else to write; else empty.
+    """
+
+    entity: str
+    called_by: str
+    header: str
+    instead: str = ""
+
+
+INLINED = (
+    InlinedCall(
+        "c10::impl::cow::materialize_cow_storage",
+        "Tensor.data_ptr<T>(), mutable_data_ptr() and StorageImpl::mutable_data() of the headers of 2.3 - 2.12",
+        "c10/core/StorageImpl.h",
+        "const_data_ptr<T>() where the data is only read",
+    ),
+    InlinedCall(
+        "c10::StorageImpl::throw_data_ptr_access_error",
+        "Tensor.data_ptr(), StorageImpl::data() and mutable_data()",
+        "c10/core/StorageImpl.h",
+    ),
+    InlinedCall(
+        "c10::throwNullDataPtrError",
+        "Tensor.mutable_data_ptr() and StorageImpl::mutable_data()",
+        "c10/core/StorageImpl.h",
+    ),
+    InlinedCall(
+        "c10::SymBool::guard_bool", "Tensor.is_contiguous(), is_non_overlapping_and_dense()", "c10/core/TensorImpl.h"
+    ),
+    InlinedCall(
+        "c10::SymInt::guard_int", "Tensor.size(), numel() and implicit conversions of SymInt", "c10/core/SymInt.h"
+    ),
+    InlinedCall("c10::SymbolicShapeMeta::init_is_contiguous", "Tensor.is_contiguous()", "c10/core/SymbolicShapeMeta.h"),
+    InlinedCall(
+        "c10::TensorImpl::compute_contiguous",
+        "TensorImpl::refresh_contiguous(), set_sizes_and_strides()",
+        "c10/core/TensorImpl.h",
+    ),
+    InlinedCall("c10::detail::torchCheckFail", "TORCH_CHECK", "c10/util/Exception.h"),
+    InlinedCall("c10::detail::torchInternalAssertFail", "TORCH_INTERNAL_ASSERT", "c10/util/Exception.h"),
+    InlinedCall("c10::Error::Error", "TORCH_CHECK and the macros of c10/util/Exception.h", "c10/util/Exception.h"),
+    InlinedCall("c10::Warning::Warning", "TORCH_WARN", "c10/util/Exception.h"),
+    InlinedCall(
+        "c10::cuda::c10_cuda_check_implementation", "C10_CUDA_CHECK and AT_CUDA_CHECK", "c10/cuda/CUDAException.h"
+    ),
+    InlinedCall(
+        "c10::MessageLogger::MessageLogger",
+        "CHECK, TORCH_CHECK_EQ and their kin",
+        "c10/util/logging_is_not_google_glog.h",
+    ),
+    InlinedCall(
+        "c10::MessageLogger::stream", "CHECK, TORCH_CHECK_EQ and their kin", "c10/util/logging_is_not_google_glog.h"
+    ),
+    InlinedCall(
+        "torch::jit::parseSchemaOrName",
+        'TORCH_LIBRARY\'s m.def("...")',
+        "torch/library.h",
+        "STABLE_TORCH_LIBRARY (torch 2.9 and later)",
+    ),
+    InlinedCall("c10::IValue::reportToTensorTypeError", "IValue::toTensor()", "ATen/core/ivalue_inl.h"),
+    InlinedCall("c10::detail::maybe_wrap_dim_slow", "maybe_wrap_dim and Tensor.size(dim)", "c10/core/WrapDimMinimal.h"),
+    InlinedCall("c10::cuda::SetDevice", "CUDAGuard and OptionalCUDAGuard", "c10/cuda/impl/CUDAGuardImpl.h"),
+    InlinedCall(
+        "THPVariable_Wrap",
+        "pybind11's conversion of at::Tensor to Python (torch/extension.h)",
+        "torch/csrc/autograd/python_variable.h",
+    ),
+    InlinedCall(
+        "THPVariableClass",
+        "pybind11's conversion of Python objects to at::Tensor (torch/extension.h)",
+        "torch/csrc/autograd/python_variable.h",
+    ),
+)
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For an entity that is in the table."""
+    qualified = inquiry.name if inquiry.cxx is None else inquiry.cxx.qualified
+    row = next((row for row in INLINED if row.entity == qualified), None)
+    if row is None and inquiry.cxx is not None and inquiry.cxx.qualified.startswith("at::_ops::"):
+        operator = inquiry.cxx.scope[2] if len(inquiry.cxx.scope) > 2 else inquiry.cxx.base
+        row = InlinedCall(
+            qualified, f"at::{operator}() or Tensor.{operator}(), which are inline", f"ATen/ops/{operator}.h"
+        )
+    if row is None or inquiry.is_torch_itself:
+        return
+    evidence = (
+        f"{inquiry.shown} is called by inline code of {row.header}.",
+        f"In a source it is: {row.called_by}.",
+    )
+    fix = f"{fixes.rebuild(inquiry)}  # inline code then is that of the installed headers"
+    if row.instead:
+        fix += f"\nor write {row.instead}."
+    # It says where the name comes from; the release or ABI says why it is missing.
+    score = 0.56 if row.instead else 0.4
+    yield Candidate(CauseId.INLINED_CALL, score, evidence, fix)

@@ -1,0 +1,130 @@
+"""libtorch-python-not-linked, import-torch-first, library-not-linked for names of torch: exported, and yet not found.
+
+CPython opens extensions with RTLD_LOCAL, and `import torch` loads its libraries so: what a file does not list as
+needed is not in its
+scope, even where it is in memory. A needed soname that is loaded already is taken from there.
+"""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
+from abiscan.model.binding import Status
+from abiscan.model.cause import CauseId
+
+_PYTHON_LIBRARY = "libtorch_python"
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For a name that the target exports, or may export."""
+    if not inquiry.is_torch_name or inquiry.is_torch_itself:
+        return
+    library = inquiry.provider or inquiry.target_library or (inquiry.libraries[0] if inquiry.libraries else None)
+    if library is None:
+        return
+    if inquiry.place in (Place.BEFORE, Place.AFTER, Place.HOLE, Place.NEVER) and not inquiry.before_index:
+        return
+    if inquiry.knowledge.exact and inquiry.target_library is None and inquiry.provider is None:
+        return
+    python_only = library.startswith(_PYTHON_LIBRARY)
+    # Where the index knows no older torch, a name that every known release exports was most likely there before.
+    always = bool(inquiry.windows) and len(inquiry.windows or ()) == 1 and _spans(inquiry)
+    if inquiry.status is Status.UNREACHABLE or (inquiry.target_library is not None and inquiry.exports_known):
+        base = 0.6
+    elif inquiry.place is Place.INSIDE:
+        # A snapshot's version lies in a window without being one of its builds.
+        base = 0.5 if inquiry.target is not None and versions.is_release(inquiry.target.torch) else 0.4
+    elif always:
+        base = 0.44
+    else:
+        base = 0.25
+    if python_only:
+        yield from _python(inquiry, library, base)
+    else:
+        yield from _plain(inquiry, library, base)
+    if not inquiry.link_time:
+        yield _import_first(inquiry, library, base, python_only)
+
+
+def _spans(inquiry: Inquiry) -> bool:
+    """Whether every known build's version is in the window."""
+    assert inquiry.windows
+    return inquiry.windows[0][0] == inquiry.known_versions[0] and inquiry.windows[-1][1] == inquiry.known_versions[-1]
+
+
+def _exported(inquiry: Inquiry, library: str) -> str:
+    if inquiry.target_library is not None and inquiry.exports_known:
+        return f"{inquiry.target_label} exports {inquiry.shown} in {library}."
+    if inquiry.windows:
+        return f"{inquiry.shown} is exported in {library} by torch {versions.text(inquiry.windows)}."
+    return f"{inquiry.shown} is exported in {library}."
+
+
+def _python(inquiry: Inquiry, library: str, base: float) -> Candidates:
+    needs = inquiry.needs(library)
+    evidence = [_exported(inquiry, library)]
+    if needs:
+        return
+    if needs is False:
+        evidence.append(
+            f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
+        )
+        score = 0.95
+    else:
+        evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
+        score = base + 0.22
+    fix = (
+        "Link it: -ltorch_python with -L for torch/lib. In CMake:\n"
+        'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
+        "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
+    )
+    yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
+    needs = inquiry.needs(library)
+    if needs:
+        return
+    evidence = [_exported(inquiry, library)]
+    if needs is False:
+        evidence.append(
+            f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
+        )
+    if not inquiry.link_time:
+        evidence.append(
+            "A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."
+        )
+    score = base + 0.12 if inquiry.place is Place.INSIDE else base - 0.15
+    if needs is False and inquiry.status is Status.UNREACHABLE:
+        score = 0.85
+    elif inquiry.link_time:
+        score = max(score, 0.64)
+    stem = fixes.word(library.removeprefix("lib").split(".so")[0], "NAME")
+    fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
+    yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _import_first(inquiry: Inquiry, library: str, base: float, python_only: bool) -> Candidate:
+    evidence = [_exported(inquiry, library)]
+    score = base + (0.16 if python_only else 0.1)
+    if inquiry.place is Place.INSIDE and not python_only:
+        # Since 1.5 torch.utils.cpp_extension links libc10, libtorch_cpu and libtorch: what is not loaded then is said
+        # to be missing
+        # by its file name, not by its symbols.
+        score = base - 0.03
+    if inquiry.needs(library) is False:
+        score -= 0.2
+        evidence.append(
+            f"Against it: the file does not list {library} as needed, so that loading it first does not bring "
+            f"it into scope."
+        )
+    else:
+        evidence.append("`import torch` loads it; an extension that is imported before finds nothing.")
+    return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(inquiry)}")
+
+
+def _module(inquiry: Inquiry) -> str:
+    stem = inquiry.base_name.split(".")[0]
+    return fixes.word(stem, "the extension")

@@ -1,0 +1,132 @@
+"""A library that the loader did not find: torch's own, Python's, CUDA's, anybody's."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.causes.vendor_libraries import explain_library
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
+from abiscan.model.cause import CauseId
+from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
+from abiscan.releases.build import windows_of
+
+_TORCH = re.compile(r"lib(?:torch|c10|caffe2|shm)(?:_\w+)?\.(?:so|dylib)")
+_PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
+_GPU = ("cuda", "hip", "nvshmem", "xpu")
+
+
+def causes(name: str, inquiry: Inquiry, *, at_link_time: bool = False) -> Candidates:
+    """Why a library was not found, by its file name."""
+    if _TORCH.match(name):
+        yield from _torch(name, inquiry, at_link_time)
+    elif (python := _PYTHON.match(name)) is not None:
+        yield from _python(name, f"{python[1]}.{python[2]}", inquiry)
+    else:
+        yield from explain_library(name, inquiry)
+
+
+def shipped_in(name: str, inquiry: Inquiry) -> Windows | None:
+    """The releases that ship a library of this name; None without the index."""
+    releases = inquiry.knowledge.releases
+    if releases is None:
+        return None
+    builds = releases.builds(inquiry.knowledge.machine)
+    return windows_of(builds, [build.ships(name) for build in builds])
+
+
+def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
+    windows = shipped_in(name, inquiry)
+    target = inquiry.target
+    evidence = [f"{name} is a library of torch, in torch/lib, where the loader does not look by itself."]
+    score = 0.9
+    gpu = any(word in name for word in _GPU)
+    if windows:
+        evidence.append(f"It is shipped by torch {versions.text(windows)}.")
+    if target is not None and windows is not None:
+        inside = versions.contains(windows, target.torch)
+        ships = target.cuda is not None or target.hip is not None or not gpu
+        if windows and inside is False and not inquiry.before_index and not inquiry.after_index:
+            score = 0.3
+            older = versions.all_before(windows, target.torch)
+            cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
+            yield Candidate(
+                cause,
+                0.9,
+                (*evidence, f"{inquiry.target_label} does not ship it."),
+                fixes.rebuild_or_install(inquiry, windows),
+            )
+        elif not ships:
+            score = 0.3
+            yield Candidate(
+                CauseId.CUDA_BUILD_REQUIRED,
+                0.93,
+                (*evidence, f"{inquiry.target_label} is a CPU build and has no such library."),
+                "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU "
+                "build of the extension.",
+            )
+    elif windows and windows[-1][1] != inquiry.known_versions[-1]:
+        score = 0.5
+        evidence.append("Later releases have no library of that name.")
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(inquiry, windows)
+        )
+    elif gpu:
+        yield Candidate(
+            CauseId.CUDA_BUILD_REQUIRED,
+            0.7,
+            (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
+            "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
+            "extension.",
+        )
+    if at_link_time:
+        fix = (
+            "Add torch/lib to the link line: -L$(python -c 'import torch, os; "
+            'print(os.path.join(os.path.dirname(torch.__file__), "lib"))\'), or use torch.utils.cpp_extension.'
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
+        return
+    if target is None or target.kind is not TargetKind.INSTALLED:
+        evidence.append(
+            "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
+        )
+    stem = fixes.word(inquiry.base_name.split(".")[0], "the extension")
+    fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
+    yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
+    yield Candidate(
+        CauseId.LIBRARY_MISSING,
+        score - 0.35,
+        (*evidence[:1], "Without a torch in this environment it is nowhere."),
+        "pip install torch  # in the environment that runs this",
+    )
+
+
+def _python(name: str, version: str, inquiry: Inquiry) -> Candidates:
+    environment = inquiry.environment
+    evidence = [f"{name} is CPython {version}'s shared library."]
+    score = 0.75
+    if environment is not None and environment.python is not None:
+        here = f"{environment.python[0]}.{environment.python[1]}"
+        if here == version:
+            score = 0.4
+            evidence.append(
+                f"This interpreter is CPython {here} too; it may be linked statically, with no libpython beside it."
+            )
+        else:
+            score = 0.92
+            evidence.append(f"This interpreter is CPython {here}.")
+    fix = (
+        f"Use CPython {version}, or install the build of the extension for this interpreter.\nWheels must not "
+        f"link libpython: build without -lpython{version}."
+    )
+    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
+    yield Candidate(
+        CauseId.LIBRARY_MISSING,
+        0.6,
+        tuple(evidence),
+        f"Install it (Debian: apt install libpython{version}; conda: conda install python={version}), or "
+        f"export LD_LIBRARY_PATH with its directory.",
+    )

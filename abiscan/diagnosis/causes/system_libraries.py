@@ -1,0 +1,123 @@
+"""libstdcxx-too-old and glibc-too-old: a symbol version that this machine's library does not define.
+
+GCC releases per version: https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html ("Known Versioning"). A GLIBC_2.x is
+of glibc 2.x. Distributions: the glibc and GCC packages of each release, as their own package lists name them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+
+_VERSION = re.compile(r"(GLIBCXX|CXXABI|GLIBC|GCC|GOMP|GFORTRAN|LIBC)_(\d+)\.(\d+)(?:\.(\d+))?$")
+
+# Last number of GLIBCXX_3.4.N -> the first GCC that has it.
+_GLIBCXX = {
+    19: "4.8.3", 20: "4.9.0", 21: "5.1.0", 22: "6.1.0", 23: "7.1.0", 24: "7.2.0", 25: "8.1.0", 26: "9.1.0", 27: "9.2.0",
+    28: "9.3.0", 29: "11.1.0", 30: "12.1.0", 31: "13.1.0", 32: "13.2.0", 33: "14.1.0", 34: "15.1.0",
+}  # fmt: skip
+# Last number of CXXABI_1.3.N -> the first GCC that has it.
+_CXXABI = {
+    7: "4.8.0", 8: "4.9.0", 9: "5.1.0", 10: "6.1.0", 11: "7.1.0", 12: "9.1.0", 13: "11.1.0", 14: "13.1.0", 15: "14.1.0",
+    16: "15.1.0",
+}  # fmt: skip
+# glibc of well-known distributions, oldest first.
+_GLIBC_OF = (
+    ((2, 17), "CentOS 7"),
+    ((2, 27), "Ubuntu 18.04"), ((2, 28), "RHEL 8, Debian 10"), ((2, 31), "Ubuntu 20.04, Debian 11"),
+    ((2, 34), "RHEL 9"),
+    ((2, 35), "Ubuntu 22.04"), ((2, 36), "Debian 12"), ((2, 39), "Ubuntu 24.04, RHEL 10"),
+    ((2, 41), "Debian 13"),
+)  # fmt: skip
+
+
+def is_symbol_version(text: str) -> bool:
+    """Whether a text is a symbol version of a system library (`GLIBCXX_3.4.32`, `GLIBC_2.34`)."""
+    return _VERSION.match(text) is not None
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For an import, or an error, that asks for a version of a system library."""
+    wanted = inquiry.version if inquiry.version is not None else inquiry.name
+    found = _VERSION.match(wanted)
+    if found is None:
+        return
+    family = found[1]
+    numbers = tuple(int(part) for part in found.groups()[1:] if part is not None)
+    defined = _defined(inquiry)
+    if family in ("GLIBCXX", "CXXABI"):
+        yield _cxx(inquiry, wanted, family, numbers, defined)
+    elif family == "GLIBC":
+        yield _glibc(inquiry, wanted, numbers, defined)
+    elif family in ("GCC", "GOMP", "GFORTRAN"):
+        evidence = [
+            f"{wanted} is a version of "
+            f"{'libgomp' if family == 'GOMP' else 'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."
+        ]
+        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(inquiry, wanted, defined)), _CXX_FIX)
+
+
+def _defined(inquiry: Inquiry) -> tuple[str, ...] | None:
+    if inquiry.environment is None or inquiry.library is None:
+        return None
+    soname = inquiry.library.rsplit("/", 1)[-1]
+    versions = inquiry.environment.symbol_versions.get(soname)
+    return None if versions is None else tuple(versions)
+
+
+def _found(inquiry: Inquiry, wanted: str, defined: tuple[str, ...] | None) -> list[str]:
+    library = inquiry.library or "the library that was loaded"
+    if defined is None:
+        return [f"{library} does not define it, by the loader's message."] if inquiry.library else []
+    if wanted in defined:
+        return [f"Against it: {library} on this machine defines {wanted}; the process loads another copy of it."]
+    family = wanted.rsplit("_", 1)[0] + "_"
+    mine = sorted((v for v in defined if v.startswith(family)), key=_numbers)
+    return [f"{library} on this machine defines versions up to {mine[-1]}."] if mine else []
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+_CXX_FIX = (
+    "Load a newer libstdc++: conda install -c conda-forge 'libstdcxx-ng>=VERSION' in a conda environment (its "
+    "own copy is found first), or\n"
+    "export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libstdc++.so.6 where the system's is newer; "
+    "strings FILE | grep GLIBCXX shows what a copy has."
+)
+
+
+def _cxx(
+    inquiry: Inquiry, wanted: str, family: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None
+) -> Candidate:
+    gcc = (_GLIBCXX if family == "GLIBCXX" else _CXXABI).get(numbers[-1])
+    evidence = [f"{wanted} came with libstdc++ of GCC {gcc}." if gcc else f"{wanted} is a version of libstdc++."]
+    evidence += _found(inquiry, wanted, defined)
+    fix = _CXX_FIX
+    if gcc is not None:
+        fix = _CXX_FIX.replace("VERSION", gcc)
+        fix += f"\nor build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
+    score = 0.6 if defined is not None and wanted in defined else 0.95
+    return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
+
+
+def _glibc(inquiry: Inquiry, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
+    has = next((name for version, name in _GLIBC_OF if version >= numbers[:2]), None)
+    evidence = [f"{wanted} came with glibc {'.'.join(map(str, numbers))}."]
+    if has is not None:
+        evidence.append(f"Distributions from {has} on have it.")
+    evidence += _found(inquiry, wanted, defined)
+    tag = f"manylinux_{numbers[0]}_{numbers[1]}"
+    fix = (
+        f"glibc cannot be replaced on its own: use a distribution (or container image) with glibc >= "
+        f"{'.'.join(map(str, numbers[:2]))}"
+        + (f", such as {has}" if has else "")
+        + f";\nor install a wheel with an older tag than {tag}, or build the extension on this machine."
+    )
+    return Candidate(
+        CauseId.GLIBC_TOO_OLD, 0.6 if defined is not None and wanted in defined else 0.95, tuple(evidence), fix
+    )

@@ -1,0 +1,415 @@
+"""cuda-library-mismatch, library-not-linked, library-missing: names and libraries of NVIDIA, AMD, compilers and MPI.
+
+Whose a C name is shows in its prefix: each of these libraries gives its public functions one. Sources: the API
+references of
+the CUDA toolkit, cuDNN, NCCL and ROCm; for compilers' runtimes, the names that GCC, Clang and nvcc emit calls to.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+from abiscan.model.value import value
+
+
+@value
+class Vendor:
+    """A library that others are linked to.
+
+    Attributes:
+        prefix: a pattern that its C names match from the start.
+        library: what its file is called, without `lib`, `.so` and version.
+        product: in a sentence.
+        distribution: the wheel that carries it, up to the CUDA suffix; empty where there is none.
+        cuda: whether it is part of CUDA or versioned with it.
+        linked_by_user: who calls it must link it, as torch does not do it for them (nvtx, curand, OpenMP, MPI).
+        with_torch: `import torch` loads it in CUDA builds.
+    """
+
+    prefix: str
+    library: str
+    product: str
+    distribution: str
+    cuda: bool
+    linked_by_user: bool = False
+    with_torch: bool = True
+
+
+def _vendor(
+    prefix: str,
+    library: str,
+    product: str,
+    distribution: str = "",
+    *,
+    cuda: bool = True,
+    linked: bool = False,
+    torch: bool = True,
+) -> Vendor:
+    return Vendor(prefix, library, product, distribution, cuda, linked, torch)
+
+
+# The first match counts: cublasLt before cublas, nvrtc before nv..., cudart's __cuda before others.
+VENDORS = (
+    _vendor(r"__nvJitLink|nvJitLink", "nvJitLink", "nvJitLink", "nvidia-nvjitlink"),
+    _vendor(r"cublasLt", "cublasLt", "cuBLASLt", "nvidia-cublas"),
+    _vendor(r"cublas", "cublas", "cuBLAS", "nvidia-cublas"),
+    _vendor(r"cudnn", "cudnn", "cuDNN", "nvidia-cudnn"),
+    _vendor(r"p?nccl[A-Z]", "nccl", "NCCL", "nvidia-nccl"),
+    _vendor(r"nvshmem", "nvshmem_host", "NVSHMEM", "nvidia-nvshmem"),
+    _vendor(r"cusparseLt", "cusparseLt", "cuSPARSELt", "nvidia-cusparselt"),
+    _vendor(r"cusparse", "cusparse", "cuSPARSE", "nvidia-cusparse"),
+    _vendor(r"cusolver", "cusolver", "cuSOLVER", "nvidia-cusolver"),
+    _vendor(r"cufft", "cufft", "cuFFT", "nvidia-cufft"),
+    _vendor(r"curand[A-Z]", "curand", "cuRAND", "nvidia-curand", linked=True),
+    _vendor(r"cupti", "cupti", "CUPTI", "nvidia-cuda-cupti"),
+    _vendor(r"cuFile", "cufile", "cuFile", "nvidia-cufile"),
+    _vendor(r"nvrtc", "nvrtc", "NVRTC", "nvidia-cuda-nvrtc"),
+    _vendor(r"nvtx[A-Z]", "nvToolsExt", "NVTX (libnvToolsExt, header only since NVTX 3)", "nvidia-nvtx", linked=True),
+    _vendor(r"nvml[A-Z]", "nvidia-ml", "NVML, of the driver", linked=True, torch=False),
+    _vendor(r"npp[a-z]{1,3}[A-Z]|nppi", "nppc", "NPP", "nvidia-npp", linked=True, torch=False),
+    _vendor(r"nvjpeg", "nvjpeg", "nvJPEG", "nvidia-nvjpeg", linked=True, torch=False),
+    _vendor(r"__cuda|cuda[A-Z]", "cudart", "the CUDA runtime", "nvidia-cuda-runtime"),
+    _vendor(r"cu[A-Z]", "cuda", "the CUDA driver"),
+    _vendor(r"hipblasLt", "hipblaslt", "hipBLASLt", cuda=False, linked=True),
+    _vendor(r"hipblas", "hipblas", "hipBLAS", cuda=False, linked=True),
+    _vendor(r"rocblas_", "rocblas", "rocBLAS", cuda=False, linked=True),
+    _vendor(r"hipsparse", "hipsparse", "hipSPARSE", cuda=False, linked=True),
+    _vendor(r"hipsolver", "hipsolver", "hipSOLVER", cuda=False, linked=True),
+    _vendor(r"rocsolver_", "rocsolver", "rocSOLVER", cuda=False, linked=True),
+    _vendor(r"hipfft", "hipfft", "hipFFT", cuda=False, linked=True),
+    _vendor(r"hiprand|rocrand_", "hiprand", "hipRAND", cuda=False, linked=True),
+    _vendor(r"miopen", "MIOpen", "MIOpen", cuda=False, linked=True),
+    _vendor(r"hiprtc", "hiprtc", "HIPRTC", cuda=False, linked=True),
+    _vendor(r"__hip|hip[A-Z]", "amdhip64", "the HIP runtime", cuda=False, linked=True),
+    _vendor(r"rsmi_", "rocm_smi64", "ROCm SMI", cuda=False, linked=True),
+    _vendor(r"__kmpc_", "omp", "LLVM's OpenMP runtime (libomp, libiomp5)", cuda=False, linked=True, torch=False),
+    _vendor(r"GOMP_", "gomp", "GCC's OpenMP runtime", cuda=False, linked=True, torch=False),
+    _vendor(r"omp_", "gomp", "an OpenMP runtime", cuda=False, linked=True, torch=False),
+    _vendor(
+        r"(?:o?mpi_mpi_|ompi_|MPI_|PMPI_|opal_|orte_)",
+        "mpi",
+        "MPI (each implementation and major version has its own names)",
+        cuda=False,
+        linked=True,
+        torch=False,
+    ),
+    _vendor(r"iJIT_|__itt_", "ittnotify", "Intel's ITT notification library", cuda=False, linked=True, torch=False),
+    _vendor(r"mkl_|MKL_|vml[A-Z]|vsl[A-Z]|DftiC?", "mkl_rt", "Intel MKL", "mkl", cuda=False, linked=True, torch=False),
+    _vendor(r"cblas_|LAPACKE_", "openblas", "a BLAS (OpenBLAS, MKL)", cuda=False, linked=True, torch=False),
+    _vendor(r"dnnl_|dnnl", "dnnl", "oneDNN", cuda=False, linked=True, torch=False),
+    _vendor(
+        r"(?:av|avcodec|avformat|avfilter|avdevice|sws|swr)_", "avcodec", "FFmpeg", cuda=False, linked=True, torch=False
+    ),
+    _vendor(r"numa_|mbind$", "numa", "libnuma", cuda=False, linked=True, torch=False),
+    _vendor(r"ibv_", "ibverbs", "libibverbs", cuda=False, linked=True, torch=False),
+    _vendor(r"__(?:atomic|sync)_\w+_16$", "atomic", "GCC's libatomic", cuda=False, linked=True, torch=False),
+    _vendor(r"dl(?:open|sym|close|error)$", "dl", "libdl", cuda=False, linked=True, torch=False),
+    _vendor(r"pthread_", "pthread", "libpthread", cuda=False, linked=True, torch=False),
+    _vendor(r"shm_open$|shm_unlink$|clock_gettime$|timer_create$", "rt", "librt", cuda=False, linked=True, torch=False),
+    _vendor(r"deflate|inflate|crc32$|zlibVersion", "z", "zlib", cuda=False, linked=True, torch=False),
+)
+
+# Names that nvcc itself emits calls to: registration of device code, launches.
+_NVCC_EMITTED = re.compile(r"__cuda(?:Register|Unregister|Push|Pop|InitModule)")
+_LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
+# `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
+_RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
+_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
+# Top-level C++ namespaces whose library is neither torch's nor, by default, the extension's.
+_NAMESPACES = {
+    "cv": "opencv_core",
+    "google": "protobuf or glog",
+    "gflags": "gflags",
+    "fmt": "fmt",
+    "boost": "boost",
+    "Eigen": "Eigen",
+    "absl": "abseil",
+    "grpc": "grpc++",
+    "arrow": "arrow",
+    "caffe": "caffe",
+    "dnnl": "dnnl",
+    "tbb": "tbb",
+    "nvinfer1": "nvinfer",
+    "nvcuda": "cuda",
+    "cutlass": "CUTLASS",
+    "cudnn_frontend": "cuDNN frontend",
+    "tensorpipe": "tensorpipe",
+    "gloo": "gloo",
+}
+
+
+def vendor_of(name: str) -> Vendor | None:
+    """The library whose names are spelt like this one."""
+    found = _prefixes().match(name)
+    return None if found is None else VENDORS[(found.lastindex or 1) - 1]
+
+
+@functools.cache
+def _prefixes() -> re.Pattern[str]:
+    """All prefixes as one pattern, compiled with the first C name that is asked for; the group tells whose it is."""
+    return re.compile("|".join(f"({vendor.prefix})" for vendor in VENDORS))
+
+
+def vendor_of_library(file_name: str) -> Vendor | None:
+    """The vendor whose library a file name is (`libcublasLt.so.12`)."""
+    found = _SONAME.search(file_name)
+    if found is None:
+        return None
+    stem = found[1].removesuffix("_static")
+    exact = next((vendor for vendor in VENDORS if vendor.library == stem), None)
+    return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(vendor.library + "_")), None)
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """For a C name of a known library, or any name that a versioned reference ties to one; and for std::filesystem."""
+    if inquiry.cxx is not None and inquiry.library is None:
+        yield from _cxx_runtime(inquiry)
+        return
+    if inquiry.is_torch_name:
+        return
+    vendor = vendor_of_library(inquiry.library) if inquiry.library is not None else None
+    vendor = vendor or vendor_of(inquiry.name)
+    if vendor is None or _LINKED_BINARY.match(inquiry.name):
+        return
+    if vendor.cuda:
+        yield from _cuda(inquiry, vendor)
+    else:
+        yield _not_linked(inquiry, vendor, 0.8)
+        if inquiry.file is None:
+            yield _missing(vendor)
+
+
+def _cuda(inquiry: Inquiry, vendor: Vendor) -> Candidates:
+    evidence = [f"{inquiry.name} belongs to {vendor.product} (lib{vendor.library})."]
+    score = 0.72
+    if inquiry.library is not None:
+        score = 0.95
+        evidence.append(
+            f"The reference asks {inquiry.library} for it, which was found and does not have it: another "
+            f"release of {vendor.product} was loaded first."
+        )
+    release = _RELEASE_IN_NAME.search(inquiry.name)
+    if release is not None:
+        score = max(score, 0.9)
+        evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
+    evidence += _installed(inquiry, vendor)
+    needed = _needs_vendor(inquiry, vendor)
+    if needed:
+        score = max(score, 0.88)
+        evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
+    elif needed is not None:
+        score -= 0.3
+        evidence.append(f"Against it: the file does not list lib{vendor.library} as needed.")
+    if inquiry.is_torch_itself and not vendor.linked_by_user:
+        score = max(score, 0.8)
+        evidence.append("The file is torch's own, built for one version of it.")
+    if vendor.linked_by_user and not inquiry.library:
+        score -= 0.15
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(inquiry, vendor))
+    if needed is None or not needed:
+        not_linked = 0.7 if vendor.linked_by_user else 0.55
+        if needed is not None:
+            not_linked = 0.88
+        elif inquiry.library is not None:
+            not_linked = 0.2
+        yield _not_linked(inquiry, vendor, not_linked)
+    if inquiry.target is not None and inquiry.target.variant == "cpu" and vendor.with_torch and not needed:
+        text = (
+            f"{inquiry.target_label} is a CPU build: it does not bring lib{vendor.library} into the process, "
+            f"as a CUDA build does."
+        )
+        fix = (
+            "Install a CUDA build of torch (the wheel index of its variant, such as cu126), or the CPU build "
+            "of the extension."
+        )
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+
+
+def _needs_vendor(inquiry: Inquiry, vendor: Vendor) -> str | None:
+    """The vendor's library among the needed ones; "" where it is not there, None where the file was not read."""
+    if inquiry.file is None:
+        return None
+    return next((soname for soname in inquiry.file.needed if vendor_of_library(soname) is vendor), "")
+
+
+def _installed(inquiry: Inquiry, vendor: Vendor) -> list[str]:
+    environment = inquiry.environment
+    if environment is None:
+        return []
+    found = [
+        f"{name} {version}"
+        for name, version in sorted(environment.packages.items())
+        if vendor.distribution and name.startswith(vendor.distribution)
+    ]
+    files = [path for soname, path in sorted(environment.libraries.items()) if vendor_of_library(soname) is vendor]
+    told = []
+    if found:
+        told.append("Installed: " + ", ".join(found) + ".")
+    if files:
+        told.append("On this machine: " + ", ".join(files[:4]) + ".")
+    return told
+
+
+def _cuda_fix(inquiry: Inquiry, vendor: Vendor) -> str:
+    if vendor.library == "cuda":
+        return "Update the NVIDIA driver (nvidia-smi shows which CUDA it serves); take stubs/ out of LD_LIBRARY_PATH."
+    lines = [f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"]
+    if vendor.distribution:
+        suffix = _cuda_suffix(inquiry)
+        lines.append(
+            f"or: pip install --upgrade --force-reinstall torch {vendor.distribution}-{suffix}  # both of one "
+            f"CUDA release"
+        )
+    return "\n".join(lines)
+
+
+def _cuda_suffix(inquiry: Inquiry) -> str:
+    for text in (
+        inquiry.library or "",
+        inquiry.target.cuda if inquiry.target is not None and inquiry.target.cuda else "",
+    ):
+        found = re.search(r"(?:\.so\.|^)(\d{2})", text)
+        if found is not None:
+            return f"cu{found[1]}"
+    return "cu12"
+
+
+def _not_linked(inquiry: Inquiry, vendor: Vendor, score: float) -> Candidate:
+    evidence = [f"{inquiry.name} belongs to {vendor.product}."]
+    if inquiry.file is not None:
+        evidence.append(f"The file's needed libraries are: {', '.join(inquiry.file.needed)}.")
+    else:
+        evidence.append("What the file lists as needed would decide (`readelf -d FILE`).")
+    fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(inquiry)}"
+    return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
+
+
+def _missing(vendor: Vendor) -> Candidate:
+    return Candidate(
+        CauseId.LIBRARY_MISSING,
+        0.45,
+        (f"The name belongs to {vendor.product}; a copy of another version or make may be found in its place.",),
+        f"Install the {vendor.product.split(' (')[0]} that the file was built with; `ldd FILE` shows which "
+        f"one is found.",
+    )
+
+
+def _cxx_runtime(inquiry: Inquiry) -> Candidates:
+    """std::filesystem of GCC 8 lay in a library of its own (GCC 8 release notes); names of other C++ libraries."""
+    cxx = inquiry.cxx
+    assert cxx is not None
+    if cxx.scope[:2] in (("std", "filesystem"), ("std", "experimental")):
+        evidence = [f"{inquiry.shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a."]
+        yield Candidate(
+            CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs, or build with GCC 9 or later."
+        )
+        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
+        return
+    if cxx.namespace in ("std", "__gnu_cxx", "__cxxabiv1") and not inquiry.is_torch_name:
+        evidence = [f"{inquiry.shown} is a name of the C++ standard library."]
+        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
+        return
+    library = _NAMESPACES.get(cxx.namespace or "")
+    if library is not None:
+        evidence = [f"{inquiry.shown} is of namespace {cxx.namespace}, of {library}."]
+        yield Candidate(
+            CauseId.LIBRARY_NOT_LINKED,
+            0.55,
+            tuple(evidence),
+            f"Link the library that the headers are of ({library}), in the same version.",
+        )
+
+
+def _newer_runtime() -> str:
+    return (
+        "Load the libstdc++ of the compiler that built the file: conda install -c conda-forge libstdcxx-ng, "
+        "or LD_PRELOAD the newer copy."
+    )
+
+
+def explain_library(name: str, inquiry: Inquiry) -> Iterable[Candidate]:
+    """A needed library that was not found, by its file name."""
+    vendor = vendor_of_library(name)
+    environment = inquiry.environment
+    here = None if environment is None else environment.libraries.get(name)
+    evidence: list[str] = [f"The loader looked for {name} and found none."]
+    if here is not None:
+        evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
+    if vendor is not None and vendor.cuda:
+        yield from _cuda_library(name, vendor, inquiry, evidence, here)
+        return
+    stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
+    fix = f"Install what has {fixes.word(name, 'it')}; `ldconfig -p | grep {stem}` shows whether the loader knows one."
+    if vendor is not None:
+        evidence.append(f"It is of {vendor.product}.")
+        if vendor.distribution:
+            fix = f"pip install {vendor.distribution}"
+    if here is not None:
+        fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+def _cuda_library(
+    name: str, vendor: Vendor, inquiry: Inquiry, evidence: list[str], here: str | None
+) -> Iterable[Candidate]:
+    found = _SONAME.search(name)
+    major = found[2] if found is not None else None
+    others: list[str] = []
+    environment = inquiry.environment
+    if environment is not None:
+        others = sorted(s for s in environment.libraries if s != name and vendor_of_library(s) is vendor)
+    evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
+    score = 0.8
+    if others:
+        score = 0.95
+        evidence.append(f"Another version is here: {', '.join(others)}.")
+    target = inquiry.target
+    if target is not None:
+        if target.cuda is not None and major is not None and vendor.library == "cudart":
+            if target.cuda.split(".")[0] != major:
+                score = 0.95
+                evidence.append(f"{inquiry.target_label} is built for CUDA {target.cuda}.")
+            else:
+                score = 0.7
+        elif target.variant == "cpu":
+            text = f"{inquiry.target_label} is a CPU build, and does not install CUDA's libraries."
+            fix = "Install a CUDA build of torch (the wheel index of its variant), or the CPU build of the extension."
+            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
+    if vendor.library == "cuda":
+        yield Candidate(
+            CauseId.LIBRARY_MISSING,
+            0.9,
+            tuple(evidence),
+            "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit).",
+        )
+        return
+    if here is not None:
+        fix = (
+            f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
+            f"LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
+        )
+        yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
+        score -= 0.15
+    suffix = _suffix_of(vendor, major)
+    fix = (
+        f"Install the build of the extension for the CUDA that is "
+        f"here{f' ({target.cuda})' if target is not None and target.cuda else ''}"
+    )
+    if vendor.distribution:
+        fix += f"\nor the library beside it: pip install {vendor.distribution}{suffix}"
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
+    if not others:
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
+
+
+def _suffix_of(vendor: Vendor, major: str | None) -> str:
+    """`-cu12` for a library whose soname counts CUDA releases; cuDNN and NCCL count their own."""
+    if vendor.library in ("cudnn", "nccl", "cufft", "curand", "cupti"):
+        return "-cu12"
+    return f"-cu{major}" if major is not None and len(major) == 2 else "-cu12"

@@ -1,0 +1,112 @@
+"""symbol-hidden: still there, no longer exported.
+
+Since 2.7 libtorch_python is compiled with hidden visibility: of some 3,600 names of torch, at, c10 and THP that 2.6.0
+exports about 240
+are left (pytorch/pytorch issue 154105).
+"""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.mangling import SpecialKind
+from abiscan.model import versions
+from abiscan.model.cause import CauseId
+
+_HIDDEN_SINCE = "2.7.0.dev0"
+_LIBRARY = "libtorch_python.so"
+_CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.TYPEINFO_NAME, SpecialKind.VTT})
+
+
+def causes(inquiry: Inquiry) -> Candidates:
+    """A name that libtorch_python hid, and class data whose class is still exported."""
+    if not inquiry.is_torch_name or inquiry.is_torch_itself:
+        return
+    yield from _python_library(inquiry)
+    yield from _class_data(inquiry)
+
+
+def _python_library(inquiry: Inquiry) -> Candidates:
+    if inquiry.libraries[:1] != (_LIBRARY,) or not inquiry.windows:
+        return
+    target = inquiry.target.torch if inquiry.target is not None else None
+    at = versions.order(target) if target is not None else None
+    since = versions.order(_HIDDEN_SINCE)
+    assert since is not None
+    evidence = [
+        inquiry.exported_text,
+        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; the rest is still in it, hidden.",
+    ]
+    last_exported = versions.order(inquiry.windows[-1][1])
+    ends_there = last_exported is not None and last_exported < since
+    if at is None:
+        score = 0.6 if ends_there else 0.2
+    elif at < since:
+        return
+    elif inquiry.place in (Place.AFTER, Place.HOLE):
+        score = 0.86
+    elif target is not None and not versions.is_release(target) and inquiry.target_library is None:
+        score = 0.7
+        evidence.append(f"{target} is a snapshot: names were marked one by one, some of them after it.")
+    elif inquiry.target_library is None and inquiry.knowledge.exact:
+        score = 0.55
+    else:
+        score = 0.3
+    # Names that went before 2.7 were removed or renamed, not hidden by that change.
+    if ends_there and not _until_the_change(inquiry):
+        score -= 0.45
+    fix = "Do without the internal name: the public C++ API (at::, torch::) has what extensions need."
+    if inquiry.windows:
+        fix += f"\nor: {fixes.install_torch(inquiry, inquiry.windows)}"
+    fix += "\nor ask PyTorch to mark it TORCH_PYTHON_API."
+    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
+
+
+def _until_the_change(inquiry: Inquiry) -> bool:
+    """Whether the last release before the change still exports the name."""
+    since = versions.order(_HIDDEN_SINCE)
+    assert since is not None
+    before = [version for version in inquiry.known_versions if (versions.order(version) or since) < since]
+    return bool(before) and bool(versions.contains(inquiry.windows or (), before[-1]))
+
+
+def _class_data(inquiry: Inquiry) -> Candidates:
+    """The vtable or typeinfo of a class whose functions are exported."""
+    cxx = inquiry.cxx
+    if cxx is None or cxx.kind not in _CLASS_DATA:
+        return
+    members = _members_exported(inquiry)
+    if members is None and not inquiry.before_index:
+        return
+    what = cxx.kind.value.replace("-", " ")
+    evidence = [
+        f"The name is the {what} of {cxx.qualified}, which a compiler refers to where the class is derived "
+        f"from, thrown or cast."
+    ]
+    if members:
+        evidence.append(f"{inquiry.target_label} exports functions of the class ({members}), not its {what}.")
+        score = 0.75
+    else:
+        evidence.append(
+            f"{inquiry.target_label} is older than the index: whether it exports the class's functions is not known."
+        )
+        score = 0.6
+    evidence.append(inquiry.exported_text)
+    fix = "Do not derive from the class, nor use dynamic_cast or typeid on it; or use a torch that exports it"
+    if inquiry.windows:
+        fix += f": {fixes.install_torch(inquiry, inquiry.windows)}"
+    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix + ("" if inquiry.windows else "."))
+
+
+def _members_exported(inquiry: Inquiry) -> str | None:
+    """One function of the class that the target exports."""
+    cxx, exports = inquiry.cxx, inquiry.knowledge.exports
+    if cxx is None or exports is None:
+        return None
+    encoded = "".join(f"{len(part.encode())}{part}" for part in (*cxx.scope, cxx.base))
+    for prefix in (f"_ZN{encoded}", f"_ZNK{encoded}"):
+        found = exports.with_prefix(prefix, 1)
+        if found:
+            return found[0]
+    return None

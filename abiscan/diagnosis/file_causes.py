@@ -1,0 +1,219 @@
+"""The causes of a whole file: each missing import's own, and those merged, as one cause often explains forty
+imports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, ranked
+from abiscan.diagnosis.registry import judge
+from abiscan.diagnosis.summaries import summary
+from abiscan.model.binding import BoundImport, Status
+from abiscan.model.cause import Cause, CauseGroup, CauseId
+from abiscan.model.facts import SharedObject
+from abiscan.model.value import value
+from abiscan.ownership.libraries import is_torch_library
+
+# What a group shows of its evidence; each import keeps its own in full.
+_EVIDENCE = 4
+# How much the file's leading cause is preferred for an import that it explains too.
+_PULL = 0.15
+
+
+@value
+class Diagnosis:
+    """What is wrong with one file.
+
+    Attributes:
+        imports: those that were given, in their order, with their causes filled in.
+        groups: the causes of the file, most important first, each with the imports it explains best.
+    """
+
+    imports: tuple[BoundImport, ...]
+    groups: tuple[CauseGroup, ...]
+
+    def causes_of(self, name: str) -> tuple[Cause, ...]:
+        """The causes of one import by its mangled name."""
+        return next((bound.causes for bound in self.imports if bound.name == name), ())
+
+
+def diagnose(
+    file: SharedObject,
+    imports: Sequence[BoundImport],
+    knowledge: Knowledge,
+    *,
+    libraries: Sequence[str] = (),
+    here: bool = True,
+    distribution: str | None = None,
+    nowhere: bool = False,
+) -> Diagnosis:
+    """Find causes for imports that did not bind, and for needed libraries that were not found.
+
+    Args:
+        file: the facts of the file that needs them.
+        imports: any of its imports; those that are resolved or weak are handed back as they are.
+        knowledge: what is known of the target, the releases and the machine.
+        libraries: sonames of needed libraries that were not found.
+        here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
+            itself. Torch's own always are.
+        distribution: that ships the file, by its metadata, for the commands of fixes.
+        nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
+            what is to be fixed for each of them leads.
+    """
+    absent = _library_candidates(file, libraries, knowledge, distribution)
+    judged = [
+        (
+            bound,
+            _of_library(bound, absent) or _or_absent(bound, _judge(file, bound, knowledge, distribution), absent)
+            if _is_open(bound)
+            else (),
+        )
+        for bound in imports
+    ]
+    weights: Counter[CauseId] = Counter()
+    for _bound, candidates in judged:
+        for candidate in candidates:
+            weights[candidate.cause] += round(candidate.score * 100)
+    told = [(bound, _reordered(candidates, weights)) for bound, candidates in judged]
+    return Diagnosis(
+        tuple(
+            replace(bound, causes=tuple(candidate.told() for candidate in candidates)) if candidates else bound
+            for bound, candidates in told
+        ),
+        _groups(told, _told_alone(absent, here=here), knowledge, nowhere=nowhere),
+    )
+
+
+def _is_open(bound: BoundImport) -> bool:
+    return bound.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
+
+
+def _judge(
+    file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: str | None
+) -> tuple[Candidate, ...]:
+    version = bound.symbol.version
+    return judge(
+        Inquiry(
+            bound.name,
+            knowledge,
+            library=version.library if version is not None else None,
+            version=version.name if version is not None else None,
+            file=file,
+            owner=bound.owner,
+            status=bound.status,
+            provider=bound.provider,
+            distribution=distribution,
+        )
+    )
+
+
+def _library_candidates(
+    file: SharedObject, libraries: Sequence[str], knowledge: Knowledge, distribution: str | None
+) -> dict[str, tuple[Candidate, ...]]:
+    """The causes of each library's absence, best first."""
+    if not libraries:
+        return {}
+    from abiscan.diagnosis.causes import missing_libraries
+
+    return {
+        soname: ranked(
+            missing_libraries.causes(
+                soname.rpartition("/")[2], Inquiry(soname, knowledge, file=file, distribution=distribution)
+            )
+        )
+        for soname in libraries
+    }
+
+
+def _of_library(bound: BoundImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
+    """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
+    version = bound.symbol.version
+    return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
+
+
+# Readings of a name that hold only where every library was read.
+_OF_NO_LIBRARY = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_NOT_LINKED})
+
+
+def _or_absent(
+    bound: BoundImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
+) -> tuple[Candidate, ...]:
+    """An undecided name of unknown home is likeliest of a library that was not found: that comes first."""
+    if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _OF_NO_LIBRARY):
+        return candidates
+    first = next((found[:1] for soname, found in absent.items() if found and not is_torch_library(soname)), ())
+    return first + candidates
+
+
+def _told_alone(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
+    """The libraries that are a cause of the file's whether or not an import comes from them."""
+    return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
+
+
+def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> tuple[Candidate, ...]:
+    """Nearly equal readings of one import are settled by what explains more of the file's other imports.
+
+    A file is made once, by one compiler for one torch: a cause that explains many of its imports is likelier for each.
+    """
+    if len(candidates) < 2:
+        return candidates
+    leading = max(candidate.score for candidate in candidates)
+    total = max(weights.values())
+
+    def place(candidate: Candidate) -> float:
+        near = candidate.score >= leading - _PULL
+        return -(candidate.score + (_PULL * weights[candidate.cause] / total if near else 0.0))
+
+    return tuple(sorted(candidates, key=place))
+
+
+def _groups(
+    told: Sequence[tuple[BoundImport, tuple[Candidate, ...]]],
+    libraries: Mapping[str, Candidate],
+    knowledge: Knowledge,
+    *,
+    nowhere: bool,
+) -> tuple[CauseGroup, ...]:
+    members: dict[CauseId, list[tuple[BoundImport, Candidate]]] = {}
+    for bound, candidates in told:
+        if candidates:
+            members.setdefault(candidates[0].cause, []).append((bound, candidates[0]))
+    absent: dict[CauseId, list[tuple[str, Candidate]]] = {}
+    for soname, candidate in libraries.items():
+        absent.setdefault(candidate.cause, []).append((soname, candidate))
+    groups = []
+    for cause in dict.fromkeys((*members, *absent)):
+        rows = members.get(cause, [])
+        best = max([candidate for _bound, candidate in rows or absent[cause]], key=lambda found: found.score)
+        names = tuple(sorted(bound.name for bound, _candidate in rows))
+        evidence = list(dict.fromkeys(best.evidence))[:_EVIDENCE]
+        if len(names) > 1:
+            evidence.append(f"{len(names)} imports have this cause.")
+        lacking = [soname for soname, _candidate in absent.get(cause, ())]
+        if lacking:
+            evidence.append(f"The file needs {', '.join(lacking)}, which was not found.")
+        groups.append(
+            CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
+        )
+    of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
+    missing = {bound.name for bound, _candidates in told if bound.status is Status.MISSING}
+    return tuple(
+        sorted(
+            groups,
+            key=lambda group: (
+                # The loader maps libraries before it binds a name: torch's absent ones are as bad as missing names.
+                not (any(name in missing for name in group.symbols) or group.cause in of_torch),
+                nowhere and group.cause is CauseId.CUDA_BUILD_REQUIRED,
+                -len(group.symbols) * _weight(members.get(group.cause, ())),
+                group.cause,
+            ),
+        )
+    )
+
+
+def _weight(rows: Sequence[tuple[BoundImport, Candidate]]) -> float:
+    return sum(candidate.score for _bound, candidate in rows) / max(len(rows), 1)

@@ -1,0 +1,1 @@
+"""Error messages and logs -> typed mentions -> answers."""

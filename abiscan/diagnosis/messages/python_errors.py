@@ -1,0 +1,239 @@
+"""Errors of Python, Dynamo and device compilers: generated-kernel, op-not-registered, half-intrinsic."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.messages.mentions import Mention
+from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+
+# --- a generated Triton kernel --------------------------------------------------------------------------------------
+
+# Inductor's names for sizes: s0, s1, ... for symbols of a size, u0 for unbacked ones, ks0 for kernel sizes, z0 of the
+# float symbols.
+_SIZE_SYMBOL = re.compile(r"(?:s|u|ks|ps|zf|zuf)\d+$")
+_GENERATED = re.compile(
+    r"torchinductor|triton_meta|triton_heuristics|codecache|torch[/.]_inductor|async_compile|compile_tasks"
+)
+_KERNEL = re.compile(r"'kernel_name': '(\w+)'|async_compile\.triton\('(\w+)'")
+_KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
+
+
+def name_error(mention: Mention) -> Candidates:
+    """`NameError` in a module that TorchInductor wrote."""
+    generated = _GENERATED.search(mention.detail) is not None
+    symbol = _SIZE_SYMBOL.match(mention.text) is not None
+    if not generated and not symbol:
+        return
+    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.detail) is not None
+    evidence = []
+    score = 0.55
+    if symbol:
+        evidence.append(f"{mention.text} is how TorchInductor names a dynamic size; no source has it.")
+        score += 0.1
+    if generated:
+        evidence.append("The message comes out of a module that TorchInductor generated.")
+        score += 0.27
+    if in_constants:
+        evidence.append(
+            "triton_meta['constants'] of the generated kernel refers to it, and the module does not define "
+            "it (fla-org/flash-linear-attention issue 160)."
+        )
+        score += 0.05
+    kernel = kernel_of(mention.detail)
+    if kernel is not None:
+        evidence.append(f"The kernel is {kernel}.")
+    if symbol:
+        evidence.append(
+            "A size that torch.compile made dynamic was passed to a tl.constexpr parameter of a Triton kernel "
+            "(pytorch/pytorch issue 136504)."
+        )
+    what = kernel.removeprefix("triton_") if kernel is not None else "the function that launches the kernel"
+    fix = (
+        "Use torch 2.6 with CUDA 12.4 or later, with which the report's users had it solved.\n"
+        f"Until then keep the kernel out of the compiler: @torch.compiler.disable on the function that "
+        f"launches {what}\n"
+        "or make the sizes static: torch.compile(..., dynamic=False), torch._dynamo.mark_static(tensor, dim)"
+    )
+    yield Candidate(CauseId.GENERATED_KERNEL, min(score, 0.97), tuple(evidence), fix)
+
+
+def kernel_of(text: str) -> str | None:
+    """The name of the kernel in a generated module or in the log around it."""
+    found = _KERNEL.search(text)
+    if found is not None:
+        return found[1] or found[2]
+    by_name = _KERNEL_BY_NAME.search(text)
+    return by_name[1] if by_name is not None else None
+
+
+# --- torch.compile and operators ------------------------------------------------------------------------------------
+
+_BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
+
+
+def skipped_call(mention: Mention) -> Candidates:
+    """`Attempted to call function marked as skipped`"""
+    bound = "PyCapsule" in mention.text or _BOUND.search(mention.detail) is not None
+    function = fixes.word(mention.text.rsplit(".", 1)[-1], "f")
+    module = mention.text.split(".PyCapsule", 1)[0].split(".")[0]
+    evidence = []
+    if bound:
+        evidence.append(
+            f"{mention.text} is bound to Python from C++ (pybind11 puts such functions into a PyCapsule); "
+            f"Dynamo cannot trace into it."
+        )
+        score = 0.95 if "PyCapsule" in mention.text else 0.8
+    else:
+        evidence.append(f"Dynamo's rules skip {mention.text}: it is Python or C code that is not to be traced.")
+        score = 0.45
+    evidence.append(
+        "An operator that is registered with torch stays one node of the graph, and needs a fake "
+        "implementation that gives shapes."
+    )
+    library = _library_name(module)
+    fix = (
+        "Register it as an operator:\n"
+        f'@torch.library.custom_op("{library}::{function}", mutates_args=())  # names of the arguments it writes to\n'
+        f"def {function}(x: torch.Tensor) -> torch.Tensor: ...\n"
+        f"@{function}.register_fake\n"
+        "def _(x): return torch.empty_like(x)\n"
+        f'In C++: TORCH_LIBRARY({library}, m) {{ m.def("{function}(Tensor x) -> Tensor"); }} and '
+        f"TORCH_LIBRARY_IMPL({library}, CUDA, m).\n"
+        "A torch.library.Library object must stay alive: keep it in a module's global. In vLLM: "
+        "direct_register_custom_op(...).\n"
+        f"Until then: @torch.compiler.disable around the caller, or enforce_eager=True in vLLM."
+    )
+    yield Candidate(CauseId.OP_NOT_REGISTERED, score, tuple(evidence), fix)
+
+
+def _library_name(module: str) -> str:
+    return module if re.fullmatch(r"[A-Za-z_]\w*", module) and module != "a" else "mylib"
+
+
+def missing_operator(mention: Mention, inquiry: Inquiry) -> Candidates:
+    """`operator x::y does not exist`"""
+    namespace, _, name = mention.text.partition("::")
+    package = namespace.lstrip("_") or namespace
+    evidence = [f"Nothing has registered {mention.text}: the library that does was not loaded, or failed to load."]
+    if namespace in ("aten", "prim", "prims"):
+        evidence = [f"{mention.text} is an operator of torch itself, and the torch that runs has none of that name."]
+        fix = "Install the torch that the model or the extension was exported with: it names the operator."
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, tuple(evidence), fix)
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, tuple(evidence), fix)
+        return
+    evidence.append("Its own error often stands further up: an import of the library that was caught.")
+    if inquiry.target is not None:
+        evidence.append(f"A {package} that was built for another torch than {inquiry.target_label} fails to load so.")
+    fix = (
+        f"python -c 'import torch, {package}'  # shows the first error\n"
+        f"Install the {package} that was released for this torch: pip install --upgrade --force-reinstall "
+        f"torch {package}\n"
+        f"For an operator of your own: import the module (or torch.ops.load_library(FILE)) before "
+        f"torch.ops.{namespace}.{name} is used."
+    )
+    yield Candidate(CauseId.OP_NOT_REGISTERED, 0.75, tuple(evidence), fix)
+    yield Candidate(
+        CauseId.DISTRIBUTION_VARIANT,
+        0.5,
+        (
+            evidence[0],
+            f"{package} and torch must be of one variant (both CPU, or both of one CUDA) and one pair of releases.",
+        ),
+        f"pip list | grep -i -E '^(torch|{package}) '",
+    )
+
+
+# --- device code ----------------------------------------------------------------------------------------------------
+
+_HALF = re.compile(r"c10::(Half|BFloat16)|at::(Half|BFloat16)|__half|__hip_bfloat16|__nv_bfloat16|hip_bfloat16")
+_INTRINSIC = re.compile(r"__[a-z]\w*$|(?:unsafe)?[aA]tomic[A-Z]\w*$")
+_HIP = re.compile(r"\bhip\b|/hip/|\.hip\b|rocm|amdgcn|/opt/dtk|hipLaunch|HIP", re.IGNORECASE)
+
+
+def no_overload(mention: Mention) -> Candidates:
+    """`no matching function for call to '__ldg'`"""
+    if _INTRINSIC.match(mention.text) is None:
+        return
+    where = mention.location
+    file = where.file if where is not None and where.file is not None else ""
+    half = _HALF.search(mention.detail)
+    on_hip = _HIP.search(file) is not None or _HIP.search(mention.detail) is not None
+    evidence = []
+    if where is not None and where.file is not None:
+        evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
+    kind = half.group() if half is not None else None
+    score = 0.5
+    if kind is not None:
+        score += 0.3
+        evidence.append(f"The code is instantiated for {kind}.")
+    if on_hip:
+        score += 0.17
+        evidence.append(
+            f"The compiler is HIP's: it overloads {mention.text} for the plain C types alone, not for torch's "
+            f"16-bit classes."
+        )
+    elif kind is not None:
+        evidence.append(f"The compiler's headers overload {mention.text} for the plain types alone.")
+    if kind is None and not on_hip:
+        return
+    torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
+    line = f"{fixes.word(where.file, 'FILE')}:{where.line}: " if where is not None and where.file is not None else ""
+    if mention.text == "__ldg":
+        cast = f"{torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits())"
+        fix = (
+            f"{line}one of\n"
+            f"1. cast the pointer: {cast}\n"
+            f"2. add an overload: __device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) "
+            f"{{ return *p; }}\n"
+            "3. read plainly under HIP: #ifdef USE_ROCM, *p; #else, __ldg(p); #endif\n"
+            "or install a prebuilt wheel of the extension for ROCm."
+        )
+    else:
+        fix = (
+            f"{line}one of\n"
+            f"1. cast the argument to a type that {mention.text} takes (float, unsigned short)\n"
+            f"2. add an overload: __device__ __forceinline__ ... {mention.text}(... {torch_type} ...)\n"
+            "3. other code under #ifdef USE_ROCM"
+        )
+    yield Candidate(CauseId.HALF_INTRINSIC, min(score, 0.97), tuple(evidence), fix)
+
+
+# --- CUDA releases that differ --------------------------------------------------------------------------------------
+
+
+def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
+    """Two CUDA releases in one message: torch's and the extension's, or torch's and the toolkit's."""
+    building = "mismatches the version" in mention.detail
+    numbers = mention.text.removeprefix("CUDA ").split(" / ")
+    evidence = [f"The message names two CUDA releases: {' and '.join(numbers)}."]
+    if len(numbers) == 2 and not building:
+        evidence = [f"torch has CUDA {numbers[0]}, {mention.needed_by or 'the extension'} was built for {numbers[1]}."]
+    package = (mention.needed_by or "").replace("_", "-")
+    if building:
+        fix = (
+            f"Build with the toolkit of torch's CUDA: export CUDA_HOME=/usr/local/cuda-{numbers[-1]}\n"
+            f"or install the torch of this toolkit's variant (cu{numbers[0].replace('.', '')})."
+        )
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
+        return
+    source = (
+        f"pip install --no-build-isolation --no-binary {package} --no-cache-dir --force-reinstall --no-deps {package}"
+        if package
+        else fixes.rebuild(inquiry)
+    )
+    fix = (
+        f"Install the extension's wheel for CUDA {numbers[0]} (torch's), or build it from source against this "
+        f"torch:\n{source}"
+    )
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
+    if inquiry.target is not None:
+        yield Candidate(
+            CauseId.DISTRIBUTION_VARIANT,
+            0.6,
+            (*evidence, f"{inquiry.target_label} is another variant than the one that the extension was built for."),
+            fix,
+        )

@@ -1,0 +1,282 @@
+"""Names as users paste them (demangled, with macOS's underscore, MSVC's decoration, a version) -> names that can be
+looked up."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from abiscan.diagnosis.causes.python_abi import exporting_versions
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.mangling import (
+    CxxName,
+    NameKind,
+    classify,
+    parse,
+    search_prefixes,
+)
+from abiscan.model.value import value
+
+# Overloads that a demangled name may mean.
+_LIMIT = 400
+# So many characters of a name must be there for its end to be guessed.
+_CUT_LENGTH = 24
+_IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
+_TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
+_MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
+# libstdc++'s and libc++'s long spellings of std::string.
+_STRING = re.compile(
+    r"std::(?:__cxx11::|__1::)?basic_string<char,\s*std::(?:__1::)?char_traits<char>,\s*std::(?:__1::)?allocator<char>\s*>"
+)
+_QUOTES: Final = "'`\"\u2018\u2019"
+
+
+@value
+class Spelled:
+    """A name as it was given, and what to look up for it.
+
+    Attributes:
+        given: the text.
+        names: the mangled names it stands for, as ELF spells them, the likeliest first; one for a mangled name,
+        several where a
+            demangled one fits more than one export.
+        exact: whether `names` are what the text says, not the nearest that could be found for it.
+        shown: what to call it where the name itself is made up.
+        notes: what should be said of the spelling.
+        macos: whether it is a name of macOS.
+    """
+
+    given: str
+    names: tuple[str, ...]
+    exact: bool = True
+    shown: str | None = None
+    notes: tuple[str, ...] = ()
+    macos: bool = False
+
+
+def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | None:
+    """What a name stands for; None where the text is no name."""
+    given = text.strip().strip(_QUOTES)
+    if not given or not _TOKEN.match(given[0]) or len(given) > 65_536:
+        return None
+    kind = classify(given.removeprefix("__imp_"))
+    if kind is NameKind.MSVC:
+        return _msvc(given, knowledge)
+    if kind is NameKind.MACHO:
+        note = "A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: " + given[1:]
+        return Spelled(given, (given,), notes=(note,), macos=True)
+    if kind is NameKind.CXX:
+        return _mangled(given.split("@", 1)[0], knowledge)
+    if kind is NameKind.VECTOR_ABI:
+        return Spelled(given, (given,), notes=("A vector variant of a C function (vector function ABI), not C++.",))
+    if kind in (NameKind.RUST, NameKind.D, NameKind.SWIFT):
+        return Spelled(given, (given,), notes=(f"A name of {kind.value.capitalize()}, not C++.",))
+    if "::" in given or "(" in given or " " in given:
+        return _demangled(given, knowledge)
+    name = given.split("@", 1)[0]
+    if name.startswith("_") and (macos or not _is_known(name, knowledge)) and _is_known(name[1:], knowledge):
+        note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
+        return Spelled(given, (name[1:],), notes=(note,), macos=True)
+    return Spelled(given, (name,))
+
+
+def _mangled(name: str, knowledge: Knowledge) -> Spelled:
+    """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
+    parsed = parse(name)
+    if parsed is not None and (parsed.parameters is not None or _is_known(name, knowledge)):
+        return Spelled(name, (name,))
+    # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
+    longer: list[str] = []
+    if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
+        longer = [history.name for history in knowledge.releases.prefix(name, knowledge.machine, _LIMIT)]
+    if longer:
+        best = min(longer, key=lambda found: (len(found), found))
+        note = f"The name is cut off in the text; it is taken to be {best}."
+        if len(longer) > 1:
+            note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
+        return Spelled(name, (best,), notes=(note,))
+    return Spelled(name, (name,), notes=() if parsed is not None else (_malformed(name),))
+
+
+def _malformed(name: str) -> str:
+    return (
+        f"{name[:80]} begins as a C++ name and is none: it may be cut off (error messages and titles often "
+        f"lose the end)."
+    )
+
+
+def _is_known(name: str, knowledge: Knowledge) -> bool:
+    if exporting_versions(name):
+        return True
+    if knowledge.exports is not None and knowledge.exports.library_of(name) is not None:
+        return True
+    return knowledge.releases is not None and knowledge.releases.history(name, knowledge.machine) is not None
+
+
+# --- MSVC -----------------------------------------------------------------------------------------------------------
+
+
+def _msvc(given: str, knowledge: Knowledge) -> Spelled:
+    """`?f@scope@@YAXXZ`: names innermost first (https://learn.microsoft.com/cpp/build/reference/decorated-names)."""
+    note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it. The index holds Linux builds."
+    found = _MSVC.match(given)
+    if found is None:
+        return Spelled(given, (given,), exact=False, notes=(note,))
+    special, base, scopes = found.groups()
+    scope = [part for part in scopes.split("@") if part]
+    if special and scope:
+        # ??0 and ??1 are constructor and destructor of the class that follows, which the pattern took for the base or
+        # a scope.
+        names = [*reversed(scope), base or scope[0]]
+    else:
+        names = [*reversed(scope), base or ""]
+    names = [name for name in names if name]
+    if not names:
+        return Spelled(given, (given,), exact=False, notes=(note,))
+    qualified = "::".join(names)
+    candidates = tuple(_exported(_made_up(tuple(names)), knowledge))
+    return Spelled(
+        given,
+        candidates[:1] or (_made_up(tuple(names)),),
+        exact=False,
+        shown=qualified,
+        notes=(note, f"It is {qualified}."),
+    )
+
+
+# --- demangled ------------------------------------------------------------------------------------------------------
+
+
+def _demangled(given: str, knowledge: Knowledge) -> Spelled | None:
+    names = qualified_name(given)
+    if names is None:
+        return None
+    made_up = _made_up(names)
+    candidates = _exported(made_up, knowledge)
+    wanted = comparable(given)
+    same = [name for name in candidates if _compares(name, wanted)]
+    if same:
+        # Demanglers write the old std::string so, and the new one in full: the text's own spelling decides.
+        new = "basic_string" in given and "std::basic_string" not in given
+        best = sorted(same, key=lambda name: (("__cxx11" in name) != new, "C2E" in name, name))
+        notes: tuple[str, ...] = ()
+        if len(same) > 1:
+            notes = (f"The text fits {len(same)} exported names; this is {best[0]}.",)
+        return Spelled(given, tuple(best), notes=notes)
+    note = "No export of a known build reads so."
+    if candidates:
+        note += (
+            f" {len(candidates)} exported name{'s' if len(candidates) > 1 else ''} of {'::'.join(names)} "
+            f"differ in parameters or arguments."
+        )
+    return Spelled(given, (made_up,), exact=False, shown=given, notes=(note,))
+
+
+def qualified_name(text: str) -> tuple[str, ...] | None:
+    """The scopes and base of a demangled name, without return type, arguments and parameters; None where it is no
+    name."""
+    for lead in (
+        "vtable for ",
+        "typeinfo for ",
+        "typeinfo name for ",
+        "VTT for ",
+        "guard variable for ",
+        "non-virtual thunk to ",
+    ):
+        text = text.removeprefix(lead)
+    head = _before_parameters(text)
+    parts: list[str] = []
+    part = ""
+    depth = 0
+    at = 0
+    while at < len(head):
+        char = head[at]
+        if char in "<([{":
+            depth += 1
+        elif char in ">)]}":
+            depth -= 1
+        elif depth == 0:
+            if head.startswith("::", at):
+                parts.append(part)
+                part = ""
+                at += 2
+                continue
+            if char == " ":
+                if part.startswith("operator"):
+                    part += char
+                else:
+                    # A return type stood before; `const` and the like too.
+                    parts, part = [], ""
+            else:
+                part += char
+        at += 1
+    parts.append(part.split("[abi:")[0].strip("*&"))
+    names = tuple(
+        p for p in (re.sub(r"\[abi:.*", "", p).strip("*& ") for p in parts) if p and not p.startswith("__cxx11")
+    )
+    if not names or not all(_IDENTIFIER.fullmatch(p) for p in names):
+        return None
+    return names
+
+
+def _before_parameters(text: str) -> str:
+    """What stands before the parameter list, `(anonymous namespace)` excepted."""
+    depth = 0
+    for at, char in enumerate(text):
+        if char == "(" and depth == 0 and not text.startswith("(anonymous", at) and not text[:at].endswith("operator"):
+            return text[:at]
+        if char == "<" and not text[:at].endswith("operator"):
+            depth += 1
+        elif char == ">" and depth:
+            depth -= 1
+    return text
+
+
+def comparable(text: str) -> str:
+    """A demangled text in the form in which two demanglers' texts of one name agree."""
+    text = _STRING.sub("std::string", text)
+    text = re.sub(r"\[abi:\w+\]|__cxx11::|\(anonymous namespace\)|\s+", "", text)
+    return text.replace("unsignedlong", "ulong")
+
+
+def _compares(name: str, wanted: str) -> bool:
+    parsed = parse(name)
+    if parsed is None:
+        return False
+    shown = comparable(parsed.display)
+    # With or without a return type; a data object or a name without parameters as it is.
+    return wanted in (shown, comparable(parsed.signature), comparable(parsed.qualified))
+
+
+def _made_up(names: tuple[str, ...]) -> str:
+    """A mangled name of this entity, without parameters: good for a search, not a name that stands anywhere."""
+    *scope, base = names
+    if base.startswith("~"):
+        end = "D1"
+    elif scope and scope[-1] == base:
+        end = "C1"
+    else:
+        end = f"{len(base.encode())}{base}"
+    encoded = "".join(f"{len(part.encode())}{part}" if part != "std" else "St" for part in scope)
+    return f"_ZN{encoded}{end}Ev" if scope else f"_Z{end}v"
+
+
+def _exported(made_up: str, knowledge: Knowledge) -> list[str]:
+    """Exported names of the entity, by the index and the target; data and class data too."""
+    parsed = parse(made_up)
+    if parsed is None:
+        return []
+    found: dict[str, None] = {}
+    prefixes = list(search_prefixes(parsed))
+    prefixes.extend(f"{special}{made_up[2:-1]}" for special in ("_ZTV", "_ZTI", "_ZTS"))
+    for prefix in prefixes:
+        if knowledge.exports is not None and knowledge.exact:
+            found.update(dict.fromkeys(knowledge.exports.with_prefix(prefix, _LIMIT)))
+        if knowledge.releases is not None:
+            found.update(dict.fromkeys(h.name for h in knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)))
+    return [name for name in found if _is_entity(name, parsed)]
+
+
+def _is_entity(name: str, wanted: CxxName) -> bool:
+    parsed = parse(name)
+    return parsed is not None and parsed.qualified == wanted.qualified

@@ -1,0 +1,371 @@
+"""One missing name, and everything that was looked up about it once: what the modules of causes judge."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+from collections.abc import Iterator
+
+from abiscan.diagnosis.knowledge import Environment, Knowledge
+from abiscan.mangling import (
+    CxxName,
+    Difference,
+    DifferenceKind,
+    NameKind,
+    classify,
+    differences,
+    parse,
+    search_prefixes,
+)
+from abiscan.mangling.canonical import to_cuda
+from abiscan.model import versions
+from abiscan.model.binding import Owner, Status
+from abiscan.model.facts import SharedObject
+from abiscan.model.target import Target
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
+from abiscan.releases.build import SymbolHistory, windows_of
+
+# Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
+_KIN_LIMIT = 400
+# Differences of spelling alone: the same function for whoever wrote the call.
+_SPELLING = frozenset(
+    {
+        DifferenceKind.STRING_ABI,
+        DifferenceKind.ABI_TAG,
+        DifferenceKind.TEMPLATE_MANGLING,
+        DifferenceKind.NAMESPACE_ALIAS,
+        DifferenceKind.CONSTRUCTOR_VARIANT,
+    }
+)
+# The tag of a CPython extension module's file name (PEP 3149): `mod.cpython-311-x86_64-linux-gnu.so`, `cpython-36m`.
+_PYTHON_TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
+
+
+class Place(enum.Enum):
+    """Where the target's version lies relative to the builds that export a name."""
+
+    INSIDE = enum.auto()
+    """Builds of the target's version export it."""
+    BEFORE = enum.auto()
+    """Every build that exports it is newer than the target."""
+    AFTER = enum.auto()
+    """Every build that exports it is older than the target."""
+    HOLE = enum.auto()
+    """Older and newer builds export it, those of the target's version don't."""
+    NEVER = enum.auto()
+    """No known build exports it."""
+    UNKNOWN = enum.auto()
+    """No target, no index, or the index doesn't record such names."""
+
+
+@value
+class Kin:
+    """Another exported name of the same function, class or object.
+
+    Attributes:
+        differences: from the missing name to this one.
+        in_target: whether the target exports it; None where that is not known.
+        library: that exports it, in the target or else in the newest build that has it.
+        windows: of this name; empty where only the target was asked.
+    """
+
+    name: str
+    parsed: CxxName
+    differences: tuple[Difference, ...]
+    in_target: bool | None
+    library: str | None
+    windows: Windows
+
+    @property
+    def kinds(self) -> frozenset[DifferenceKind]:
+        """What sort of differences there are."""
+        return frozenset(difference.kind for difference in self.differences)
+
+    @property
+    def same_function(self) -> bool:
+        """The same call in a source means this name under another compiler, std::string or release."""
+        return self.kinds <= _SPELLING
+
+    @property
+    def where(self) -> str:
+        """Which releases export it, for a sentence."""
+        return versions.text(self.windows) if self.windows else "this torch"
+
+
+class Inquiry:
+    """A missing name with the facts that causes are judged by; each is looked up when first asked for.
+
+    Attributes:
+        name: as an ELF file spells it: without the underscore that Mach-O puts first, without a version.
+        spelled: as it was given.
+        library: the library that a versioned reference names (`libnvJitLink.so.12`), if it is one.
+        version: the version that it asks for, if any.
+        file_name: of the file that needs it, as far as it is known; perhaps with directories.
+        file: that file's own facts, where it was read.
+        status: what the binding made of it; None for a name from a text.
+        provider: the library that exports it outside of the file's scope, as the binding found it.
+        spelled_as: how a text wrote it where `name` was only made for the search (a demangled name that no build
+        exports): its
+            parameters are then unknown.
+        macho: whether it is a name of macOS.
+        distribution: that ships the file, by its own metadata; None where that was not read.
+        link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        knowledge: Knowledge,
+        *,
+        library: str | None = None,
+        version: str | None = None,
+        file_name: str | None = None,
+        file: SharedObject | None = None,
+        owner: Owner | None = None,
+        status: Status | None = None,
+        provider: str | None = None,
+        spelled_as: str | None = None,
+        macos: bool = False,
+        link_time: bool = False,
+        distribution: str | None = None,
+    ) -> None:
+        self.spelled = name
+        self.name_kind = classify(name)
+        self.name = name[1:] if self.name_kind is NameKind.MACHO else name
+        self.macho = macos or self.name_kind is NameKind.MACHO
+        self.spelled_as = spelled_as
+        self.link_time = link_time
+        self.distribution = distribution
+        self.knowledge = knowledge
+        self.library = library
+        self.version = version
+        self.file_name = file_name if file_name is not None else (file.path if file is not None else None)
+        self.file = file
+        self.bound_owner = owner
+        self.status = status
+        self.provider = provider
+
+    # --- the name ---------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def cxx(self) -> CxxName | None:
+        """The parts of the name, if it is C++."""
+        return parse(self.name)
+
+    @functools.cached_property
+    def shown(self) -> str:
+        """The name as a person reads it, bounded."""
+        text = self.spelled_as or (self.cxx.display if self.cxx is not None else self.name)
+        return text if len(text) <= 200 else text[:200] + "..."
+
+    @property
+    def namespace(self) -> str | None:
+        """Outermost namespace of a C++ name."""
+        return None if self.cxx is None else self.cxx.namespace
+
+    # --- the target -------------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target | None:
+        """The torch that the name is missing from."""
+        return self.knowledge.target
+
+    @property
+    def environment(self) -> Environment | None:
+        """The machine, where it is known."""
+        return self.knowledge.environment
+
+    @functools.cached_property
+    def target_label(self) -> str:
+        """The target in a sentence: `torch 2.6.0 (cu124)`."""
+        if self.target is None:
+            return "the installed torch"
+        variant = f" ({self.target.variant})" if self.target.variant else ""
+        if versions.order(self.target.torch) is None:
+            return f"the installed torch{variant}"
+        return f"torch {self.target.torch}{variant}"
+
+    @functools.cached_property
+    def target_library(self) -> str | None:
+        """The library of the target that exports the name; None where none does or nobody knows."""
+        return None if self.knowledge.exports is None else self.knowledge.exports.library_of(self.name)
+
+    @property
+    def exports_known(self) -> bool:
+        """Whether the target's exports can be asked."""
+        return self.knowledge.exports is not None
+
+    # --- the history ------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def history(self) -> SymbolHistory | None:
+        """The name over all known builds."""
+        releases = self.knowledge.releases
+        return None if releases is None else releases.history(self.name, self.knowledge.machine)
+
+    @functools.cached_property
+    def windows(self) -> Windows | None:
+        """Releases that export it; empty where none does; None where the index doesn't record such names."""
+        releases = self.knowledge.releases
+        if releases is None or releases.known_omitted(self.name) is not None:
+            return None
+        if self.spelled_as is not None and self.history is not None:
+            # Parameters are unknown: every form of the function counts.
+            forms = [self.history, *(releases.history(kin.name, self.knowledge.machine) for kin in self.kin)]
+            present = [
+                any(f is not None and f.exports[at] is not None for f in forms)
+                for at in range(len(self.history.builds))
+            ]
+            return windows_of(self.history.builds, present)
+        return () if self.history is None else self.history.windows
+
+    @functools.cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """Every library that exports it in some build, that of the newest build first."""
+        if self.history is None:
+            return ()
+        found: dict[str, None] = {}
+        for export in reversed(self.history.exports):
+            if export is not None:
+                found.update(dict.fromkeys(export.libraries))
+        return tuple(found)
+
+    @functools.cached_property
+    def known_versions(self) -> tuple[str, ...]:
+        """Versions of the known builds, oldest first."""
+        releases = self.knowledge.releases
+        if releases is None:
+            return ()
+        return tuple(dict.fromkeys(build.torch for build in releases.builds(self.knowledge.machine)))
+
+    @functools.cached_property
+    def before_index(self) -> bool:
+        """Whether the target is older than every known build, so that windows say nothing of it."""
+        return self._beyond(0)
+
+    @functools.cached_property
+    def after_index(self) -> bool:
+        """Whether the target is newer than every known build."""
+        return self._beyond(-1)
+
+    def _beyond(self, end: int) -> bool:
+        if self.target is None or not self.known_versions:
+            return False
+        at, bound = versions.order(self.target.torch), versions.order(self.known_versions[end])
+        return at is not None and bound is not None and (at < bound if end == 0 else at > bound)
+
+    @functools.cached_property
+    def place(self) -> Place:
+        """Where the target's version lies relative to the windows."""
+        if self.windows is None or self.target is None or versions.order(self.target.torch) is None:
+            return Place.UNKNOWN
+        if not self.windows:
+            return Place.NEVER
+        if versions.contains(self.windows, self.target.torch):
+            return Place.INSIDE
+        if versions.all_after(self.windows, self.target.torch):
+            return Place.BEFORE
+        if versions.all_before(self.windows, self.target.torch):
+            # Exported by the newest known build: a torch that came later most likely has it still.
+            return Place.UNKNOWN if self.after_index and self.windows[-1][1] == self.known_versions[-1] else Place.AFTER
+        return Place.HOLE
+
+    @property
+    def exported_text(self) -> str:
+        """A sentence on which releases export it."""
+        if self.windows is None:
+            return f"Whether releases of torch export {self.shown} is not recorded."
+        if not self.windows:
+            first, last = self.known_versions[0], self.known_versions[-1]
+            return f"None of the known builds ({first} - {last}) exports {self.spelled_as or self.name}."
+        where = f" in {self.libraries[0]}" if self.libraries else ""
+        return f"{self.shown} is exported by torch {versions.text(self.windows)}{where}."
+
+    # --- kin --------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def kin(self) -> tuple[Kin, ...]:
+        """Other names of the same entity (in its CUDA or ROCm spelling too), the most alike first."""
+        if self.cxx is None:
+            return ()
+        wanted = to_cuda(self.cxx.entity)
+        found = []
+        for name, history, in_target, library in self._alike():
+            parsed = parse(name)
+            if parsed is None or name == self.name or to_cuda(parsed.entity) != wanted:
+                continue
+            windows = () if history is None else history.windows
+            found.append(Kin(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
+        found.sort(key=lambda kin: (not kin.in_target, len(kin.differences), kin.name))
+        return tuple(found)
+
+    def _alike(self) -> Iterator[tuple[str, SymbolHistory | None, bool | None, str | None]]:
+        """Names with the entity's prefixes: (name, history, whether the target exports it, library)."""
+        assert self.cxx is not None
+        releases, exports = self.knowledge.releases, self.knowledge.exports
+        names: dict[str, SymbolHistory | None] = {}
+        for prefix in search_prefixes(self.cxx):
+            if exports is not None and self.knowledge.exact:
+                names.update(dict.fromkeys(exports.with_prefix(prefix, _KIN_LIMIT)))
+            if releases is not None:
+                for history in releases.prefix(prefix, self.knowledge.machine, _KIN_LIMIT):
+                    names[history.name] = history
+        for name, known in names.items():
+            if exports is not None:
+                library = exports.library_of(name)
+                in_target: bool | None = library is not None
+            else:
+                library = None
+                in_target = None
+                if known is not None and self.target is not None and not self.before_index and not self.after_index:
+                    in_target = versions.contains(known.windows, self.target.torch)
+            if library is None and known is not None:
+                newest = next(export for export in reversed(known.exports) if export is not None)
+                library = newest.library
+            yield name, known, in_target, library
+
+    # --- the file ---------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def base_name(self) -> str:
+        """The file's name without directories, lower case; empty where it is not known."""
+        return (self.file_name or "").replace("\\", "/").rsplit("/", 1)[-1].lower()
+
+    @functools.cached_property
+    def python_of_file(self) -> tuple[int, int] | None:
+        """The CPython that the file's name says it was made for."""
+        tag = _PYTHON_TAG.search(self.base_name)
+        return None if tag is None else (int(tag[1]), int(tag[2]))
+
+    @functools.cached_property
+    def is_torch_itself(self) -> bool:
+        """Whether the file is one of torch's own libraries."""
+        return bool(_TORCH_FILE.match(self.base_name)) or bool(_TORCH_MODULE.search(self.file_name or ""))
+
+    def needs(self, soname: str) -> bool | None:
+        """Whether the file lists a library as needed; None where the file was not read."""
+        return None if self.file is None else soname in self.file.needed
+
+    @functools.cached_property
+    def is_torch_name(self) -> bool:
+        """Whether the name is torch's, by what exports it or by its namespace."""
+        if self.history is not None or self.target_library is not None:
+            return True
+        if self.cxx is not None:
+            return self.namespace in TORCH_NAMESPACES
+        return self.bound_owner is Owner.TORCH or self.name.startswith(TORCH_C_PREFIXES)
+
+
+TORCH_NAMESPACES = frozenset({"at", "c10", "torch", "caffe2", "c10d"})
+"""Top-level namespaces that PyTorch's sources define."""
+TORCH_C_PREFIXES = ("THP", "THC", "THS", "TH_", "aoti_torch_", "torch_")
+"""C names that torch's libraries define. (TH and THC are those of releases up to 1.10.)"""
+
+# libtorch_npu, libtorchaudio and their like are extensions.
+_TORCH_FILE = re.compile(
+    r"lib(?:torch(?:_cpu|_cuda\w*|_hip|_xpu|_python|_global_deps|_nvshmem)?|c10(?:_cuda|_hip|_xpu)?|shm|caffe2\w*|th[a-z]*)"
+    r"\.(?:so|dylib)(?:\.[\d.]+)?$"
+)
+_TORCH_MODULE = re.compile(r"(?:^|/)torch/_C\b")

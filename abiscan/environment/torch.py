@@ -1,0 +1,202 @@
+"""The torch that is installed: found on disk and described, never imported."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from abiscan.elf import open_elf
+from abiscan.environment.python import PythonEnvironment
+from abiscan.errors import UnknownBuild, UnreadableFile
+from abiscan.model.value import value
+
+# The libraries whose exports are torch's own. What else lies in torch/lib (libgomp, CUDA's, MKL's) belongs to others.
+_TORCH_LIBRARY = re.compile(r"lib(torch|c10|shm|caffe2)[A-Za-z0-9_]*\.so(\.[0-9.]+)?$")
+# Where most names are, and so the order in which a name is looked for.
+_LOOKUP_ORDER = (
+    "libc10.so",
+    "libtorch_cpu.so",
+    "libtorch_python.so",
+    "libtorch_cuda.so",
+    "libc10_cuda.so",
+    "libtorch_hip.so",
+    "libc10_hip.so",
+    "libtorch.so",
+)
+_ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
+_MAX_VERSION_FILE = 1 << 16
+
+
+@value
+class InstalledTorch:
+    """A torch package or libtorch folder on disk.
+
+    Attributes:
+        root: the `torch` package directory, or the libtorch folder.
+        library_dir: where its libraries lie.
+        libraries: paths of its own libraries (libtorch*, libc10*, libshm), in the order in which names are looked up.
+        extension: path of `torch/_C*.so`; None for a libtorch folder.
+        version: with its local label, as it says of itself (`2.13.0+cpu`).
+        torch: the public version (`2.13.0`).
+        variant: `cpu`, `cu126`, `rocm6.2`.
+        cuda, hip: versions it was built with, if it was.
+        git_revision: the commit it was built from, if it says so.
+        cxx11_abi: whether its std::string is the new one, by its exports; None if they do not tell.
+        python: the environment it was found in, if it was found in one.
+    """
+
+    root: str
+    library_dir: str
+    libraries: tuple[str, ...]
+    extension: str | None
+    version: str
+    torch: str
+    variant: str
+    cuda: str | None
+    hip: str | None
+    git_revision: str | None
+    cxx11_abi: bool | None
+    machine: str
+    python: PythonEnvironment | None
+
+    @property
+    def sonames(self) -> tuple[str, ...]:
+        """File names of its own libraries, which are their sonames."""
+        return tuple(os.path.basename(path) for path in self.libraries)
+
+
+def find_torches(environment: PythonEnvironment) -> tuple[str, ...]:
+    """Package directories of every torch on the environment's path, the one that `import torch` takes first."""
+    found: dict[str, str] = {}
+    for directory in environment.site_packages:
+        root = os.path.join(directory, "torch")
+        if os.path.isfile(os.path.join(root, "__init__.py")):
+            found.setdefault(os.path.realpath(root), root)
+    return tuple(found.values())
+
+
+def read_torch(root: str, environment: PythonEnvironment | None = None) -> InstalledTorch:
+    """Describe the torch in a directory: a torch package, a libtorch folder, or the `lib` folder of either.
+
+    Raises:
+        UnknownBuild: there is no libtorch in it.
+        UnreadableFile: its libc10.so is damaged.
+    """
+    root = os.path.abspath(root)
+    if os.path.basename(root) == "lib" and _own_libraries(root):
+        root = os.path.dirname(root)
+    elif not _own_libraries(os.path.join(root, "lib")) and os.path.isdir(os.path.join(root, "torch")):
+        root = os.path.join(root, "torch")
+    library_dir, libraries = _locate_libraries(root, environment)
+    if not libraries:
+        raise UnknownBuild(f"{root}: no libtorch in it (looked for lib/libtorch*.so and lib/libc10.so)")
+    values = _version_values(root)
+    version = values.get("__version__") or "unknown"
+    public, _, label = version.partition("+")
+    cuda, hip = values.get("cuda"), values.get("hip") or values.get("rocm")
+    names = {os.path.basename(path) for path in libraries}
+    if label and not label.startswith("git"):
+        variant = label
+    elif hip or "libtorch_hip.so" in names:
+        variant = f"rocm{hip}" if hip else "rocm"
+    elif cuda or "libtorch_cuda.so" in names:
+        variant = "cu" + cuda.replace(".", "") if cuda else "cuda"
+    elif "libtorch_xpu.so" in names:
+        variant = "xpu"
+    else:
+        variant = "cpu"
+    c10 = next((p for p in libraries if os.path.basename(p) == "libc10.so"), libraries[0])
+    return InstalledTorch(
+        root=root,
+        library_dir=library_dir,
+        libraries=libraries,
+        extension=_extension(root, environment),
+        version=version,
+        torch=public,
+        variant=variant,
+        cuda=cuda,
+        hip=hip,
+        git_revision=values.get("git_version"),
+        cxx11_abi=_string_abi(libraries),
+        machine=open_elf(c10).machine,
+        python=environment,
+    )
+
+
+def _own_libraries(directory: str) -> tuple[str, ...]:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return ()
+    own = [n for n in names if _TORCH_LIBRARY.match(n)]
+    own.sort(key=lambda n: (_LOOKUP_ORDER.index(n) if n in _LOOKUP_ORDER else len(_LOOKUP_ORDER), n))
+    return tuple(os.path.join(directory, n) for n in own)
+
+
+def _locate_libraries(root: str, environment: PythonEnvironment | None) -> tuple[str, tuple[str, ...]]:
+    """torch/lib; for distributions that split it (conda-forge's libtorch), the environment's own lib folder."""
+    directory = os.path.join(root, "lib")
+    libraries = _own_libraries(directory)
+    if environment is not None and not any(os.path.basename(p) == "libtorch_cpu.so" for p in libraries):
+        shared = _own_libraries(os.path.join(environment.prefix, "lib"))
+        if any(os.path.basename(p) == "libtorch_cpu.so" for p in shared):
+            have = {os.path.basename(p) for p in shared}
+            extra = tuple(p for p in libraries if os.path.basename(p) not in have)
+            return os.path.join(environment.prefix, "lib"), shared + extra
+    if not libraries:
+        flat = _own_libraries(root)
+        if flat:
+            return root, flat
+    return directory, libraries
+
+
+def _version_values(root: str) -> dict[str, str | None]:
+    """The assignments of torch/version.py, or the files of a libtorch folder that say the same."""
+    try:
+        with open(os.path.join(root, "version.py"), encoding="utf-8", errors="replace") as file:
+            text = file.read(_MAX_VERSION_FILE)
+    except OSError:
+        text = ""
+    values: dict[str, str | None] = {}
+    for match in _ASSIGNMENT.finditer(text):
+        values[match[1]] = match[2] if match[2] is not None else match[3]
+    for name, key in (("build-version", "__version__"), ("build-hash", "git_version")):
+        try:
+            with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+                values.setdefault(key, file.read(200).strip() or None)
+        except OSError:
+            continue
+    return values
+
+
+def _extension(root: str, environment: PythonEnvironment | None) -> str | None:
+    try:
+        names = sorted(n for n in os.listdir(root) if n.startswith("_C.") and n.endswith(".so"))
+    except OSError:
+        return None
+    if environment is not None and environment.version is not None:
+        tag = f"cpython-{environment.version[0]}{environment.version[1]}"
+        names.sort(key=lambda n: tag not in n)
+    return os.path.join(root, names[0]) if names else None
+
+
+# Functions that take a std::string in every release, so that one spelling or the other of each is exported.
+_STRING_PROBES = ("_ZN3c106detail14torchCheckFail", "_ZN3c105ErrorC1E", "_ZN3c104WarnE", "_ZN5torch3jit11parseSchemaE")
+
+
+def _string_abi(libraries: Iterable[str]) -> bool | None:
+    for path in libraries:
+        if os.path.basename(path) not in ("libc10.so", "libtorch_cpu.so"):
+            continue
+        try:
+            elf = open_elf(path)
+        except (UnreadableFile, FileNotFoundError):
+            continue
+        for probe in _STRING_PROBES:
+            names = elf.names_with_prefix(probe, limit=50)
+            if any("NSt7__cxx1112basic_string" in name for name in names):
+                return True
+            if any("RKSs" in name or name.endswith("ESs") for name in names):
+                return False
+    return None

@@ -1,0 +1,45 @@
+"""What the loader takes from the process around it, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from abiscan.model.value import value
+
+
+@value
+class LoaderSettings:
+    """The environment of the process whose loader is modelled (ld.so(8)).
+
+    Attributes:
+        cwd: its working directory, absolute; relative search directories start there.
+        library_path: value of LD_LIBRARY_PATH.
+        preload: value of LD_PRELOAD.
+        tunables: value of GLIBC_TUNABLES.
+        root: prefix of every system path (`/etc/ld.so.cache`, default directories), for a file system that is not `/`.
+    """
+
+    cwd: str
+    library_path: str | None = None
+    preload: str | None = None
+    tunables: str | None = None
+    root: str = ""
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], cwd: str) -> LoaderSettings:
+        """The settings of a process with these environment variables."""
+        return cls(
+            cwd=cwd,
+            library_path=environ.get("LD_LIBRARY_PATH"),
+            preload=environ.get("LD_PRELOAD"),
+            tunables=environ.get("GLIBC_TUNABLES"),
+        )
+
+    def tunable(self, name: str) -> str | None:
+        """The last value of a tunable such as `glibc.rtld.dynamic_sort` (glibc manual, "Tunables")."""
+        value = None
+        for pair in (self.tunables or "").split(":"):
+            key, _, text = pair.partition("=")
+            if key == name:
+                value = text
+        return value

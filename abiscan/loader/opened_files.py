@@ -1,0 +1,174 @@
+"""Files as the search meets them: opened once, verified, remembered for a whole run."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+from collections.abc import Mapping
+
+from abiscan.elf import ElfFile, open_elf
+from abiscan.errors import UnreadableFile
+from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.linker import RuntimeLinker
+from abiscan.loader.verify import Skip, verify_damaged, verify_header
+from abiscan.model.value import value
+
+FileId = tuple[int, int] | str
+
+
+@value
+class Opened:
+    """A file that the loader accepts at first sight.
+
+    Attributes:
+        path: as the loader composed it.
+        file_id: device and inode, by which the loader knows a file that it has loaded under another name; the path for
+            a file that is not on disk.
+        elf: its contents; None where they could not be read, then `damage` says why and `complaint` is what the loader
+            says of it (None where it says nothing before it maps the file).
+    """
+
+    path: str
+    file_id: FileId
+    elf: ElfFile | None
+    damage: str = ""
+    complaint: str | None = None
+
+
+@value
+class Absent:
+    """A path at which nothing usable is: errno of the attempt, and whether it was a file of the other ELF class."""
+
+    errno: int
+    other_class: bool = False
+
+
+@value
+class Refused:
+    """A file at which the whole load ends."""
+
+    path: str
+    message: str
+    errno: int = 0
+
+    def failure(self) -> LoadFailure:
+        return LoadFailure(self.path, self.message, self.errno)
+
+
+class Files:
+    """The file system, with a cache of what was opened and of which directories exist.
+
+    Args:
+        root: prefix of every absolute path.
+        cwd: where relative paths start.
+    """
+
+    def __init__(self, linker: RuntimeLinker, *, root: str, cwd: str) -> None:
+        self._linker = linker
+        self._root = root
+        self._cwd = cwd
+        self._probes: dict[str, Opened | Absent | Refused] = {}
+        self._directories: dict[str, bool] = {}
+        self._virtual: dict[str, ElfFile] = {}
+        self._virtual_directories: frozenset[str] = frozenset()
+
+    def overlay(self, files: Mapping[str, ElfFile]) -> Files:
+        """A view in which `files` (path to contents) lie over what is on disk; caches of the disk are shared."""
+        view = Files(self._linker, root=self._root, cwd=self._cwd)
+        view._probes = self._probes
+        view._directories = self._directories
+        view._virtual = {os.path.normpath(self.host(path)): elf for path, elf in files.items()}
+        directories: set[str] = set()
+        for path in view._virtual:
+            parent = os.path.dirname(path)
+            while parent not in directories and parent != os.path.dirname(parent):
+                directories.add(parent)
+                parent = os.path.dirname(parent)
+        view._virtual_directories = frozenset(directories)
+        return view
+
+    def host(self, path: str) -> str:
+        """Where a path of the modelled process is on this machine."""
+        if path.startswith("/"):
+            return self._root + path
+        return os.path.join(self._cwd, path)
+
+    def is_directory(self, path: str) -> bool:
+        """`path` may end in a slash; empty is the working directory."""
+        if path not in self._directories:
+            self._directories[path] = os.path.isdir(self.host(path) or ".")
+        if self._directories[path]:
+            return True
+        return bool(self._virtual_directories) and os.path.normpath(self.host(path)) in self._virtual_directories
+
+    def probe(self, path: str) -> Opened | Absent | Refused:
+        """Open and verify, as `open_verify` does.
+
+        Raises:
+            Undecidable: opening it could block (a FIFO), which the loader would do.
+        """
+        if self._virtual:
+            found = self._virtual.get(os.path.normpath(self.host(path)))
+            if found is not None:
+                return self._probe_elf(path, found, self._identity(self.host(path)))
+        known = self._probes.get(path)
+        if known is None:
+            known = self._probes[path] = self._probe(path)
+        return known
+
+    @staticmethod
+    def _identity(host: str) -> FileId:
+        try:
+            status = os.stat(host)
+        except OSError:
+            return os.path.normpath(host)
+        return status.st_dev, status.st_ino
+
+    def _probe(self, path: str) -> Opened | Absent | Refused:
+        host = self.host(path)
+        try:
+            elf = open_elf(host, path)
+        except FileNotFoundError:
+            return Absent(errno.ENOENT)
+        except UnreadableFile as error:
+            return self._probe_bytes(path, host, error.reason)
+        return self._probe_elf(path, elf, self._identity(host))
+
+    def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | Absent | Refused:
+        verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)
+        if verdict is None:
+            return Opened(path, file_id, elf)
+        return self._turned_down(path, verdict)
+
+    @staticmethod
+    def _turned_down(path: str, verdict: str | Skip) -> Absent | Refused:
+        if isinstance(verdict, str):
+            return Refused(path, verdict)
+        return Absent(errno.ENOENT, other_class=verdict is Skip.OTHER_CLASS)
+
+    def _probe_bytes(self, path: str, host: str, reason: str) -> Opened | Absent | Refused:
+        """A file that is no ELF file that can be read: what does the loader say of it?"""
+        try:
+            status = os.stat(host)
+            if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+                raise Undecidable(f"{path} is not a regular file; the loader would read from it")
+            descriptor = os.open(host, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            return Absent(error.errno or errno.ENOENT)
+        try:
+            head = os.read(descriptor, 64)
+            verdict = verify_header(head, self._linker)
+            if verdict is not None:
+                return self._turned_down(path, verdict)
+            with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as buffer:
+                complaint = verify_damaged(buffer, path, self._linker)
+        except OSError as error:
+            # A directory opens, but cannot be read.
+            return Refused(path, "cannot read file data", error.errno or 0)
+        finally:
+            os.close(descriptor)
+        if complaint == "cannot read file data":
+            return Refused(path, complaint)
+        return Opened(path, (status.st_dev, status.st_ino), None, reason, complaint)

@@ -1,0 +1,52 @@
+"""Mangled names: what they say, whether they are well formed, and which of them mean the same thing.
+
+`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says whose it is, `classify` tells
+C++ from the rest. `canonical.py` has the rules by which two names are names of one entity. Only this package imports
+cxxfilt and pycxxfilt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from abiscan.mangling.cxxname import CxxName, SpecialKind, parse
+from abiscan.mangling.demangle import Demangled, Demangler, is_malformed
+from abiscan.mangling.name_kind import NameKind, classify
+from abiscan.model.binding import DemangledBy
+
+if TYPE_CHECKING:
+    from abiscan.mangling.compare import (
+        Difference,
+        DifferenceKind,
+        differences,
+        search_prefixes,
+        string_abi,
+    )
+
+__all__ = [
+    "CxxName",
+    "Demangled",
+    "DemangledBy",
+    "Demangler",
+    "Difference",
+    "DifferenceKind",
+    "NameKind",
+    "SpecialKind",
+    "classify",
+    "differences",
+    "is_malformed",
+    "parse",
+    "search_prefixes",
+    "string_abi",
+]
+
+_OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_prefixes", "string_abi"})
+
+
+def __getattr__(name: str) -> object:
+    # Only a missing import is compared with others, so a file that loads doesn't pay for it.
+    if name in _OF_COMPARE:
+        from abiscan.mangling import compare
+
+        return getattr(compare, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,402 @@
+"""What differs between two names of one entity, which std::string a name is of, and where to look for its kin."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, Literal
+
+from abiscan.mangling.canonical import gpu_spellings, other_names
+from abiscan.mangling.cxxname import (
+    CxxName,
+    Parts,
+    SpecialKind,
+    parse,
+)
+from abiscan.mangling.parser.codes import OPERATORS
+from abiscan.mangling.parser.nodes import (
+    Conversion,
+    Encoding,
+    Ident,
+    LiteralOperator,
+    Local,
+    Nested,
+    Node,
+    StdAbbreviation,
+    Structor,
+    Tagged,
+    Template,
+)
+from abiscan.mangling.parser.nodes import Special as SpecialNode
+from abiscan.mangling.parser.render import Style
+from abiscan.model.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class DifferenceKind(enum.StrEnum):
+    """STRING_ABI, NAMESPACE_ALIAS, ABI_TAG, TEMPLATE_MANGLING, CONSTRUCTOR_VARIANT: the same entity, mangled otherwise.
+    PARAMETERS, TEMPLATE_ARGS, RETURN_TYPE, QUALIFIERS, ENTITY: another overload, instance or entity."""
+
+    STRING_ABI = "string-abi"
+    ABI_TAG = "abi-tag"
+    PARAMETERS = "parameters"
+    TEMPLATE_ARGS = "template-args"
+    TEMPLATE_MANGLING = "template-mangling"
+    RETURN_TYPE = "return-type"
+    QUALIFIERS = "qualifiers"
+    NAMESPACE_ALIAS = "namespace-alias"
+    CONSTRUCTOR_VARIANT = "constructor-variant"
+    ENTITY = "entity"
+
+
+@value
+class Difference:
+    """One thing that two names differ in.
+
+    Attributes:
+        index: which parameter or template argument it is about, from 0, in the name that has it (in the first, where
+            both have one); None where it is about neither.
+        old, new: the texts as mangled in the first and second name; None where that one has no counterpart.
+    """
+
+    kind: DifferenceKind
+    index: int | None
+    old: str | None
+    new: str | None
+
+
+def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
+    """What differs between two names, the weightiest first. Empty for the same name alone."""
+    if a.mangled == b.mangled:
+        return ()
+    found: list[Difference] = []
+    if a.entity != b.entity:
+        found.append(Difference(DifferenceKind.ENTITY, None, a.qualified, b.qualified))
+    found.extend(_lists(DifferenceKind.PARAMETERS, a, b, CxxName.params_in))
+    found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.args_in))
+    # Arguments of enclosing class templates show in the name alone.
+    if a.entity == b.entity and a.args_in(Style.CANONICAL) == b.args_in(Style.CANONICAL):
+        in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.name_in)
+        found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
+    found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, CxxName.return_in))
+    if a.qualifiers != b.qualifiers:
+        found.append(Difference(DifferenceKind.QUALIFIERS, None, " ".join(a.qualifiers), " ".join(b.qualifiers)))
+    if a.variant != b.variant:
+        found.append(Difference(DifferenceKind.CONSTRUCTOR_VARIANT, None, a.variant or None, b.variant or None))
+    if a.abi_tags != b.abi_tags:
+        found.append(
+            Difference(DifferenceKind.ABI_TAG, None, " ".join(a.abi_tags) or None, " ".join(b.abi_tags) or None)
+        )
+    old_abi, new_abi = string_abi(a.mangled), string_abi(b.mangled)
+    if old_abi != new_abi and old_abi and new_abi and not any(d.kind is DifferenceKind.STRING_ABI for d in found):
+        found.append(Difference(DifferenceKind.STRING_ABI, None, old_abi, new_abi))
+    if a.declares_parameters != b.declares_parameters or not found:
+        found.append(Difference(DifferenceKind.TEMPLATE_MANGLING, None, a.mangled, b.mangled))
+    return tuple(dict.fromkeys(found))
+
+
+def _lists(
+    kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[CxxName, Style], tuple[str, ...] | None]
+) -> Iterator[Difference]:
+    old, new = texts(a, Style.CANONICAL), texts(b, Style.CANONICAL)
+    if old is None and new is None:
+        return
+    old_shown, new_shown = texts(a, Style.DISPLAY) or (), texts(b, Style.DISPLAY) or ()
+    old_neutral, new_neutral = texts(a, Style.NEUTRAL) or (), texts(b, Style.NEUTRAL) or ()
+    for i, j in _aligned(old or (), new or ()):
+        if i is None:
+            assert j is not None
+            yield Difference(kind, j, None, new_shown[j])
+        elif j is None:
+            yield Difference(kind, i, old_shown[i], None)
+        elif old is not None and new is not None and old[i] != new[j]:
+            yield Difference(kind, i, old_shown[i], new_shown[j])
+        elif old_neutral[i] != new_neutral[j]:
+            yield Difference(DifferenceKind.NAMESPACE_ALIAS, i, old_shown[i], new_shown[j])
+        elif old_shown[i] != new_shown[j]:
+            yield Difference(_spelling(old_shown[i], new_shown[j]), i, old_shown[i], new_shown[j])
+
+
+def _texts(
+    kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[CxxName, Style], str | None]
+) -> Iterator[Difference]:
+    old, new = text(a, Style.DISPLAY), text(b, Style.DISPLAY)
+    if old == new:
+        return
+    if text(a, Style.CANONICAL) != text(b, Style.CANONICAL):
+        yield Difference(kind, None, old, new)
+    elif text(a, Style.NEUTRAL) != text(b, Style.NEUTRAL):
+        yield Difference(DifferenceKind.NAMESPACE_ALIAS, None, old, new)
+    else:
+        assert old is not None
+        assert new is not None
+        yield Difference(_spelling(old, new), None, old, new)
+
+
+def _spelling(old: str, new: str) -> DifferenceKind:
+    """Why two texts with one neutral form differ."""
+    if ("std::__cxx11::" in old) != ("std::__cxx11::" in new):
+        return DifferenceKind.STRING_ABI
+    if ("[abi:" in old) != ("[abi:" in new):
+        return DifferenceKind.ABI_TAG
+    return DifferenceKind.TEMPLATE_MANGLING
+
+
+def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int | None, int | None]]:
+    """Pairs of indices, so that an added or removed entry doesn't make all that follow it differ.
+
+    Lists are those of one function, so a table of all pairs is small; beyond that they are paired as they stand.
+    """
+    rows, columns = len(old), len(new)
+    if (rows == columns and sum(a != b for a, b in zip(old, new, strict=True)) <= 1) or rows * columns > 10_000:
+        for i in range(max(rows, columns)):
+            yield i if i < rows else None, i if i < columns else None
+        return
+    # Longest common subsequence, from the ends.
+    table = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            table[i][j] = table[i + 1][j + 1] + 1 if old[i] == new[j] else max(table[i + 1][j], table[i][j + 1])
+    i = j = 0
+    removed: list[int] = []
+    added: list[int] = []
+    while i < rows or j < columns:
+        if i < rows and j < columns and old[i] == new[j]:
+            yield from _gap(removed, added)
+            removed, added = [], []
+            yield i, j
+            i += 1
+            j += 1
+        elif j == columns or (i < rows and table[i + 1][j] >= table[i][j + 1]):
+            removed.append(i)
+            i += 1
+        else:
+            added.append(j)
+            j += 1
+    yield from _gap(removed, added)
+
+
+def _gap(removed: list[int], added: list[int]) -> Iterator[tuple[int | None, int | None]]:
+    """What stands between two common entries: replaced where there is one for one, else removed and added."""
+    for k in range(max(len(removed), len(added))):
+        yield removed[k] if k < len(removed) else None, added[k] if k < len(added) else None
+
+
+# --- std::string --------------------------------------------------------------------------------------------------
+
+# What libstdc++ has twice, in std and in std::__cxx11 (GCC 5 release notes, and the headers'
+# _GLIBCXX_BEGIN_NAMESPACE_CXX11).
+_DUAL: Final = frozenset(
+    {
+        "basic_string",
+        "list",
+        "basic_stringbuf",
+        "basic_istringstream",
+        "basic_ostringstream",
+        "basic_stringstream",
+        "collate",
+        "messages",
+        "moneypunct",
+        "money_get",
+        "money_put",
+        "numpunct",
+        "time_get",
+        "basic_regex",
+        "regex_traits",
+        "sub_match",
+        "match_results",
+    }
+)
+
+
+def string_abi(mangled: str) -> Literal["old", "new"] | None:
+    """Which std::string (and kin) a C++ name mentions: "new" for std::__cxx11's, "old" for the one before; None for
+    neither.
+
+    An abi tag alone ([abi:cxx11]) is None: it tells that a function returns such a type, not that the name has a
+    counterpart in the other ABI.
+    """
+    # What no part can mention is not worth parsing.
+    if "__cxx11" not in mangled and "S" not in mangled:
+        return None
+    name = parse(mangled)
+    if name is None:
+        return None
+    old = False
+    seen: set[Node] = set()
+    rest: list[Node] = [name.root]
+    while rest:
+        node = rest.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Nested) and isinstance(node.scope, Ident) and node.scope.text == "std":
+            inner = node.name
+            if isinstance(inner, Ident):
+                if inner.text == "__cxx11":
+                    return "new"
+                old = old or inner.text in _DUAL
+        elif isinstance(node, StdAbbreviation) and node.letter in "sb":
+            old = True
+        rest.extend(node.children())
+    return "old" if old else None
+
+
+# --- where to look ------------------------------------------------------------------------------------------------
+
+_CODES: Final = {
+    **{"operator" + text: code for code, (text, _, _) in OPERATORS.items() if code not in ("ps", "ng", "ad", "de")},
+}
+# Operators whose unary and binary forms have one text and two codes.
+_UNARY_CODES: Final = {"operator+": "ps", "operator-": "ng", "operator&": "ad", "operator*": "de"}
+_MEMBER_QUALIFIERS: Final = ("", "K", "R", "O", "KR", "KO", "V", "VK")
+_STD_CODES: Final = {
+    "allocator": ("Sa",),
+    "basic_string": ("Ss", "Sb"),
+    "basic_istream": ("Si",),
+    "basic_ostream": ("So",),
+    "basic_iostream": ("Sd",),
+}
+_INSTANCES: Final = frozenset({"Ss", "Si", "So", "Sd"})
+_ANONYMOUS: Final = "12_GLOBAL__N_1"
+
+
+def search_prefixes(name: CxxName) -> tuple[str, ...]:
+    """Prefixes of mangled names, one of which every overload and instance of the entity begins with, under any of the
+    names that releases and GPU variants of torch have for it; sorted, without duplicates.
+
+    They narrow a search in a sorted table; compare `entity` (or `gpu_neutral`) of what they find. A member of a class
+    template is searched up to the template's name, an entity in a function up to that function's name, a thunk with the
+    offsets that it has, and what is not reached by identifiers alone by its own mangled name.
+    """
+    entity = name.searched
+    lead = _lead(name)
+    function = name.parameters is not None
+    while (enclosing := _enclosing_function(entity)) is not None:
+        lead += "Z"
+        entity = enclosing
+        function = True
+    parts = Parts(entity)
+    names = tuple(reversed(parts.names))
+    codes = _last_codes(parts)
+    tail = ""
+    cut = len(names) - 1 - parts.first_template if parts.first_template >= 0 else len(names)
+    if cut < len(names) - 1:
+        names = names[: cut + 1]
+        codes = None
+        tail = "I"
+    found: set[str] = set()
+    for spelled in _spellings(names):
+        found.update(_mangled(lead, spelled, codes, tail, function))
+    if not name.mangled.startswith(tuple(found)):
+        # Its way there is not made of plain identifiers (a builtin type, a lambda, a tag in the middle).
+        found.add(name.mangled)
+    return tuple(sorted(found))
+
+
+def _enclosing_function(node: Node) -> Node | None:
+    """The name of the function that an entity lives in; the outermost comes last when asked again."""
+    while True:
+        if isinstance(node, Local):
+            function = node.function
+            return function.name if isinstance(function, Encoding) else function
+        if isinstance(node, Nested):
+            node = node.scope
+        elif isinstance(node, (Template, Tagged)):
+            node = node.name
+        else:
+            return None
+
+
+def _lead(name: CxxName) -> str:
+    """What stands before the entity's own name: `_Z`, `_ZTV`, `_ZThn16_`."""
+    mangled = name.mangled
+    if not isinstance(name.root, SpecialNode):
+        return "_Z"
+    code = name.root.code
+    if name.kind is SpecialKind.TRANSACTION_CLONE:
+        return mangled[:5]
+    if name.kind is SpecialKind.THUNK:
+        at = 3 if code != "Tc" else 4
+        for _ in range(1 if code != "Tc" else 2):
+            at = mangled.index("_", at if mangled[at] == "h" else mangled.index("_", at) + 1) + 1
+        return mangled[:at]
+    return "_Z" + code
+
+
+def _spellings(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A qualified name as releases and GPU variants have it, or a class or namespace of it."""
+    yield names
+    text = ""
+    for count, part in enumerate(names, 1):
+        text = f"{text}::{part}" if text else part
+        for other in other_names(text):
+            yield (*other.split("::"), *names[count:])
+    choices = [gpu_spellings(part) for part in names]
+    if any(len(choice) > 1 for choice in choices):
+        for variant in range(max(len(choice) for choice in choices)):
+            yield tuple(choice[min(variant, len(choice) - 1)] for choice in choices)
+            # hipify's wrappers live in the namespace that has no wrapper.
+            yield (
+                *(choice[min(2, len(choice) - 1)] for choice in choices[:-1]),
+                choices[-1][min(variant, len(choices[-1]) - 1)],
+            )
+
+
+def _last_codes(parts: Parts) -> tuple[str, ...] | None:
+    """How the last component is mangled where it is no identifier; None where it is one."""
+    last = parts.last
+    if isinstance(last, Structor):
+        return ("D",) if last.destructor else ("C",)
+    if isinstance(last, Conversion):
+        return ("cv",)
+    if isinstance(last, LiteralOperator):
+        return (f"li{_source_name(parts.names[0][11:])}",)
+    if isinstance(last, Ident):
+        codes = tuple(table[last.text] for table in (_CODES, _UNARY_CODES) if last.text in table)
+        return codes or None
+    return None
+
+
+def _mangled(
+    lead: str, names: tuple[str, ...], codes: tuple[str, ...] | None, tail: str, function: bool
+) -> Iterator[str]:
+    body = names if codes is None else names[:-1]
+    structor = codes in (("C",), ("D",))
+    for scope in _scopes(body):
+        # Ss, Si, So and Sd are instances: no arguments follow.
+        rest = "" if scope and scope[-1] in _INSTANCES else tail
+        for end in ("",) if codes is None else codes:
+            nested = "".join(scope) + end + rest
+            components = len(scope) + (codes is not None)
+            if components > 1 or tail:
+                for qualifiers in _MEMBER_QUALIFIERS if function and not structor else ("",):
+                    yield f"{lead}N{qualifiers}{nested}"
+            # What stands in the global scope, or right in std, is not nested.
+            if not tail and (components == 1 or (components == 2 and scope[0] == "St")):
+                yield lead + nested
+
+
+def _scopes(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Components as they are mangled, in every spelling that std has for them."""
+    identifiers = tuple(_source_name(name) for name in names)
+    if not names or names[0] != "std":
+        yield identifiers
+        return
+    rest = identifiers[1:]
+    yield ("St", *rest)
+    if rest:
+        yield ("St", "7__cxx11", *rest)
+        yield ("St", "3_V2", *rest)
+        # std::filesystem and std::chrono have an inline namespace of their own.
+        for inline in ("7__cxx11", "3_V2"):
+            yield ("St", rest[0], inline, *rest[1:])
+        for code in _STD_CODES.get(names[1], ()):
+            yield (code, *rest[1:])
+
+
+def _source_name(identifier: str) -> str:
+    if identifier == "(anonymous namespace)":
+        return _ANONYMOUS
+    return f"{len(identifier.encode('utf-8', 'surrogateescape'))}{identifier}"

@@ -1,0 +1,459 @@
+"""A mangled name in its parts, and in the forms that names are compared by."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from typing import TYPE_CHECKING, Final
+
+from abiscan.mangling.canonical import RENAMED, to_cuda
+from abiscan.mangling.name_kind import NameKind, classify
+from abiscan.mangling.parse_errors import NameSyntaxError
+from abiscan.mangling.parser.itanium import read
+from abiscan.mangling.parser.nodes import (
+    INLINE_NAMESPACES,
+    Closure,
+    Encoding,
+    Ident,
+    Local,
+    ModuleEntity,
+    Nested,
+    Node,
+    StdAbbreviation,
+    Structor,
+    Tagged,
+    Template,
+)
+from abiscan.mangling.parser.nodes import Special as SpecialNode
+from abiscan.mangling.parser.render import Renderer, Style, check_size
+
+if TYPE_CHECKING:
+    from abiscan.mangling.parser.nodes import Args
+
+
+class SpecialKind(enum.StrEnum):
+    """What a symbol is. FUNCTION and DATA stand in a source; the compiler makes the others (<special-name>)."""
+
+    FUNCTION = "function"
+    DATA = "data"
+    VTABLE = "vtable"
+    VTT = "vtt"
+    CONSTRUCTION_VTABLE = "construction-vtable"
+    TYPEINFO = "typeinfo"
+    TYPEINFO_NAME = "typeinfo-name"
+    GUARD = "guard"
+    THUNK = "thunk"
+    TLS_INIT = "tls-init"
+    TLS_WRAPPER = "tls-wrapper"
+    REFERENCE_TEMPORARY = "reference-temporary"
+    TEMPLATE_PARAMETER_OBJECT = "template-parameter-object"
+    TRANSACTION_CLONE = "transaction-clone"
+    MODULE_INITIALIZER = "module-initializer"
+
+
+_SPECIAL_KINDS: Final = {
+    "TV": SpecialKind.VTABLE,
+    "TT": SpecialKind.VTT,
+    "TC": SpecialKind.CONSTRUCTION_VTABLE,
+    "TI": SpecialKind.TYPEINFO,
+    "TS": SpecialKind.TYPEINFO_NAME,
+    "GV": SpecialKind.GUARD,
+    "Th": SpecialKind.THUNK,
+    "Tv": SpecialKind.THUNK,
+    "Tc": SpecialKind.THUNK,
+    "TH": SpecialKind.TLS_INIT,
+    "TW": SpecialKind.TLS_WRAPPER,
+    "GR": SpecialKind.REFERENCE_TEMPORARY,
+    "TA": SpecialKind.TEMPLATE_PARAMETER_OBJECT,
+    "GT": SpecialKind.TRANSACTION_CLONE,
+    "GI": SpecialKind.MODULE_INITIALIZER,
+}
+
+
+class CxxName:
+    """A C++ name in its parts. Two are equal where their mangled names are.
+
+    Attributes:
+        mangled: the name as it stands in the symbol table.
+        kind: what the symbol is. For all but functions and data, `scope` and `base` are those of the class, object or
+            function that it was made for.
+        scope: the enclosing namespaces, classes and functions, outermost first, without template arguments and without
+            inline namespaces; `(anonymous namespace)` and `'lambda'` stand for what has no name.
+        base: the name itself: `const_data_ptr`, `operator==`, `operator bool`, `Error`, `~Error`.
+        is_constructor, is_destructor: whose base is the class's name, or that with ~.
+        variant: C1, C2, C3, D0, D1, D2, ... of a constructor or destructor, else an empty string.
+        abi_tags: of the name itself, as they are mangled.
+        qualifiers: of a member function: const, volatile, restrict, &, &&, in that order.
+        is_local: it lives in a function.
+        suffix: clone suffix or symbol version behind the name: `.cold`, `.isra.0`, `@@V1`.
+        declares_parameters: template arguments carry the declarations of their parameters (Clang 18 and later).
+        root: the parsed name, for other modules of `names`.
+        searched: the part of it that `scope` and `base` are of.
+    """
+
+    __slots__ = (
+        "_encoding",
+        "_kept",
+        "abi_tags",
+        "base",
+        "declares_parameters",
+        "is_constructor",
+        "is_destructor",
+        "is_local",
+        "kind",
+        "mangled",
+        "qualifiers",
+        "root",
+        "scope",
+        "searched",
+        "suffix",
+        "variant",
+    )
+
+    # Written out, and read-only to mypy: a frozen dataclass takes a millisecond of every start, and longer to fill.
+    def __init__(
+        self,
+        mangled: str,
+        kind: SpecialKind,
+        *,
+        scope: tuple[str, ...],
+        base: str,
+        is_constructor: bool,
+        is_destructor: bool,
+        variant: str,
+        abi_tags: tuple[str, ...],
+        qualifiers: tuple[str, ...],
+        is_local: bool,
+        suffix: str,
+        declares_parameters: bool,
+        root: Node,
+        searched: Node,
+        encoding: Encoding | None,
+        kept: dict[str, str | tuple[str, ...] | None],
+    ) -> None:
+        self.mangled: Final = mangled
+        self.kind: Final = kind
+        self.scope: Final = scope
+        self.base: Final = base
+        self.is_constructor: Final = is_constructor
+        self.is_destructor: Final = is_destructor
+        self.variant: Final = variant
+        self.abi_tags: Final = abi_tags
+        self.qualifiers: Final = qualifiers
+        self.is_local: Final = is_local
+        self.suffix: Final = suffix
+        self.declares_parameters: Final = declares_parameters
+        self.root: Final = root
+        self.searched: Final = searched
+        self._encoding: Final = encoding
+        self._kept: Final = kept
+
+    def __eq__(self, other: object) -> bool:
+        return self.mangled == other.mangled if isinstance(other, CxxName) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.mangled)
+
+    def __repr__(self) -> str:
+        return f"CxxName({self.mangled!r})"
+
+    @property
+    def qualified(self) -> str:
+        """`at::TensorBase::const_data_ptr`: scope and base."""
+        return "::".join((*self.scope, self.base))
+
+    @property
+    def namespace(self) -> str | None:
+        """The outermost scope (`at`, `c10`, `std`); None where the name stands in none."""
+        return self.scope[0] if self.scope else None
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the symbol is code that a source names: neither data nor what a compiler makes for a class."""
+        return self.kind is SpecialKind.FUNCTION
+
+    @property
+    def has_cxx11_tag(self) -> bool:
+        """Whether the name itself is tagged [abi:cxx11]; no proof of anything (`string_abi` tells the ABI)."""
+        return "cxx11" in self.abi_tags
+
+    # --- texts as mangled
+
+    @property
+    def display(self) -> str:
+        """The whole name as LLVM's demangler writes it."""
+        text = self._text("display", Style.DISPLAY, self.root)
+        return f"{text} ({self.suffix})" if self.suffix else text
+
+    @property
+    def template_args(self) -> tuple[str, ...] | None:
+        """Template arguments of the name itself (packs spread out); None where it has none."""
+        return self.args_in(Style.DISPLAY)
+
+    @property
+    def parameters(self) -> tuple[str, ...] | None:
+        """Parameter types, as the demangler writes them; None for what is no function."""
+        return self.params_in(Style.DISPLAY)
+
+    @property
+    def return_type(self) -> str | None:
+        """The return type, where it is mangled: of instances of function templates."""
+        return self.return_in(Style.DISPLAY)
+
+    @property
+    def signature(self) -> str:
+        """Name, arguments, parameters and qualifiers as they are mangled, without the return type."""
+        return self._signature(Style.DISPLAY)
+
+    # --- texts to compare by (canonical.py has the rules)
+
+    @property
+    def canonical(self) -> str:
+        """The same for every name of the entity."""
+        kept = self._kept.get("canonical")
+        if kept is None:
+            kept = self._phrase() + self._signature(Style.CANONICAL)
+            ret = self.return_in(Style.CANONICAL)
+            if ret is not None:
+                kept += f" -> {ret}"
+            if self.suffix[:1] == ".":
+                kept += f" [{self.suffix}]"
+            self._kept["canonical"] = kept
+        assert isinstance(kept, str)
+        return kept
+
+    @property
+    def entity(self) -> str:
+        """The same for every overload and every instance: kind and qualified name, as the newest release has it."""
+        kept = self._kept.get("entity")
+        if kept is None:
+            kept = self._phrase() + renamed((*self.scope, self.base))
+            self._kept["entity"] = kept
+        assert isinstance(kept, str)
+        return kept
+
+    @property
+    def gpu_neutral(self) -> str:
+        """`canonical`, with the names of ROCm builds put back to those of CUDA builds."""
+        return to_cuda(self.canonical)
+
+    def name_in(self, style: Style) -> str:
+        """The qualified name with all template arguments."""
+        return self._text(f"name{style}", style, self.searched)
+
+    def args_in(self, style: Style) -> tuple[str, ...] | None:
+        """As `template_args`, in a style."""
+        key = f"args{style}"
+        if key not in self._kept:
+            args = _own_args(self.searched)
+            self._kept[key] = None if args is None else _render_all(args.nodes, style)
+        kept = self._kept[key]
+        assert not isinstance(kept, str)
+        return kept
+
+    def params_in(self, style: Style) -> tuple[str, ...] | None:
+        """As `parameters`, in a style."""
+        key = f"params{style}"
+        if key not in self._kept:
+            encoding = self._encoding
+            nodes = None if encoding is None else encoding.params
+            self._kept[key] = None if nodes is None else _render_all(nodes, style)
+        kept = self._kept[key]
+        assert not isinstance(kept, str)
+        return kept
+
+    def return_in(self, style: Style) -> str | None:
+        """As `return_type`, in a style."""
+        encoding = self._encoding
+        if encoding is None or encoding.ret is None:
+            return None
+        return self._text(f"ret{style}", style, encoding.ret)
+
+    def _text(self, key: str, style: Style, node: Node) -> str:
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = Renderer(style).text(node)
+        assert isinstance(kept, str)
+        return kept
+
+    def _signature(self, style: Style) -> str:
+        encoding = self._encoding
+        name = self.name_in(style)
+        params = self.params_in(style)
+        if params is None or encoding is None:
+            return name
+        text = f"{name}({', '.join(params)}){encoding.qualifiers}"
+        renderer = Renderer(style)
+        if encoding.attributes is not None:
+            text += renderer.text(encoding.attributes)
+        if encoding.requires is not None and style is Style.DISPLAY:
+            text += f" requires {renderer.text(encoding.requires)}"
+        return text
+
+    def _phrase(self) -> str:
+        root = self.root
+        if not isinstance(root, SpecialNode):
+            return ""
+        if root.part is None:
+            return root.phrase
+        return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.part)} in "
+
+
+def _render_all(nodes: tuple[Node, ...], style: Style) -> tuple[str, ...]:
+    return Renderer(style).texts(nodes)
+
+
+def renamed(parts: tuple[str, ...]) -> str:
+    """A qualified name as the newest release of torch has it."""
+    text = parts[0]
+    for part in parts[1:]:
+        text = RENAMED.get(text, text) + "::" + part
+    return RENAMED.get(text, text)
+
+
+def _own_args(node: Node) -> Args | None:
+    for _ in range(64):
+        if isinstance(node, Template):
+            return node.args
+        if isinstance(node, (Nested, Tagged, ModuleEntity)):
+            node = node.name
+        elif isinstance(node, Local):
+            node = node.entity
+        else:
+            break
+    return None
+
+
+class Parts:
+    """A name taken apart, innermost first.
+
+    Attributes:
+        names: identifiers, innermost first.
+        last: the innermost name, without arguments and tags.
+        tags: abi tags of the innermost name.
+        first_template: index in `names` of the outermost one that has template arguments; -1 where none has.
+        functions: how many of `names`, counted from the outermost, are up to the innermost enclosing function; 0
+        outside of one.
+    """
+
+    __slots__ = ("_inside", "first_template", "functions", "last", "names", "tags")
+
+    def __init__(self, entity: Node) -> None:
+        self.names: list[str] = []
+        self.last: Node = entity
+        self.tags: tuple[str, ...] = ()
+        self.first_template = -1
+        self._inside = -1
+        self._walk(entity)
+        self.functions = 0 if self._inside < 0 else len(self.names) - self._inside
+
+    def _walk(self, node: Node) -> None:
+        names = self.names
+        while True:
+            scope: Node | None = None
+            if isinstance(node, Local):
+                self._walk(node.entity)
+                if self._inside < 0:
+                    self._inside = len(names)
+                node = node.function.name if isinstance(node.function, Encoding) else node.function
+                continue
+            templated = False
+            if type(node) is Template:
+                templated = True
+                node = node.name
+            if isinstance(node, Nested):
+                scope = node.scope
+                node = node.name
+            if type(node) is Ident:
+                text = node.text
+            else:
+                if type(node) is Template:
+                    templated = True
+                    node = node.name
+                tags = []
+                while isinstance(node, (Tagged, ModuleEntity)):
+                    if isinstance(node, Tagged):
+                        tags.append(node.tag)
+                    node = node.name
+                if tags and not names:
+                    self.tags = tuple(reversed(tags))
+                text = _identifier(node)
+            if not names:
+                self.last = node
+            if templated:
+                self.first_template = len(names)
+            if text == "":
+                pass
+            elif text not in INLINE_NAMESPACES or scope is None:
+                names.append(text)
+            if isinstance(node, StdAbbreviation):
+                if node.arguments:
+                    self.first_template = len(names) - 1
+                names.append("std")
+            if scope is None:
+                return
+            node = scope
+
+
+def _identifier(node: Node) -> str:
+    if isinstance(node, Ident):
+        return node.text
+    if isinstance(node, StdAbbreviation):
+        return node.name
+    if isinstance(node, Closure):
+        return f"'lambda{node.number}'"
+    return Renderer(Style.NEUTRAL).text(node)
+
+
+@functools.lru_cache(maxsize=8192)
+def parse(mangled: str) -> CxxName | None:
+    """The parts of a C++ name; None for a name that is not C++, is malformed, or is too complex to be a compiler's."""
+    if classify(mangled) is not NameKind.CXX:
+        return None
+    try:
+        return _build(mangled)
+    except NameSyntaxError:
+        return None
+    except RecursionError:
+        # The bounds of the parser leave room on an interpreter's default stack, unless the caller has used it up.
+        return None
+
+
+def _build(mangled: str) -> CxxName:
+    reading = read(mangled)
+    node = root = reading.root
+    text = check_size(root, mangled)
+    kind = SpecialKind.DATA
+    if isinstance(node, SpecialNode):
+        kind = _SPECIAL_KINDS[node.code]
+        node = node.of
+    encoding = None
+    if isinstance(node, Encoding):
+        encoding = node
+        node = encoding.name
+        if encoding.params is not None and encoding is root:
+            kind = SpecialKind.FUNCTION
+    elif kind in (SpecialKind.THUNK, SpecialKind.TRANSACTION_CLONE):
+        raise NameSyntaxError("a thunk of what is no function")
+    parts = Parts(node)
+    names = parts.names
+    last = parts.last
+    structor = last if isinstance(last, Structor) else None
+    return CxxName(
+        mangled,
+        kind,
+        scope=tuple(names[:0:-1]),
+        base=names[0] if names else "",
+        is_constructor=structor is not None and not structor.destructor,
+        is_destructor=structor is not None and structor.destructor,
+        variant="" if structor is None else structor.variant,
+        abi_tags=parts.tags,
+        qualifiers=tuple(encoding.qualifiers.split()) if encoding is not None else (),
+        is_local=parts.functions > 0,
+        suffix=reading.suffix,
+        declares_parameters=reading.declared,
+        root=root,
+        searched=node,
+        encoding=encoding,
+        kept={} if text is None else {"display": text},
+    )

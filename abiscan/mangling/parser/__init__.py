@@ -1,0 +1,1 @@
+"""Mangled names read by the grammar of the Itanium C++ ABI."""

@@ -1,0 +1,71 @@
+"""Why an import is missing or an error is raised, with evidence and a fix (made by `diagnosis`)."""
+
+from __future__ import annotations
+
+import enum
+
+from abiscan.model.value import value
+
+
+class Confidence(enum.StrEnum):
+    """How sure a cause or finding is. HIGH: facts leave no other reading. MEDIUM: facts fit, others could. LOW: a guess
+    worth saying."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class CauseId(enum.StrEnum):
+    """Why an import is missing or an error is raised (CONTRACT)."""
+
+    CXX11_ABI_MISMATCH = "cxx11-abi-mismatch"
+    BUILT_FOR_NEWER_TORCH = "built-for-newer-torch"
+    BUILT_FOR_OLDER_TORCH = "built-for-older-torch"
+    SIGNATURE_CHANGED = "signature-changed"
+    TEMPLATE_MANGLING = "template-mangling"
+    SYMBOL_HIDDEN = "symbol-hidden"
+    CUDA_BUILD_REQUIRED = "cuda-build-required"
+    ROCM_NAMING = "rocm-naming"
+    DISTRIBUTION_VARIANT = "distribution-variant"
+    LIBTORCH_PYTHON_NOT_LINKED = "libtorch-python-not-linked"
+    IMPORT_TORCH_FIRST = "import-torch-first"
+    STABLE_SHIM_TOO_NEW = "stable-shim-too-new"
+    PYTHON_ABI_MISMATCH = "python-abi-mismatch"
+    LIBSTDCXX_TOO_OLD = "libstdcxx-too-old"
+    GLIBC_TOO_OLD = "glibc-too-old"
+    CUDA_LIBRARY_MISMATCH = "cuda-library-mismatch"
+    LIBRARY_NOT_LINKED = "library-not-linked"
+    LIBRARY_MISSING = "library-missing"
+    EXTENSION_SOURCE_NOT_BUILT = "extension-source-not-built"
+    INLINED_CALL = "inlined-call"
+    GENERATED_KERNEL = "generated-kernel"
+    OP_NOT_REGISTERED = "op-not-registered"
+    HALF_INTRINSIC = "half-intrinsic"
+
+
+@value
+class Cause:
+    """One answer to "why": ranked among others, with what it rests on and what to do.
+
+    Attributes:
+        evidence: sentences, each a fact that was looked up (what, where, found or not).
+        fix: a command, flag, version or line to change, as something to paste where that can be.
+    """
+
+    cause: CauseId
+    confidence: Confidence
+    evidence: tuple[str, ...]
+    fix: str
+
+
+@value
+class CauseGroup:
+    """One cause of a file, with every import that it explains."""
+
+    cause: CauseId
+    confidence: Confidence
+    summary: str
+    evidence: tuple[str, ...]
+    fix: str
+    symbols: tuple[str, ...]

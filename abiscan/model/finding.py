@@ -1,0 +1,76 @@
+"""A hit of a rule, and what a report needs to know of the rule (made by `rules` and `source`)."""
+
+from __future__ import annotations
+
+import enum
+
+from abiscan.model.cause import Confidence
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
+
+
+class Severity(enum.StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@value
+class Location:
+    """Where a finding stands: a function of the binary (demangled), a source line, or a file offset in bytes."""
+
+    function: str | None = None
+    file: str | None = None
+    line: int | None = None
+    offset: int | None = None
+
+
+@value
+class Finding:
+    """A hit of one rule.
+
+    Attributes:
+        rule: the rule's id.
+        symbol: the mangled name it is about, if it is about one.
+        symbols: all mangled names, where one finding speaks for several (a missing library).
+        fingerprint: survives rebuilds, moved offsets and another checkout path.
+        suppressed: accepted by a baseline or an ignore; it stays in the report.
+        suppression: why, where `suppressed`.
+    """
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+    symbol: str | None
+    message: str
+    fix: str
+    fingerprint: str
+    symbols: tuple[str, ...] = ()
+    locations: tuple[Location, ...] = ()
+    suppressed: bool = False
+    suppression: str | None = None
+
+
+@value
+class RuleInfo:
+    """What a report needs to know of a rule to describe it (SARIF, HTML, docs)."""
+
+    id: str
+    summary: str
+    why: str
+    example: str
+    use_instead: str
+    references: tuple[str, ...]
+    since: str
+    severity: Severity
+    confidence: Confidence
+
+
+@value
+class WhatIf:
+    """The window that a file would have if the calls a rule advises against were rewritten."""
+
+    rule: str
+    symbols: tuple[str, ...]
+    windows: Windows
+    assumes: str

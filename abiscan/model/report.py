@@ -1,0 +1,145 @@
+"""All that is known of each artifact, container and run."""
+
+from __future__ import annotations
+
+import enum
+
+from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
+from abiscan.model.cause import CauseGroup
+from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
+from abiscan.model.provenance import Provenance
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.target import Target
+from abiscan.model.value import value
+
+
+class ArtifactKind(enum.StrEnum):
+    SHARED_OBJECT = "shared-object"
+    SOURCE = "source"
+    GENERATED_KERNEL = "generated-kernel"
+
+
+class ArtifactVerdict(enum.StrEnum):
+    LOADS = "loads"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    UNREADABLE = "unreadable"
+    NOT_TORCH = "not-torch"
+
+
+@value
+class ArtifactReport:
+    """All that is known of one artifact against the target.
+
+    Attributes:
+        path: of the file or of its container, relative to where the user stood where it is below.
+        member: its name inside the container, if it is in one.
+        notes: sentences for a person (names of libraries that are not here, why verdict and loader differ).
+        causes: merged over the file's imports, most important first.
+        undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
+    """
+
+    path: str
+    member: str | None
+    kind: ArtifactKind
+    size: int
+    machine: str | None
+    verdict: ArtifactVerdict
+    sha256: str | None = None
+    build_id: str | None = None
+    loader: LoaderPrediction = LoaderPrediction(None)
+    needed: tuple[NeededLibrary, ...] = ()
+    imports: tuple[BoundImport, ...] = ()
+    releases: tuple[ReleaseVerdict, ...] | None = None
+    what_if: tuple[WhatIf, ...] = ()
+    provenance: Provenance = Provenance()
+    findings: tuple[Finding, ...] = ()
+    causes: tuple[CauseGroup, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def display(self) -> str:
+        """`path`, or `path!member` for a member of a container."""
+        return self.path if self.member is None else f"{self.path}!{self.member}"
+
+
+@value
+class Container:
+    """A wheel, package or archive of the run: what it declares, and its members' verdicts rolled up.
+
+    Attributes:
+        kind: `wheel`, `sdist`, `conda`, `archive` or `installed`.
+        name, version: of the distribution, as its metadata has them.
+        tags: compatibility tags of a wheel's file name, expanded; metadata_tags: of its WHEEL file, as they stand.
+        requires_dist: requirements as they stand; requires_torch: those of them on torch.
+        verdict: of all members: fails if one fails, else undecided if one is, else loads if one does.
+        artifacts: `ArtifactReport.display` of its members, sorted.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    version: str | None
+    tags: tuple[str, ...]
+    metadata_tags: tuple[str, ...]
+    requires_dist: tuple[str, ...]
+    requires_torch: tuple[str, ...]
+    verdict: ArtifactVerdict
+    artifacts: tuple[str, ...]
+
+
+@value
+class InputError:
+    """A target, or a member of one, that could not be read: a line in the report, never silence."""
+
+    path: str
+    message: str
+
+
+class Verdict(enum.StrEnum):
+    """The gate's answer for a run; `cli` maps it to the exit status 0, 1, 3."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCOMPLETE = "incomplete"
+
+
+@value
+class StaleEntry:
+    """A baseline or ignore entry that matches nothing any more."""
+
+    source: str
+    entry: str
+    fails: bool
+
+
+@value
+class Report:
+    """One run.
+
+    Attributes:
+        rules: every rule that the run could have fired, for formats that list them.
+        containers: the wheels, packages and archives that artifacts are members of, by path.
+        notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
+        fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
+    """
+
+    version: str
+    target: Target | None
+    artifacts: tuple[ArtifactReport, ...]
+    errors: tuple[InputError, ...]
+    rules: tuple[RuleInfo, ...]
+    notes: tuple[str, ...] = ()
+    verdict: Verdict = Verdict.INCOMPLETE
+    stale: tuple[StaleEntry, ...] = ()
+    fail_on: Severity | None = Severity.ERROR
+    containers: tuple[Container, ...] = ()
+
+    def failing(self, finding: Finding) -> bool:
+        """Whether this finding fails the run."""
+        order = tuple(Severity)
+        return (
+            not finding.suppressed
+            and self.fail_on is not None
+            and order.index(finding.severity) <= order.index(self.fail_on)
+        )

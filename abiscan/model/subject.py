@@ -1,0 +1,38 @@
+"""One thing that an error message or a log is about, answered (made by `diagnosis`)."""
+
+from __future__ import annotations
+
+import enum
+
+from abiscan.model.binding import DemangledBy, Owner
+from abiscan.model.cause import Cause
+from abiscan.model.finding import Location
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
+
+
+class SubjectKind(enum.StrEnum):
+    SYMBOL = "symbol"
+    LIBRARY = "library"
+    VERSION = "version"
+    PYTHON_NAME = "python-name"
+    DYNAMO = "dynamo"
+    COMPILE_ERROR = "compile-error"
+
+
+@value
+class Subject:
+    """One thing that an error message or a log is about, answered."""
+
+    text: str
+    kind: SubjectKind
+    mangled: str | None
+    demangled: str | None
+    demangled_by: DemangledBy
+    owner: Owner | None
+    windows: Windows | None
+    causes: tuple[Cause, ...]
+    history: tuple[str, ...] = ()
+    needed_by: str | None = None
+    location: Location | None = None
+    notes: tuple[str, ...] = ()

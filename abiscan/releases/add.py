@@ -1,0 +1,128 @@
+"""A build that the shipped index doesn't have: fetch it, read it, keep it in the user's own index."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from abiscan.errors import AbiscanError, UsageError
+from abiscan.releases.build import Build
+from abiscan.releases.index import SUFFIX, ReleaseIndex
+from abiscan.releases.read_build import Progress, assemble, read_build
+from abiscan.releases.table import ReleaseTable
+from abiscan.releases.writer import write_index
+
+# The platform tags that torch's wheels have carried, by architecture.
+_PLATFORMS = {
+    "x86_64": ("manylinux1_x86_64", "manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64"),
+    "aarch64": ("manylinux2014_aarch64", "manylinux_2_17_aarch64", "manylinux_2_28_aarch64"),
+}
+# Which Python a wheel is for makes no difference to libtorch; the first that has one is taken.
+PYTHONS = ("311", "312", "310", "313", "314", "39")
+
+
+def download(
+    version: str, machine: str, into: Path, *, pythons: tuple[str, ...] = PYTHONS, quiet: bool = False
+) -> Path:
+    """Fetch the wheel of one version of torch with pip, without its dependencies.
+
+    Args:
+        machine: `x86_64` or `aarch64`, whatever this machine is.
+        into: an existing directory.
+        quiet: no progress bar; pip draws it on stderr otherwise.
+
+    Raises:
+        UsageError: no such version for this architecture.
+        AbiscanError: pip fails otherwise, with its own last line.
+    """
+    if machine not in _PLATFORMS:
+        raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(_PLATFORMS)}")
+    if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
+        raise UsageError(f"{version!r} is no version")
+    last = offered = ""
+    for python in pythons:
+        command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", f"--dest={os.fspath(into)}"]
+        command += ["--no-deps", "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
+        command += [f"--platform={platform}" for platform in _PLATFORMS[machine]]
+        command += ["--quiet"] if quiet else ["--progress-bar=on"]
+        done = subprocess.run(
+            [*command, f"torch=={version}"],
+            stdout=subprocess.DEVNULL if quiet else sys.stderr.fileno(),
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        wheels = sorted(into.glob("torch-*.whl"))
+        if done.returncode == 0 and wheels:
+            return wheels[0]
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
+        known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)
+        if known is not None and known[1] != "none":
+            offered = f"it has {known[1]}"
+        last = lines[-1].removeprefix("ERROR: ") if lines else f"pip ended with status {done.returncode}"
+        if "No matching distribution" not in last:
+            raise AbiscanError(f"torch {version} for {machine} could not be fetched: {last}")
+    raise UsageError(f"torch {version} for {machine} is not on the package index: {offered or last}")
+
+
+def read_archive(source: Path, cache: Path | None, progress: Progress = lambda line: None) -> ReleaseIndex:
+    """The exports of one torch wheel or libtorch archive, as an index of its own with that one build.
+
+    Args:
+        cache: directory in which they are kept for the next time, under the file's path, size and time of change;
+            None to keep nothing.
+
+    Raises:
+        AbiscanError: there is no torch in it.
+    """
+    if cache is not None:
+        stat = source.stat()
+        key = f"{source.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
+        kept = cache / hashlib.sha256(key).hexdigest()[:24]
+        # A damaged file, or one of another version of abiscan, is made anew.
+        with contextlib.suppress(AbiscanError, OSError, IndexError):
+            return _one_build(next(iter(sorted(kept.glob(f"*{SUFFIX}"))), None))
+        with contextlib.suppress(OSError):
+            kept.mkdir(parents=True, exist_ok=True)
+            if os.access(kept, os.W_OK):
+                return _index_of(source, kept, progress)
+    with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
+        # The table is mapped, and stays readable when its file is gone.
+        return _index_of(source, Path(folder), progress)
+
+
+def _index_of(source: Path, directory: Path, progress: Progress) -> ReleaseIndex:
+    add_build(source, directory, progress)
+    progress("")
+    return _one_build(next(iter(sorted(directory.glob(f"*{SUFFIX}"))), None))
+
+
+def _one_build(file: Path | None) -> ReleaseIndex:
+    if file is None:
+        raise IndexError("nothing is kept there")
+    return ReleaseIndex([ReleaseTable(file, user=True)])
+
+
+def add_build(source: Path, directory: Path, progress: Progress = lambda line: None) -> Build:
+    """Read a torch wheel, libtorch archive or directory into the user's index.
+
+    Args:
+        directory: of the user's index, made if it is not there; the build replaces one of the same key.
+
+    Raises:
+        AbiscanError: the source is none of these, or the file cannot be written.
+    """
+    item = assemble(read_build(source, progress))
+    name = re.sub(r"[^\w.+-]", "_", item.build.key)
+    try:
+        write_index(directory / f"{name}{SUFFIX}", [item])
+    except OSError as error:
+        raise AbiscanError(f"{directory}: the build cannot be kept there: {error.strerror or error}") from error
+    return item.build

@@ -1,0 +1,135 @@
+"""One released binary of torch, as the index records it, and what a name was in each of them."""
+
+from __future__ import annotations
+
+import enum
+
+from abiscan.model.value import value
+
+
+@value
+class Build:
+    """One released binary of torch. A version is not a key: variants of one version export different names.
+
+    Attributes:
+        key: unique in an index: `2.6.0+cu124-x86_64`.
+        torch: public version, without a label (`2.6.0`).
+        variant: what the label says (`cpu`, `cu124`, `rocm6.2`); where the wheel has none, what version.py tells.
+        machine: `x86_64` or `aarch64`.
+        cuda, hip: versions from torch/version.py.
+        git_revision: of pytorch, from torch/version.py.
+        cxx11_abi: whether its std::string is the new one, from its exports (`_GLIBCXX_USE_CXX11_ABI`); None where
+            no export tells.
+        wheel: file name it was read from; sha256: of that file, or None where a directory was read.
+        python: the wheel's Python tag (`cp311`), or None.
+        libraries: sonames (file names where there is none) of every library that it ships, torch's and others'.
+        user: True where it comes from the user's own index, not from the shipped one.
+    """
+
+    key: str
+    torch: str
+    variant: str
+    machine: str
+    cuda: str | None
+    hip: str | None
+    git_revision: str | None
+    cxx11_abi: bool | None
+    wheel: str
+    sha256: str | None
+    python: str | None
+    libraries: tuple[str, ...]
+    user: bool = False
+
+    def ships(self, soname: str) -> bool:
+        """Whether the build brings this library along."""
+        return soname in self.libraries
+
+
+class ExportKind(enum.StrEnum):
+    """What an exported name stands for, as far as the index keeps symbol types apart."""
+
+    FUNCTION = "function"
+    OBJECT = "object"
+    TLS = "tls"
+    OTHER = "other"
+
+
+@value
+class ReleaseExport:
+    """What one build exports under one name.
+
+    Attributes:
+        libraries: sonames of all libraries of the build that export it, the one that defines it for the others first.
+        size: in bytes, of a data object (vtable, typeinfo, variable); None for a function.
+        weak: True where no library defines it as STB_GLOBAL: an inline function or a template instantiation. That an
+            extension would emit it itself does not follow: explicit instantiations (`data_ptr<float>`) are weak too.
+    """
+
+    libraries: tuple[str, ...]
+    kind: ExportKind
+    size: int | None
+    weak: bool
+
+    @property
+    def library(self) -> str:
+        """The first of `libraries`."""
+        return self.libraries[0]
+
+
+@value
+class SymbolHistory:
+    """A name over every known build of one architecture.
+
+    Attributes:
+        name: mangled.
+        builds: all builds of the architecture, oldest version first.
+        exports: parallel to `builds`; None where the build does not export the name.
+    """
+
+    name: str
+    builds: tuple[Build, ...]
+    exports: tuple[ReleaseExport | None, ...]
+
+    @property
+    def mask(self) -> int:
+        """Bit i is set where `builds[i]` exports the name."""
+        return sum(1 << i for i, export in enumerate(self.exports) if export is not None)
+
+    @property
+    def exported_in(self) -> tuple[Build, ...]:
+        """The builds that export the name."""
+        return tuple(build for build, export in zip(self.builds, self.exports, strict=True) if export is not None)
+
+    def export(self, build: Build) -> ReleaseExport | None:
+        """What `build` exports under the name."""
+        for candidate, export in zip(self.builds, self.exports, strict=True):
+            if candidate.key == build.key:
+                return export
+        return None
+
+    @property
+    def windows(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (first, last) of public versions, both included, oldest first.
+
+        A version counts where any of its builds exports the name, so a CPU build beside a CUDA build of the same
+        version tears no hole; `exports` has the single builds.
+        """
+        return windows_of(self.builds, [export is not None for export in self.exports])
+
+
+def windows_of(builds: tuple[Build, ...], present: list[bool]) -> tuple[tuple[str, str], ...]:
+    """Runs of versions with a build that is `present`; `builds` are in version order."""
+    versions: dict[str, bool] = {}
+    for build, is_present in zip(builds, present, strict=True):
+        versions[build.torch] = versions.get(build.torch, False) or is_present
+    windows: list[tuple[str, str]] = []
+    first = last = ""
+    for version, is_present in versions.items():
+        if is_present:
+            first, last = first or version, version
+        elif first:
+            windows.append((first, last))
+            first = ""
+    if first:
+        windows.append((first, last))
+    return tuple(windows)

@@ -1,0 +1,126 @@
+"""What the target torch exports, asked name by name: from its libraries on disk, or from the release index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from abiscan.elf import ElfFile, gnu_hash, open_elf
+from abiscan.releases import Build, ReleaseIndex
+
+
+class TargetExports(Protocol):
+    """The exports of one build of torch."""
+
+    @property
+    def sonames(self) -> frozenset[str]:
+        """Its libraries."""
+        ...
+
+    def library_of(self, name: str) -> str | None:
+        """The soname of the library that exports the name; None where none does."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Whether None from `library_of` says that no library exports the name; False where it was not recorded."""
+        ...
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        ...
+
+    def path_of(self, soname: str) -> str | None:
+        """Where a library of the build is: on disk, or in its wheel; None where the build does not ship it."""
+        ...
+
+
+class ReleasedExports:
+    """Exports of a released build, from the index."""
+
+    def __init__(self, index: ReleaseIndex, build: Build) -> None:
+        self._index = index
+        self.build = build
+        self.sonames = frozenset(build.libraries)
+
+    def library_of(self, name: str) -> str | None:
+        """The library that defines the name; None where none exports it or the index does not record it."""
+        export = self._index.exports(self.build, name)
+        return None if export is None else export.library
+
+    def knows(self, name: str) -> bool:
+        """Whether the index records names of this kind."""
+        return self._index.known_omitted(name) is None
+
+    def path_of(self, soname: str) -> str | None:
+        """Where its wheel has the library."""
+        return f"torch/lib/{soname}" if soname in self.sonames else None
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Names of the build that start with `prefix`."""
+        found = self._index.prefix(prefix, self.build.machine, limit)
+        return tuple(history.name for history in found if history.export(self.build) is not None)
+
+
+class InstalledExports:
+    """Exports of torch's own libraries on disk, through their hash tables; nothing is enumerated.
+
+    Args:
+        libraries: paths in the order in which a name is looked for (`InstalledTorch.libraries`).
+        opener: how to open one; a run that has them open already passes its own.
+        released: names with a prefix that the release index has, where this torch was built from the revision of a
+            release: each is then looked up here, which takes microseconds where searching libtorch_cpu's 15 MB of
+            names takes milliseconds. None where the index may not know all of its names.
+    """
+
+    def __init__(
+        self,
+        libraries: Sequence[str],
+        opener: Callable[[str], ElfFile] = open_elf,
+        released: Callable[[str, int], Sequence[str]] | None = None,
+    ) -> None:
+        self._released = released
+        self._paths = tuple(libraries)
+        self.sonames = frozenset(os.path.basename(path) for path in libraries)
+        self._open = opener
+        self._files: list[tuple[str, ElfFile]] | None = None
+        self._known: dict[str, str | None] = {}
+
+    def _libraries(self) -> list[tuple[str, ElfFile]]:
+        if self._files is None:
+            # A damaged one is an error of the run: what it exports is not known, and must not be told as missing.
+            self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
+        return self._files
+
+    def library_of(self, name: str) -> str | None:
+        """The file name (its soname) of the library that exports the name; None where none does.
+
+        Raises:
+            UnreadableFile: a library of the torch is damaged.
+        """
+        if name not in self._known:
+            raw = name.encode("utf-8", "surrogateescape")
+            hashed = gnu_hash(raw)
+            self._known[name] = next(
+                (soname for soname, elf in self._libraries() if elf.exports_name(raw, hashed)), None
+            )
+        return self._known[name]
+
+    def knows(self, name: str) -> bool:
+        """Always: the libraries themselves are asked."""
+        return True
+
+    def path_of(self, soname: str) -> str | None:
+        """The file of that name."""
+        return next((path for path in self._paths if os.path.basename(path) == soname), None)
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        found: set[str] = set()
+        if self._released is not None:
+            return tuple(sorted(n for n in self._released(prefix, limit) if self.library_of(n) is not None))
+        for _soname, elf in self._libraries():
+            found.update(elf.names_with_prefix(prefix, limit - len(found)))
+            if len(found) >= limit:
+                break
+        return tuple(sorted(found))

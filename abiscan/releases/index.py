@@ -1,0 +1,244 @@
+"""All release index files together: the shipped one and the user's own. This is what later stages ask."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from abiscan.data import data_file
+from abiscan.errors import UnknownBuild
+from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
+from abiscan.releases.omission import Omission, omission
+from abiscan.releases.table import ReleaseTable, VtableWord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packaging.version import Version
+
+# Strings and not Paths: pathlib takes longer to import than the index to open.
+SHIPPED = data_file("releases.idx")
+SUFFIX = ".idx"
+
+
+class ReleaseIndex:
+    """Builds of torch and what each exports.
+
+    Attributes:
+        tables: the files, the shipped one first. Where two have a build of the same key, the user's own counts.
+    """
+
+    def __init__(self, tables: Sequence[ReleaseTable]) -> None:
+        self.tables = tuple(tables)
+        self._histories: dict[tuple[str, tuple[int, ...]], tuple[ReleaseExport | None, ...]] = {}
+        self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
+        self._builds: dict[str, tuple[Build, ...]] = {}
+        self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
+
+    # --- builds -------------------------------------------------------------------------------------------------
+
+    def builds(self, machine: str | None = None) -> tuple[Build, ...]:
+        """Every build (of one architecture), oldest version first, then by variant."""
+        if machine is not None:
+            builds = self._builds.get(machine)
+            if builds is None:
+                builds = self._builds[machine] = tuple(build for build, _table, _position in self._ordered(machine))
+            return builds
+        machines = dict.fromkeys(build.machine for table in self.tables for build in table.builds)
+        return tuple(build for each in machines for build in self.builds(each))
+
+    def newest(self, machine: str = "x86_64") -> Build:
+        """The build of the highest stable version.
+
+        Raises:
+            UnknownBuild: there is none for this architecture.
+        """
+        known = self.builds(machine)
+        stable = [build for build in known if build.torch.replace(".", "").isdigit()]
+        if not known:
+            raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
+        return (stable or list(known))[-1]
+
+    def resolve(self, spec: str, machine: str = "x86_64") -> Build:
+        """The build that a user means.
+
+        Args:
+            spec: a version as PEP 440 reads it (`2.6`, `2.6.0`, `2.6.0+cu124`), or a key (`2.6.0+cu124-x86_64`). A
+                version without a label means the shipped build of that version before the user's own ones.
+
+        Raises:
+            UnknownBuild: no such build; the message lists what is known.
+        """
+        from packaging.version import InvalidVersion, Version
+
+        known = self.builds(machine)
+        for build in self.builds():
+            if build.key == spec:
+                return build
+        if not known:
+            raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
+        try:
+            wanted = Version(spec)
+        except InvalidVersion:
+            raise UnknownBuild(
+                f"{spec!r} is neither a version of torch nor the name of a known build; known: {_listed(known)}"
+            ) from None
+        same = [build for build in known if _version(build.torch) == Version(wanted.public)]
+        exact = [
+            build for build in same if wanted.local is None or _version(f"0+{build.variant}").local == wanted.local
+        ]
+        if exact:
+            return min(exact, key=lambda build: build.user)
+        if same:
+            variants = ", ".join(f"{build.torch}+{build.variant}" for build in same)
+            raise UnknownBuild(
+                f"torch {spec} for {machine} is not in the index; of this version it has {variants} "
+                f"(`abiscan releases add` takes a wheel or a directory)"
+            )
+        raise UnknownBuild(
+            f"torch {spec} for {machine} is not in the index; known: {_listed(known)} "
+            f"(`abiscan releases add {spec}` adds it, if it was released)"
+        )
+
+    # --- names --------------------------------------------------------------------------------------------------
+
+    def lookup(self, names: Iterable[str], machine: str = "x86_64") -> dict[str, SymbolHistory]:
+        """Histories of those names that some build of the architecture exports.
+
+        A name that is absent was never exported, unless `known_omitted` has a reason why nobody knows.
+        """
+        wanted = {name.encode("utf-8", "surrogateescape"): name for name in names if omission(name) is None}
+        numbers = [table.find(wanted) for table in self.tables]
+        found = {}
+        for raw, name in wanted.items():
+            history = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
+            if history is not None:
+                found[name] = history
+        return found
+
+    def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
+        """The history of one name; None where no build of the architecture exports it."""
+        return self.lookup((name,), machine).get(name)
+
+    def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> tuple[SymbolHistory, ...]:
+        """Names that start with `prefix`, sorted, at most `limit`: the same entity with other parameters, say."""
+        # A diagnosis asks for the same prefix for the target and for the releases.
+        known = self._prefixes.get((prefix, machine, limit))
+        if known is None:
+            known = self._prefixes[prefix, machine, limit] = self._with_prefix(prefix, machine, limit)
+        return known
+
+    def _with_prefix(self, prefix: str, machine: str, limit: int) -> tuple[SymbolHistory, ...]:
+        raw = prefix.encode("utf-8", "surrogateescape")
+        numbers: dict[bytes, list[int]] = {}
+        for at, table in enumerate(self.tables):
+            for name, number in table.with_prefix(raw, limit):
+                numbers.setdefault(name, [-1] * len(self.tables))[at] = number
+        found: list[SymbolHistory] = []
+        for name in sorted(numbers):
+            history = self._history(name.decode("utf-8", "surrogateescape"), tuple(numbers[name]), machine)
+            if history is not None:
+                found.append(history)
+            if len(found) >= limit:
+                break
+        return tuple(found)
+
+    def exports(self, build: Build, name: str) -> ReleaseExport | None:
+        """What `build` exports under `name`."""
+        history = self.history(name, build.machine)
+        return None if history is None else history.export(build)
+
+    def known_omitted(self, name: str) -> Omission | None:
+        """Why the index does not record this name, so that its absence says nothing; None where absence says that no
+        build exports it."""
+        return omission(name)
+
+    # --- vtables ------------------------------------------------------------------------------------------------
+
+    def vtable(self, name: str, build: Build) -> tuple[VtableWord, ...] | None:
+        """The words of a vtable of a build, in order.
+
+        Args:
+            name: of the vtable (`_ZTVN5torch8autograd4NodeE`) or of the class (`N5torch8autograd4NodeE`).
+        """
+        symbol = name if name.startswith("_ZTV") else f"_ZTV{name}"
+        for candidate, table, position in self._ordered(build.machine):
+            if candidate.key == build.key:
+                tables = self.tables[table].vtable(symbol)
+                return None if tables is None else tables[position]
+        return None
+
+    # --- parts --------------------------------------------------------------------------------------------------
+
+    def _machines(self) -> str:
+        return ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
+
+    def _ordered(self, machine: str) -> tuple[tuple[Build, int, int], ...]:
+        """(build, table, position in the table) of an architecture in version order."""
+        ordered = self._order.get(machine)
+        if ordered is None:
+            rows = {
+                build.key: (build, at, position)
+                for at, table in enumerate(self.tables)
+                for position, build in enumerate(table.builds)
+                if build.machine == machine
+            }
+            ordered = tuple(rows.values())
+            # One file is in order already: packaging need not be imported for it.
+            if len(self.tables) > 1:
+                ordered = tuple(sorted(ordered, key=lambda row: (_version(row[0].torch), row[0].variant)))
+            self._order[machine] = ordered
+        return ordered
+
+    def _history(self, name: str, numbers: tuple[int, ...], machine: str) -> SymbolHistory | None:
+        """Names share few thousand histories, so each is put together once."""
+        key = (machine, numbers)
+        exports = self._histories.get(key)
+        if exports is None:
+            records = [
+                table.record(number) if number >= 0 else None
+                for table, number in zip(self.tables, numbers, strict=True)
+            ]
+            of_builds = []
+            for _build, table, position in self._ordered(machine):
+                record = records[table]
+                of_builds.append(None if record is None else record[position])
+            exports = tuple(of_builds)
+            self._histories[key] = exports
+        if not any(exports):
+            return None
+        return SymbolHistory(name, self.builds(machine), exports)
+
+
+def open_index(*user: str | Path) -> ReleaseIndex:
+    """The shipped index together with the user's own.
+
+    Args:
+        user: index files, or directories of them (`*.idx`); a directory that is not there has none.
+
+    Raises:
+        UnreadableFile: a file is damaged, or of a later format.
+    """
+    files: list[str] = []
+    for given in user:
+        path = os.fspath(given)
+        files += [path] if os.path.isfile(path) else sorted(glob.glob(os.path.join(glob.escape(path), f"*{SUFFIX}")))
+    return ReleaseIndex([ReleaseTable(SHIPPED), *(ReleaseTable(file, user=True) for file in files)])
+
+
+@cache
+def _version(text: str) -> Version:
+    """A version that orders; one that PEP 440 cannot read comes before all others."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0.dev0")
+
+
+def _listed(builds: tuple[Build, ...]) -> str:
+    return ", ".join(dict.fromkeys(build.torch for build in builds))

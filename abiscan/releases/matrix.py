@@ -1,0 +1,142 @@
+"""How a file fares on every released build, by the index alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from abiscan.mangling import string_abi
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
+from abiscan.releases import (
+    Build,
+    ReleaseIndex,
+    SymbolHistory,
+    windows_of,
+)
+
+# Libraries that only a build for some accelerator ships.
+_ACCELERATOR_LIBRARIES = {
+    "libc10_cuda.so": "CUDA",
+    "libtorch_cuda.so": "CUDA",
+    "libtorch_cuda_linalg.so": "CUDA",
+    "libtorch_nvshmem.so": "CUDA",
+    "libc10_hip.so": "ROCm",
+    "libtorch_hip.so": "ROCm",
+    "libc10_xpu.so": "XPU",
+    "libtorch_xpu.so": "XPU",
+}
+
+
+@value
+class TorchNeeds:
+    """What a file wants of torch.
+
+    Attributes:
+        names: its strong, relocated imports that are torch's to provide.
+        libraries: sonames of torch libraries among its needed ones.
+        machine: the file's architecture.
+    """
+
+    names: tuple[str, ...]
+    libraries: tuple[str, ...]
+    machine: str
+
+
+@value
+class Matrix:
+    """Verdicts over all builds of one architecture.
+
+    Attributes:
+        verdicts: oldest build first.
+        windows: versions with a build on which the file loads.
+        histories: what the index knows of each name.
+        unknown: names that the index does not record, so that no build can be judged by them.
+    """
+
+    verdicts: tuple[ReleaseVerdict, ...]
+    windows: Windows
+    histories: dict[str, SymbolHistory]
+    unknown: tuple[str, ...]
+
+
+def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Matrix:
+    """Resolve the needs against every known build of the file's architecture.
+
+    Args:
+        reasons: say in a word why a build fails; a caller that wants the windows alone saves the time.
+    """
+    builds = index.builds(needs.machine)
+    histories = index.lookup(needs.names, needs.machine)
+    unknown = tuple(n for n in needs.names if n not in histories and index.known_omitted(n) is not None)
+    decided = [n for n in needs.names if n not in unknown]
+    masks = {name: histories[name].mask if name in histories else 0 for name in decided}
+    everywhere = (1 << len(builds)) - 1
+    common = everywhere
+    for mask in masks.values():
+        common &= mask
+    # Names that some build lacks; the others need no look per build.
+    partial = [name for name, mask in masks.items() if mask != everywhere]
+    known = _Known(masks, frozenset(histories), {name: string_abi(name) for name in partial} if reasons else {})
+    verdicts = []
+    for position, build in enumerate(builds):
+        bit = 1 << position
+        missing = tuple(name for name in partial if not masks[name] & bit)
+        lacking = tuple(s for s in needs.libraries if s in _ACCELERATOR_LIBRARIES and not build.ships(s))
+        loads = not missing and not lacking
+        verdicts.append(
+            ReleaseVerdict(
+                build=build.key,
+                torch=build.torch,
+                variant=build.variant,
+                cxx11_abi=bool(build.cxx11_abi),
+                loads=loads,
+                missing=missing,
+                drift=(),
+                reason=_reason(build, position, missing, lacking, known) if reasons and not loads else "",
+            )
+        )
+    return Matrix(tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown)
+
+
+def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> Windows:
+    """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
+    builds = index.builds(machine)
+    mask = (1 << len(builds)) - 1
+    wanted = [n for n in names if index.known_omitted(n) is None]
+    histories = index.lookup(wanted, machine)
+    for name in wanted:
+        mask &= histories[name].mask if name in histories else 0
+    needed = [s for s in libraries if s in _ACCELERATOR_LIBRARIES]
+    return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
+
+
+@value
+class _Known:
+    """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string."""
+
+    masks: dict[str, int]
+    exported: frozenset[str]
+    strings: dict[str, str | None]
+
+
+def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
+    """The reason in a word, the one that explains most."""
+    if lacking:
+        kind = _ACCELERATOR_LIBRARIES[lacking[0]]
+        return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
+    exported = [n for n in missing if n in known.exported]
+    if not exported:
+        return "never exported"
+    spelled = {known.strings[n] for n in missing} - {None}
+    if build.cxx11_abi is not None and spelled == {"old" if build.cxx11_abi else "new"}:
+        others = sum(known.strings[n] is None for n in missing)
+        if others < len(missing) / 2:
+            return "new string ABI" if build.cxx11_abi else "old string ABI"
+    below, above = (1 << position) - 1, ~((1 << position + 1) - 1)
+    masks = [known.masks[n] for n in exported]
+    if all(m & above and not m & below for m in masks):
+        return "names came later"
+    if all(m & below and not m & above for m in masks):
+        return "names removed or changed"
+    return "changed signatures"

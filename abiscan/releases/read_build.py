@@ -1,0 +1,290 @@
+"""A torch wheel or directory to the facts that the index records of it. Nothing of it is executed.
+
+Two steps, so that the first one's result can be kept: `read_build` copies what the libraries say (`RawBuild`), and
+`assemble` decides what of it the index records.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from abiscan.elf import open_elf
+from abiscan.elf.vtables import read_vtables
+from abiscan.errors import AbiscanError, UnreadableFile
+from abiscan.model.facts import SymbolBinding
+from abiscan.model.value import value
+from abiscan.releases.build import Build, ExportKind, ReleaseExport
+from abiscan.releases.omission import Omission, omission
+from abiscan.releases.table import VtableWord
+from abiscan.releases.writer import BuildExports
+
+# Libraries whose exports are torch's own. Extensions don't link to torch/_C*.so, which exports nothing but an entry
+# point; all other libraries that a wheel brings along belong to others and are recorded by name alone.
+_OWN = re.compile(r"lib(?:torch|c10|shm|caffe2|nvfuser)[^/]*\.so$")
+_OWN_TESTS = re.compile(r"libtorch(?:bind_test|_test)")
+_SHARED = re.compile(r"\.so(?:\.[\w.]+)?$")
+# libtorch_cuda of 2.7 has 1.6 GiB; what claims more than this is no library.
+_MAX_LIBRARY = 16 << 30
+_CHUNK = 1 << 22
+# Who defines a name that several libraries export: the one that the others depend on.
+_DEPENDENCY_ORDER = ("libc10.so", "libtorch_cpu.so", "libc10_cuda.so", "libtorch_cuda.so", "libtorch_python.so")
+_KINDS = {"func": ExportKind.FUNCTION, "ifunc": ExportKind.FUNCTION, "object": ExportKind.OBJECT, "tls": ExportKind.TLS}
+
+# name, symbol type, binding, size in bytes, symbol version or ""
+RawSymbol = tuple[str, str, str, int, str]
+Progress = Callable[[str], None]
+
+
+@value
+class RawLibrary:
+    """What one of torch's libraries exports; types and bindings in the words of `model.SymbolType`/`SymbolBinding`."""
+
+    soname: str | None
+    needed: tuple[str, ...]
+    symbols: tuple[RawSymbol, ...]
+    vtables: Mapping[str, tuple[VtableWord, ...]]
+
+
+@value
+class RawBuild:
+    """What a wheel, archive or directory holds.
+
+    Attributes:
+        source: file name; sha256: of the file, None for a directory.
+        version_text: of torch/version.py, or of libtorch's build-version.
+        libraries: torch's own, by path inside of the source.
+        others: file names and sonames of everything else that is shipped.
+    """
+
+    source: str
+    sha256: str | None
+    machine: str
+    version_text: str
+    libraries: Mapping[str, RawLibrary]
+    others: tuple[str, ...]
+
+
+def read_build(path: Path, progress: Progress = lambda line: None) -> RawBuild:
+    """Read a torch wheel, a libtorch archive, or a directory that holds torch or libtorch.
+
+    Args:
+        progress: called with the name of each library before it is read.
+
+    Raises:
+        AbiscanError: it is none of these, or one of its libraries cannot be read.
+    """
+    if path.is_dir():
+        return _read(path.name, None, _directory(path), progress, str(path))
+    if not path.is_file():
+        raise AbiscanError(f"{path}: no such file or directory")
+    if not zipfile.is_zipfile(path):
+        raise UnreadableFile(str(path), "neither a wheel or libtorch archive (zip) nor a directory")
+    with zipfile.ZipFile(path) as archive:
+        try:
+            return _read(path.name, _sha256(path), _archive(archive), progress, str(path))
+        except (zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError) as error:
+            raise UnreadableFile(str(path), f"corrupt archive: {error}; fetch it again") from error
+
+
+@value
+class _Member:
+    path: str
+    size: int
+    open: Callable[[], BinaryIO]
+    on_disk: Path | None
+
+
+def _read(name: str, sha256: str | None, members: list[_Member], progress: Progress, shown: str) -> RawBuild:
+    version = next((m for m in members if re.search(r"(?:^|/)(?:torch/version\.py|build-version)$", m.path)), None)
+    if version is None:
+        version = next((m for m in members if m.path == "version.py"), None)
+    libraries: dict[str, RawLibrary] = {}
+    others: list[str] = []
+    machines: set[str] = set()
+    for member in members:
+        base = member.path.rsplit("/", 1)[-1]
+        if not _SHARED.search(base):
+            continue
+        if not _OWN.match(base) or _OWN_TESTS.match(base):
+            others.append(base)
+            continue
+        progress(base)
+        with _on_disk(member, shown) as file:
+            elf = open_elf(file, f"{shown}!{member.path}")
+            exports = [export for export in elf.exports() if not export.hidden_version]
+            machines.add(elf.machine)
+            libraries[member.path] = RawLibrary(
+                soname=elf.soname,
+                needed=elf.needed,
+                symbols=tuple((e.name, e.type.value, e.binding.value, e.size, e.version or "") for e in exports),
+                vtables=read_vtables(elf, [e for e in exports if e.name.startswith("_ZTV")]),
+            )
+    if not any(path.rsplit("/", 1)[-1] == "libc10.so" for path in libraries):
+        raise UnreadableFile(shown, "no torch in it: libc10.so is missing (a wheel of torch for Linux is wanted)")
+    if version is None:
+        raise UnreadableFile(shown, "no torch in it: neither torch/version.py nor build-version is there")
+    if len(machines) != 1:
+        raise UnreadableFile(shown, f"libraries of several architectures: {', '.join(sorted(machines))}")
+    with version.open() as stream:
+        text = stream.read(1 << 16).decode("utf-8", "replace")
+    return RawBuild(name, sha256, machines.pop(), text, libraries, tuple(sorted(others)))
+
+
+def _archive(archive: zipfile.ZipFile) -> list[_Member]:
+    def member(info: zipfile.ZipInfo) -> _Member:
+        return _Member(info.filename, info.file_size, lambda: archive.open(info), None)  # type: ignore[arg-type,return-value]
+
+    return [member(info) for info in archive.infolist() if not info.is_dir()]
+
+
+def _directory(root: Path) -> list[_Member]:
+    """Members of a site-packages directory with torch in it, of torch itself, or of an unpacked libtorch."""
+    base = root / "torch" if (root / "torch" / "version.py").is_file() else root
+    files = [base / "version.py", base / "build-version", *sorted((base / "lib").glob("*"))]
+    return [_file(f"torch/{file.relative_to(base).as_posix()}", file) for file in files if file.is_file()]
+
+
+def _file(name: str, file: Path) -> _Member:
+    return _Member(name, file.stat().st_size, lambda: file.open("rb"), file)
+
+
+@contextlib.contextmanager
+def _on_disk(member: _Member, shown: str) -> Iterator[Path]:
+    """A file that can be mapped; a member of an archive is unpacked to a temporary one."""
+    if member.on_disk is not None:
+        yield member.on_disk
+        return
+    if member.size > _MAX_LIBRARY:
+        raise UnreadableFile(shown, f"{member.path} claims {member.size} bytes, more than any library has")
+    with tempfile.NamedTemporaryFile(prefix="abiscan-", suffix=".so") as target:
+        left = member.size
+        with member.open() as source:
+            while left > 0 and (data := source.read(min(_CHUNK, left))):
+                target.write(data)
+                left -= len(data)
+        target.flush()
+        yield Path(target.name)
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# --- what the index records ---------------------------------------------------------------------------------------
+
+
+def assemble(raw: RawBuild) -> BuildExports:
+    """Apply the rule of omission and put a build's libraries together."""
+    by_name: dict[str, list[tuple[str, str, str, int]]] = {}
+    omitted: dict[Omission, set[str]] = {}
+    ordered = sorted(raw.libraries.items(), key=lambda item: _dependency_rank(_soname(*item)))
+    for path, library in ordered:
+        soname = _soname(path, library)
+        for name, kind, binding, size, _version in library.symbols:
+            reason = omission(name)
+            if reason is None:
+                by_name.setdefault(name, []).append((soname, kind, binding, size))
+            else:
+                omitted.setdefault(reason, set()).add(name)
+    shared: dict[ReleaseExport, ReleaseExport] = {}
+    exports = {}
+    for name, entries in by_name.items():
+        export = _export(entries)
+        exports[name] = shared.setdefault(export, export)
+    vtables = {
+        name: words
+        for path, library in ordered
+        for name, words in library.vtables.items()
+        if name in exports and exports[name].library == _soname(path, library)
+    }
+    counts = {reason.value: len(names) for reason, names in omitted.items()}
+    return BuildExports(_build(raw, exports), exports, vtables, counts)
+
+
+def _export(entries: list[tuple[str, str, str, int]]) -> ReleaseExport:
+    # Strong definitions first, dependencies before dependents among equals.
+    strong = [entry for entry in entries if entry[2] == SymbolBinding.GLOBAL]
+    ordered = strong + [entry for entry in entries if entry[2] != SymbolBinding.GLOBAL]
+    kind = _KINDS.get(ordered[0][1], ExportKind.OTHER)
+    return ReleaseExport(
+        libraries=tuple(dict.fromkeys(entry[0] for entry in ordered)),
+        kind=kind,
+        size=ordered[0][3] if kind in (ExportKind.OBJECT, ExportKind.TLS) else None,
+        weak=not strong,
+    )
+
+
+def _soname(path: str, library: RawLibrary) -> str:
+    return library.soname or path.rsplit("/", 1)[-1]
+
+
+def _dependency_rank(soname: str) -> tuple[int, str]:
+    known = soname in _DEPENDENCY_ORDER
+    return (_DEPENDENCY_ORDER.index(soname) if known else len(_DEPENDENCY_ORDER), soname)
+
+
+def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:
+    version, cuda, hip, revision = _version_facts(raw)
+    public, _, label = version.partition("+")
+    variant = label.replace("-", ".") or (f"cu{cuda.replace('.', '')}" if cuda else f"rocm{hip}" if hip else "cpu")
+    tags = raw.source[:-4].split("-")[-3:] if raw.source.endswith(".whl") else []
+    sonames = {_soname(path, library) for path, library in raw.libraries.items()} | set(raw.others)
+    return Build(
+        key=f"{public}+{variant}-{raw.machine}",
+        torch=public,
+        variant=variant,
+        machine=raw.machine,
+        cuda=cuda,
+        hip=hip,
+        git_revision=revision,
+        cxx11_abi=_cxx11_abi(exports),
+        wheel=raw.source,
+        sha256=raw.sha256,
+        python=tags[0] if len(tags) == 3 else None,
+        libraries=tuple(sorted(sonames)),
+    )
+
+
+def _version_facts(raw: RawBuild) -> tuple[str, str | None, str | None, str | None]:
+    """(version, cuda, hip, revision) of torch/version.py, which assigns literals, or of libtorch's build-version."""
+    text = raw.version_text.strip()
+    values: dict[str, object] = {}
+    if re.fullmatch(r"[\w.+-]+", text):
+        values["__version__"] = text
+    else:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            for node in ast.parse(text).body:
+                target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+                value = getattr(node, "value", None)
+                if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+                    values[target.id] = value.value
+    version = values.get("__version__")
+    if not isinstance(version, str) or not version:
+        raise UnreadableFile(raw.source, "its version.py states no __version__")
+
+    def field(name: str) -> str | None:
+        value = values.get(name)
+        return value if isinstance(value, str) and value else None
+
+    return version, field("cuda"), field("hip"), field("git_version")
+
+
+def _cxx11_abi(exports: Mapping[str, ReleaseExport]) -> bool | None:
+    """Which std::string libc10 speaks: the abi tag `__cxx11` in its strong functions' names, or `Ss`, which Itanium C++
+    ABI 5.1.8 has for the std::string without it."""
+    new = old = 0
+    for name, export in exports.items():
+        if not export.weak and export.library == "libc10.so" and name.startswith("_ZN"):
+            new += "NSt7__cxx1112basic_string" in name
+            old += bool(re.search(r"(?:RK|[EPRO])Ss", name))
+    return None if new == old else new > old

@@ -1,0 +1,360 @@
+"""One release index file, read through a memory map: nothing is unpacked but the blocks a query touches.
+
+The layout is in docs/release-index.md; `writer.py` is its other half. Integers are little-endian.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from abiscan.errors import UnreadableFile
+from abiscan.releases.build import Build, ExportKind, ReleaseExport
+from abiscan.releases.omission import RULE_VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+MAGIC = b"\x89ABIREL\n"
+FORMAT_VERSION = 1
+PREAMBLE_SIZE = 32
+# No block of a sound file unpacks to more than this (the writer cuts them far smaller): a bomb stops here.
+MAX_UNPACKED = 1 << 26
+# Name blocks kept unpacked, some 45 KB each.
+_KEPT_BLOCKS = 128
+
+# A word of a vtable: the mangled name of the function or typeinfo it points to; a number where it holds no address
+# (offset to top, virtual base offset, 0 for a function that was never emitted); None where it points to something
+# without a symbol.
+VtableWord = str | int | None
+
+Section = tuple[int, int]
+
+
+class ReleaseTable:
+    """An open index file.
+
+    Attributes:
+        path: for messages.
+        builds: in version order, one architecture after the other.
+        statistics: counts that the maker recorded (names, and omitted names by reason).
+
+    Raises:
+        UnreadableFile: no index file, a damaged one, or one of a later format.
+    """
+
+    def __init__(self, path: str | Path, *, user: bool = False) -> None:
+        self.path = path
+        self._buffer = _map(path)
+        header = self._read_header()
+        try:
+            self.builds: tuple[Build, ...] = tuple(_build(fields, user) for fields in header["builds"])
+            self.rule_version: int = header["rule_version"]
+            self.statistics: dict[str, Any] = header["statistics"]
+            self._states_section: Section = _section(header["states"])
+            self._records_section: Section = _section(header["records"])
+            self._width: Literal["H", "I"] = "H" if header["record_width"] == 2 else "I"
+            self._names = _Blocks(header["names"])
+            self._vtables = _Blocks(header["vtables"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged("its header lacks a field") from error
+        if self.rule_version != RULE_VERSION:
+            # What is absent from it would be judged by a rule that it was not made with.
+            raise UnreadableFile(
+                str(path), f"a release index made by another abiscan (rule {self.rule_version}): add the build again"
+            )
+        self._name_blocks: dict[int, tuple[list[bytes], memoryview[int]]] = {}
+        self._made_states: dict[int, ReleaseExport] = {}
+
+    # --- queries ------------------------------------------------------------------------------------------------
+
+    def find(self, names: Iterable[bytes]) -> dict[bytes, int]:
+        """Record numbers of those names that the file holds."""
+        found: dict[bytes, int] = {}
+        block = -1
+        listed: list[bytes] = []
+        ids = memoryview(b"").cast("H")
+        # In sorted order each block is unpacked once.
+        for name in sorted(names):
+            at = self._names.block_of(name)
+            if at < 0:
+                continue
+            if at != block:
+                block = at
+                listed, ids = self._name_block(at)
+            index = bisect_left(listed, name)
+            if index < len(listed) and listed[index] == name:
+                found[name] = ids[index]
+        return found
+
+    def with_prefix(self, prefix: bytes, limit: int) -> list[tuple[bytes, int]]:
+        """Names that start with `prefix` and their record numbers, sorted, at most `limit`."""
+        found: list[tuple[bytes, int]] = []
+        for at in range(max(self._names.block_of(prefix), 0), len(self._names)):
+            listed, ids = self._name_block(at)
+            for index in range(bisect_left(listed, prefix), len(listed)):
+                if len(found) >= limit or not listed[index].startswith(prefix):
+                    return found
+                found.append((listed[index], ids[index]))
+        return found
+
+    def record(self, number: int) -> tuple[ReleaseExport | None, ...]:
+        """What each of `builds` exports under the names of this record."""
+        offsets, data = self._records
+        exports: list[ReleaseExport | None] = [None] * len(self.builds)
+        try:
+            at, end = offsets[number], offsets[number + 1]
+            build = 0
+            while at < end:
+                skip, at = _varint(data, at)
+                run, at = _varint(data, at)
+                state, at = _varint(data, at)
+                build += skip
+                if build + run > len(exports):
+                    raise IndexError
+                exports[build : build + run] = [self._state(state)] * run
+                build += run
+        except IndexError:
+            raise self._damaged(f"record {number} is not what it should be") from None
+        return tuple(exports)
+
+    def vtable(self, name: str) -> tuple[tuple[VtableWord, ...] | None, ...] | None:
+        """The words of vtable `name` (`_ZTV...`) in each of `builds`; None for a name without a vtable."""
+        raw = name.encode("utf-8", "surrogateescape")
+        at = self._vtables.block_of(raw)
+        if at < 0 or not raw:
+            return None
+        data = self._inflated(self._vtables.sections[at])
+        position = data.find(b"\n" + raw + b"\t")
+        if position < 0:
+            return None
+        return self._vtable_line(data[position + 1 : data.find(b"\n", position + 1)])[1]
+
+    # --- everything, for who writes another file ----------------------------------------------------------------
+
+    def names(self) -> Iterator[tuple[str, int]]:
+        """Every name with its record number, sorted as bytes."""
+        for at in range(len(self._names)):
+            names, ids = self._name_block(at)
+            if names[0] != self._names.first[at] or names != sorted(names):
+                raise self._damaged(f"name block {at} is not in order")
+            for name, number in zip(names, ids, strict=True):
+                yield name.decode("utf-8", "surrogateescape"), number
+
+    def vtables(self) -> Iterator[tuple[str, tuple[tuple[VtableWord, ...] | None, ...]]]:
+        """Every vtable with its words in each of `builds`."""
+        for section in self._vtables.sections:
+            for line in self._inflated(section)[1:-1].split(b"\n"):
+                yield self._vtable_line(line)
+
+    def verify(self) -> int:
+        """Unpack and read everything, so that any damage is found; returns the number of names."""
+        numbers = [number for _name, number in self.names()]
+        for number in set(numbers):
+            self.record(number)
+        for _vtable in self.vtables():
+            pass
+        return len(numbers)
+
+    def _vtable_line(self, line: bytes) -> tuple[str, tuple[tuple[VtableWord, ...] | None, ...]]:
+        name, runs, *sequences = line.decode("utf-8", "surrogateescape").split("\t")
+        tables = [tuple(_word(word) for word in sequence.split(" ")) for sequence in sequences]
+        result: list[tuple[VtableWord, ...] | None] = [None] * len(self.builds)
+        try:
+            for run in runs.split(","):
+                start, count, number = map(int, run.split(":"))
+                for build in range(start, start + count):
+                    result[build] = tables[number]
+        except (ValueError, IndexError):
+            raise self._damaged(f"the vtable entry of {name} is not what it should be") from None
+        return name, tuple(result)
+
+    # --- the file -----------------------------------------------------------------------------------------------
+
+    def _read_header(self) -> dict[str, Any]:
+        buffer = self._buffer
+        if bytes(buffer[: len(MAGIC)]) != MAGIC:
+            raise UnreadableFile(
+                str(self.path), "not a release index of abiscan: install abiscan, or add the build, again"
+            )
+        if len(buffer) < PREAMBLE_SIZE:
+            raise self._damaged("it is truncated")
+        version = _u32(buffer, 8)
+        if version != FORMAT_VERSION:
+            age = "later" if version > FORMAT_VERSION else "unknown"
+            raise UnreadableFile(
+                str(self.path),
+                f"a release index of a {age} format ({version}; this abiscan reads {FORMAT_VERSION}): upgrade abiscan",
+            )
+        size = _u32(buffer, 12)
+        if int.from_bytes(buffer[24:32], "little") != len(buffer):
+            raise self._damaged("its length is not the one it states")
+        packed = bytes(buffer[PREAMBLE_SIZE : PREAMBLE_SIZE + size])
+        self._base = PREAMBLE_SIZE + size
+        if len(packed) != size or zlib.crc32(packed) != _u32(buffer, 16):
+            raise self._damaged("its header's checksum does not match")
+        import json
+
+        try:
+            header = json.loads(_inflate(packed))
+        except (ValueError, zlib.error) as error:
+            raise self._damaged("its header cannot be read") from error
+        if not isinstance(header, dict):
+            raise self._damaged("its header is not an object")
+        return header
+
+    def _damaged(self, what: str) -> UnreadableFile:
+        return UnreadableFile(
+            str(self.path), f"damaged release index: {what}; install abiscan, or add the build, again"
+        )
+
+    def _inflated(self, section: Section) -> bytes:
+        offset, size = section
+        start = self._base + offset
+        try:
+            # Adler-32 at the end of the stream covers the block; no second checksum is kept.
+            return _inflate(bytes(self._buffer[start : start + size]))
+        except zlib.error as error:
+            raise self._damaged(f"the block at byte {start} cannot be unpacked") from error
+
+    def _name_block(self, at: int) -> tuple[list[bytes], memoryview[int]]:
+        """The sorted names of a block and their record numbers."""
+        block = self._name_blocks.get(at)
+        if block is not None:
+            return block
+        data = self._inflated(self._names.sections[at])
+        count = _u32(memoryview(data), 0)
+        text = 4 + count * (2 if self._width == "H" else 4)
+        names = data[text:].split(b"\n")
+        if not count or len(names) != count:
+            raise self._damaged(f"name block {at} is not what it should be")
+        if len(self._name_blocks) >= _KEPT_BLOCKS:
+            self._name_blocks.clear()
+        block = self._name_blocks[at] = names, _integers(memoryview(data)[4:text], self._width)
+        return block
+
+    @cached_property
+    def _records(self) -> tuple[memoryview, bytes]:
+        data = self._inflated(self._records_section)
+        try:
+            count = _u32(memoryview(data), 0)
+            start = 4 + 4 * (count + 1)
+            return _integers(memoryview(data)[4:start], "I"), data[start:]
+        except (IndexError, ValueError, TypeError) as error:
+            raise self._damaged("its records cannot be read") from error
+
+    @cached_property
+    def _raw_states(self) -> tuple[list[str], list[list[Any]]]:
+        """Sonames, and the rows that state numbers count."""
+        import json
+
+        try:
+            raw = json.loads(self._inflated(self._states_section))
+            return raw["libraries"], raw["states"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged("its states cannot be read") from error
+
+    def _state(self, number: int) -> ReleaseExport:
+        """A row made into a value when it is first asked for: a query needs few of some thousands."""
+        made = self._made_states.get(number)
+        if made is None:
+            sonames, rows = self._raw_states
+            try:
+                libraries, kind, size, weak = rows[number]
+                made = ReleaseExport(
+                    libraries=tuple(sonames[i] for i in libraries), kind=ExportKind(kind), size=size, weak=bool(weak)
+                )
+            except (ValueError, TypeError, IndexError) as error:
+                raise self._damaged(f"state {number} is not what it should be") from error
+            self._made_states[number] = made
+        return made
+
+
+class _Blocks:
+    """A directory of blocks: the first name of each and where it lies."""
+
+    def __init__(self, rows: list[list[Any]]) -> None:
+        self.first = [str(row[0]).encode("utf-8", "surrogateescape") for row in rows]
+        self.sections: list[Section] = [_section(row[1:3]) for row in rows]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def block_of(self, name: bytes) -> int:
+        """The only block that can hold `name`; -1 where none can."""
+        return bisect_right(self.first, name) - 1
+
+
+def _map(path: str | Path) -> memoryview:
+    import mmap
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UnreadableFile(str(path), f"the release index cannot be opened: {reason}") from error
+    try:
+        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        # ValueError: an empty file cannot be mapped.
+        again = "a release index that is empty or cannot be mapped; install abiscan, or add the build, again"
+        raise UnreadableFile(str(path), again) from error
+    finally:
+        os.close(descriptor)
+
+
+def _inflate(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(packed, MAX_UNPACKED)
+    if not unpacker.eof:
+        raise zlib.error("incomplete or oversized block")
+    return data
+
+
+def _integers(view: memoryview, code: Literal["H", "I"]) -> memoryview[int]:
+    if sys.byteorder == "little":
+        return view.cast(code)
+    swapped = array(code, view.tobytes())
+    swapped.byteswap()
+    return memoryview(swapped)
+
+
+def _u32(view: memoryview, offset: int) -> int:
+    return int.from_bytes(view[offset : offset + 4], "little")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """LEB128, as DWARF and protobuf have it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def _section(pair: Any) -> Section:
+    offset, size = pair
+    return int(offset), int(size)
+
+
+def _word(text: str) -> VtableWord:
+    if text == "?":
+        return None
+    if text.lstrip("-").isdigit():
+        return int(text)
+    return text
+
+
+def _build(fields: dict[str, Any], user: bool) -> Build:
+    values = {key: fields[key] for key in Build.__dataclass_fields__ if key not in ("libraries", "user")}
+    return Build(**values, libraries=tuple(fields["libraries"]), user=user)

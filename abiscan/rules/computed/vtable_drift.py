@@ -1,0 +1,225 @@
+"""`vtable-drift`: a class of the file derives from a torch class whose vtable differs in the target.
+
+Three questions are asked, from the stronger evidence down (docs/silent-drift.md):
+
+- Do functions of the base that the derived class inherits stand in other slots of the file's own table than in the
+  target's? Then the file was compiled with another declaration: no build needs to be known.
+- Is the derived class's own vtable smaller than the base's in the target? It has at least its base's slots.
+- Do the vtables of the base differ between the build that the file was made for, where that is known, and the target?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from abiscan.elf.typeinfo import DerivedClass
+from abiscan.mangling import parse
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import Finding
+from abiscan.model.fingerprint import fingerprint
+from abiscan.model.value import value
+from abiscan.rules.schema import Rule
+
+# A word of a vtable, as `abiscan.releases` has it.
+Words = Sequence[str | int | None]
+_WORD = 8
+# What stands in the slot of a function without a body (Itanium C++ ABI, section 3.2.6).
+_PURE = "__cxa_pure_virtual"
+# Words before the first function: offset to top and type information (Itanium C++ ABI, section 2.5.2).
+_PREFIX = 2
+# Functions named in a message, of those that came and of those that went.
+_SHOWN = 4
+
+
+@value
+class VtableChange:
+    """How a base's vtable differs.
+
+    Attributes:
+        came, went: mangled names of virtual functions that only the target, only the other build has.
+        reordered: the same functions, in other slots.
+    """
+
+    old_size: int
+    new_size: int
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    reordered: bool
+
+
+def compare(old: Words, new: Words) -> VtableChange | None:
+    """What changed between two vtables of one class; None where each slot is the same function.
+
+    A function that only has another std::string in its name is the same. A slot whose function is not known (no symbol,
+    or never emitted) is taken as unchanged.
+    """
+    before, after = _entities(old), _entities(new)
+    slots = zip(before[_PREFIX:], after[_PREFIX:], strict=False)
+    if len(old) == len(new) and all(a == b for a, b in slots if a is not None and b is not None):
+        return None
+    return VtableChange(
+        old_size=len(old) * _WORD,
+        new_size=len(new) * _WORD,
+        came=_only(new, after, before),
+        went=_only(old, before, after),
+        reordered=sorted(filter(None, before)) == sorted(filter(None, after)),
+    )
+
+
+def _entities(words: Words) -> list[str | None]:
+    entities: list[str | None] = []
+    for word in words:
+        name = parse(word) if isinstance(word, str) else None
+        entities.append(name.canonical if name is not None else word if isinstance(word, str) else None)
+    return entities
+
+
+def _only(words: Words, entities: list[str | None], other: list[str | None]) -> tuple[str, ...]:
+    return tuple(
+        word
+        for word, entity in zip(words, entities, strict=True)
+        if isinstance(word, str) and entity not in other and not word.startswith("_ZTI")
+    )
+
+
+@value
+class DriftSubject:
+    """What the comparison needs of a file and its target.
+
+    Attributes:
+        derived: of `elf.typeinfo.derived_classes`.
+        module: as in `RuleSubject`.
+        target: the target torch, as a person would write it (`torch 2.13.0`).
+        in_target: class (`N5torch8autograd4NodeE`) -> words of its vtable; None where nobody can say.
+        built_for: the release that the file was made for, if it is known; `in_built_for`: vtables there.
+        releases: class -> (release, words of its vtable) of every release that exports it, oldest first.
+        readable: mangled name -> text, as short as it says what is meant.
+    """
+
+    derived: tuple[DerivedClass, ...]
+    module: str
+    target: str
+    in_target: Callable[[str], Words | None]
+    built_for: str | None
+    in_built_for: Callable[[str], Words | None]
+    releases: Callable[[str], Sequence[tuple[str, Words]]]
+    readable: Callable[[str], str]
+
+
+def find_drift(rule: Rule, subject: DriftSubject) -> tuple[Finding, ...]:
+    """One finding for each base class that drifted, sorted."""
+    bases: dict[str, list[DerivedClass]] = {}
+    for derived in subject.derived:
+        bases.setdefault(derived.base, []).append(derived)
+    findings = [_look_at(rule, base, classes, subject) for base, classes in sorted(bases.items())]
+    return tuple(finding for finding in findings if finding is not None)
+
+
+def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftSubject) -> Finding | None:
+    code = base.removeprefix("_ZTI")
+    new = subject.in_target(code)
+    if new is None:
+        return None
+    releases = subject.releases(code)
+    own_functions = functions_of(words for _release, words in releases)
+    own_tables = [each.slots for each in classes if each.slots is not None]
+    moved = any(not is_laid_out_as(table, new, own_functions) for table in own_tables)
+    old_name, old = subject.built_for, subject.in_built_for(code) if subject.built_for is not None else None
+    if old is None and moved:
+        # Its own tables say which releases had the layout that it was compiled with.
+        same = [each for each in releases if all(is_laid_out_as(t, each[1], own_functions) for t in own_tables)]
+        newest = [each for each in same if len(each[1]) == max(len(words) for _release, words in same)]
+        if newest:
+            old = newest[-1][1]
+            old_name = newest[0][0] if newest[0][0] == newest[-1][0] else f"{newest[0][0]} - {newest[-1][0]}"
+    change = compare(old, new) if old is not None else None
+    own = min((each.vtable_size for each in classes if each.vtable_size is not None), default=None)
+    too_small = own is not None and own < len(new) * _WORD
+    # A table that only seems too short, read through relocations alone, is no evidence: where it ends is not recorded.
+    proved = any(first_moved(table, new, own_functions) is not None for table in own_tables)
+    if change is None and not too_small and not proved:
+        return None
+    parts = [f"{len(new) * _WORD} bytes in {subject.target}"]
+    if change is not None:
+        parts[0] += f", {change.old_size} in torch {old_name}"
+        parts += _changes(change, subject)
+    if too_small:
+        parts.insert(1, f"the class derived from it was compiled with {own}")
+    for table in own_tables:
+        at = first_moved(table, new, own_functions)
+        if at is not None:
+            parts.append(_moved(at, table, new, subject))
+            break
+    fields = {
+        "name": subject.readable(base).removeprefix("typeinfo for "),
+        "target": subject.target,
+        "module": subject.module,
+        "detail": "; ".join(parts),
+    }
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        confidence=Confidence.HIGH if too_small or moved else rule.confidence,
+        symbol=base,
+        message=rule.message.format_map(fields),
+        fix=rule.fix.format_map(fields),
+        fingerprint=fingerprint(rule.id, subject.module, base),
+        symbols=tuple(sorted({base, *(each.name for each in classes if each.name is not None)})),
+    )
+
+
+def functions_of(tables: Iterable[Words]) -> frozenset[str]:
+    """The virtual functions, as entities, that a base had in any release."""
+    names = {entity for words in tables for entity in _entities(words)[_PREFIX:] if entity is not None}
+    return frozenset(names - {_PURE})
+
+
+def is_laid_out_as(table: Words, base: Words, functions: frozenset[str]) -> bool:
+    """Whether a derived class's table may begin with this table of its base.
+
+    Args:
+        table: of the derived class, possibly with too many words at its end.
+        functions: of the base (`functions_of`), the only words that tell: what a derived class overrides, or what
+            has no symbol, may stand anywhere.
+    """
+    return len(table) >= len(base) and first_moved(table, base, functions) is None
+
+
+def first_moved(table: Words, base: Words, functions: frozenset[str]) -> int | None:
+    """The first slot with an inherited function that the base has elsewhere, or no more."""
+    entities, expected = _entities(table), _entities(base)
+    for at in range(_PREFIX, len(table)):
+        entity = entities[at]
+        if entity is None or entity not in functions:
+            continue
+        if at >= len(expected) or (expected[at] is not None and expected[at] != entity):
+            return at
+    return None
+
+
+def _moved(at: int, table: Words, new: Words, subject: DriftSubject) -> str:
+    """Where a function stands in both tables: torch's code calls by the number of the slot."""
+    name = str(table[at])
+    expected = _entities(new)
+    entity = _entities((name,))[0]
+    there = f"in slot {expected.index(entity) - _PREFIX}" if entity in expected else "in none"
+    return f"the file's table has `{_short(name, subject)}` in slot {at - _PREFIX}, the target's {there}"
+
+
+def _short(name: str, subject: DriftSubject) -> str:
+    """A function without its parameters."""
+    return subject.readable(name).partition("(")[0]
+
+
+def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
+    """Which virtual functions came and went."""
+    told = []
+    for names, verb in ((change.came, "came"), (change.went, "went")):
+        if names:
+            shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
+            more = ", ..." if len(names) > _SHOWN else ""
+            what = "virtual function" if len(names) == 1 else "virtual functions"
+            told.append(f"{len(names)} {what} {verb} ({shown}{more})")
+    if change.reordered:
+        told.append("the same functions stand in other slots")
+    return told

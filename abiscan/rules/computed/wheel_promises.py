@@ -1,0 +1,463 @@
+"""What a wheel declares against what its members need: tags, Requires-Dist, and the verdicts of its members rolled up.
+
+One finding speaks for a whole wheel and stands at the member that shows it best, so that forty members of one build
+don't say the same forty times. It works on the report's values alone, once all members are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from abiscan.model.binding import Owner, Status
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.fingerprint import container_key, fingerprint
+from abiscan.model.report import (
+    ArtifactKind,
+    ArtifactReport,
+    ArtifactVerdict,
+    Container,
+    Report,
+)
+from abiscan.model.value import value
+from abiscan.model.versions import Windows
+from abiscan.rules import rule
+from abiscan.rules.limited_api import stable_abi
+from abiscan.rules.texts import shortened
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.wheel.tags import (
+    Excess,
+    ModuleName,
+    Promise,
+    beyond_stable_abi,
+    differing_tags,
+    fitting_platform,
+    machine_fits,
+    module_fits,
+    module_name,
+    promise_of,
+    torch_allowed,
+    torch_requirements,
+    versions_exceed,
+)
+
+# CPython (major, minor) -> the first and last torch release with wheels for it on the package index (None: still so).
+# An installer never puts another release beside a wheel of that Python.
+_TORCH_OF_PYTHON: Mapping[tuple[int, int], tuple[str | None, str | None]] = {
+    (3, 9): (None, "2.8.0"),
+    (3, 10): (None, "2.14.1"),
+    (3, 11): ("1.13.0", None),
+    (3, 12): ("2.2.0", None),
+    (3, 13): ("2.5.0", None),
+    (3, 14): ("2.9.0", None),
+}
+# How projects name the builds of one library for several torch releases.
+_OF_A_TORCH = re.compile(r"torch[-_.]?v?\d[\d._]*(?:[-_](?:cpu|cu\d+|cuda|rocm[\d.]*))?")
+# A container of which nothing more is to be told than its path.
+_PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
+
+# Architecture -> public versions of the known torch builds for it, oldest first.
+Versions = Callable[[str], Sequence[str]]
+
+
+def container_of(facts: ContainerFacts, displays: Iterable[str]) -> Container | None:
+    """The report's value for a container; None for a file or directory. The verdict is still open.
+
+    Args:
+        displays: of its artifacts, whether or not they turn out to have a report.
+    """
+    if facts.kind in _PLAIN:
+        return None
+    return Container(
+        path=facts.path,
+        kind=facts.kind.value,
+        name=facts.name,
+        version=facts.version,
+        tags=facts.file_tags,
+        metadata_tags=facts.metadata_tags,
+        requires_dist=facts.requires_dist,
+        requires_torch=tuple(line for line in facts.requires_dist if torch_requirements([line])),
+        verdict=ArtifactVerdict.UNDECIDED,
+        artifacts=tuple(sorted(displays)),
+    )
+
+
+def with_containers(report: Report, versions: Versions) -> Report:
+    """The report with each container's verdict, and with the findings of its wheels at their members."""
+    by_display = {artifact.display: artifact for artifact in report.artifacts}
+    containers = []
+    found: dict[str, list[Finding]] = {}
+    for container in report.containers:
+        members = [by_display[display] for display in container.artifacts if display in by_display]
+        containers.append(
+            replace(container, verdict=_verdict(members), artifacts=tuple(member.display for member in members))
+        )
+        if container.kind == ContainerKind.WHEEL:
+            for member, finding in findings_of_wheel(container, members, versions):
+                found.setdefault(member.display, []).append(finding)
+    artifacts = tuple(
+        replace(a, findings=(*a.findings, *found[a.display])) if a.display in found else a for a in report.artifacts
+    )
+    return replace(report, artifacts=artifacts, containers=tuple(sorted(containers, key=lambda c: c.path)))
+
+
+def _verdict(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
+    found = {member.verdict for member in members}
+    for verdict in (
+        ArtifactVerdict.FAILS,
+        ArtifactVerdict.UNREADABLE,
+        ArtifactVerdict.UNDECIDED,
+        ArtifactVerdict.LOADS,
+    ):
+        if verdict in found:
+            return verdict
+    return ArtifactVerdict.NOT_TORCH
+
+
+# --- findings ---------------------------------------------------------------------------------------------------
+
+Told = tuple[ArtifactReport, Finding]
+
+
+def findings_of_wheel(container: Container, members: Sequence[ArtifactReport], versions: Versions) -> Iterator[Told]:
+    """What a wheel declares that its members don't keep, each with the member that it is told at."""
+    shared = sorted((m for m in members if m.kind is ArtifactKind.SHARED_OBJECT), key=lambda m: m.display)
+    if not shared:
+        return
+    promise = promise_of(container.tags or container.metadata_tags)
+    yield from _system(container, promise, shared)
+    yield from _machine(container, promise, shared)
+    yield from _python(container, promise, shared)
+    yield from _stable_abi(container, promise, shared)
+    yield from _tags(container, shared)
+    yield from _torch(container, promise, shared, versions)
+
+
+def _finding(
+    container: Container,
+    identifier: str,
+    *,
+    name: str = "",
+    detail: str,
+    target: str = "",
+    severity: Severity | None = None,
+    symbols: tuple[str, ...] = (),
+) -> Finding:
+    made_by = rule(identifier)
+    fields = {"name": name, "detail": detail, "target": target}
+    return Finding(
+        rule=made_by.id,
+        severity=severity or made_by.severity,
+        confidence=made_by.confidence,
+        symbol=None,
+        message=made_by.message.format_map(fields),
+        fix=made_by.fix.format_map(fields),
+        # The wheel's, not the member's: which member shows it best may change with a rebuild.
+        fingerprint=fingerprint(made_by.id, container_key(container.path.rsplit("!", 1)[-1])),
+        symbols=symbols,
+    )
+
+
+def _short(member: ArtifactReport) -> str:
+    return (member.member or member.path).rsplit("!", 1)[-1]
+
+
+def _others(members: Sequence[ArtifactReport], lead: str = "the same holds for") -> str:
+    """The members beside the first one, as the end of a sentence."""
+    names = [_short(member) for member in members[1:]]
+    return f"; {lead} {shortened(names)}" if names else ""
+
+
+def _system(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+    own = {_base(member) for member in members}
+    rows = []
+    for member in members:
+        needs = [b.symbol.version for b in member.imports if b.symbol.version is not None]
+        exceeded = versions_exceed(promise, needs, own)
+        if exceeded:
+            rows.append((member, exceeded))
+    if not rows:
+        return
+    member, exceeded = max(rows, key=lambda row: _order(row[1]))
+    rows.sort(key=lambda row: row[0] is not member)
+    first: dict[str, str] = {}
+    for excess in exceeded:
+        first.setdefault(excess.promised, f"{excess.version} of {excess.library} (promised: {excess.promised})")
+    every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
+    others = _others([row[0] for row in rows], "newer versions than promised are asked for by")
+    fitting = fitting_platform(every, member.machine or "", own)
+    detail = f"{_short(member)} asks for {' and '.join(first.values())}{others}"
+    yield (
+        member,
+        _finding(
+            container,
+            "wheel-tag-too-old",
+            name=promise.oldest_platform or "",
+            detail=detail,
+            target="" if fitting is None else f"tag it {fitting}, ",
+        ),
+    )
+
+
+def _order(exceeded: Sequence[Excess]) -> tuple[tuple[int, ...], int]:
+    """The newest glibc that is asked for, then how many versions are."""
+    glibc = [e.version.removeprefix("GLIBC_").split(".") for e in exceeded if e.version.startswith("GLIBC_")]
+    return max((tuple(map(int, parts)) for parts in glibc), default=()), len(exceeded)
+
+
+def _base(member: ArtifactReport) -> str:
+    return _short(member).rsplit("/", 1)[-1]
+
+
+def _machine(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+    other = [m for m in members if m.machine is not None and not machine_fits(promise, m.machine)]
+    if not other:
+        return
+    # One stray file may be data; where no member fits, nobody can use the wheel.
+    anywhere = any(platform.machine is None for platform in promise.platforms)
+    severity = Severity.ERROR if len(other) == len(members) and not anywhere else None
+    first = other[0]
+    same = [m for m in other if m.machine == first.machine]
+    yield (
+        first,
+        _finding(
+            container,
+            "wheel-tag-other-machine",
+            name=", ".join(platform.tag for platform in promise.platforms),
+            detail=f"{_short(first)} is for {first.machine} on Linux{_others(same)}",
+            severity=severity,
+        ),
+    )
+
+
+def _python(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+    builds: dict[str, list[tuple[ArtifactReport, ModuleName]]] = {}
+    for member in members:
+        module = module_name(_base(member))
+        if module is not None and not module.plain:
+            folder = _short(member).rpartition("/")[0]
+            builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
+    # Several builds of one module serve several Pythons.
+    alone = [found[0] for found in builds.values() if len(found) == 1]
+    misfits = [(member, module) for member, module in alone if not module_fits(promise, module)]
+    if not misfits:
+        return
+    member, module = misfits[0]
+    many = any(abi in ("abi3", "none") for _python_tag, abi in promise.interpreters)
+    suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
+    who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
+    detail = f"{_short(member)} is imported by {who} alone ({suffix}){_others([row[0] for row in misfits])}"
+    yield (
+        member,
+        _finding(
+            container,
+            "wheel-tag-other-python",
+            name=_interpreters(promise),
+            detail=detail,
+            severity=None if many else Severity.ERROR,
+        ),
+    )
+
+
+def _interpreters(promise: Promise) -> str:
+    return ", ".join(f"{python}-{abi}" for python, abi in promise.interpreters)
+
+
+def _stable_abi(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+    stable = stable_abi()
+    rows = []
+    for member in members:
+        names = [b.name for b in member.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
+        module = module_name(_base(member))
+        beyond = beyond_stable_abi(promise, module, names, stable)
+        if module is not None and module.abi3:
+            # The rule outside-limited-api speaks of names that no version has in its stable ABI.
+            beyond = tuple(name for name in beyond if name in stable)
+        if beyond:
+            rows.append((member, beyond))
+    if not rows:
+        return
+    member, beyond = max(rows, key=lambda row: len(row[1]))
+    rows.sort(key=lambda row: row[0] is not member)
+    since = promise.abi3_since
+    late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
+    others = _others([row[0] for row in rows], "such names are imported by")
+    oldest = f"CPython {since[0]}.{since[1]}" if since is not None else "every CPython"
+    detail = f"{_short(member)} imports what {oldest} does not promise: {shortened(late)}{others}"
+    yield (
+        member,
+        _finding(container, "wheel-tag-beyond-stable-abi", name=_interpreters(promise), detail=detail, symbols=beyond),
+    )
+
+
+def _tags(container: Container, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+    differing = differing_tags(container.tags, container.metadata_tags)
+    if differing:
+        of_name = set(container.tags)
+        told = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
+        # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI is another promise.
+        same_python = (
+            len({tag.rsplit("-", 1)[0] for tag in (*container.tags, *_expanded(container.metadata_tags))}) == 1
+        )
+        severity = Severity.NOTE if same_python else None
+        yield members[0], _finding(container, "wheel-tags-differ", detail=shortened(told), severity=severity)
+
+
+def _expanded(tags: Iterable[str]) -> list[str]:
+    """Tags of one interpreter each: `py2.py3-none-any` is two."""
+    return [
+        f"{python}-{rest}"
+        for tag in tags
+        for python in tag.split("-", 1)[0].split(".")
+        for rest in tag.split("-", 1)[1:]
+    ]
+
+
+# --- torch ------------------------------------------------------------------------------------------------------
+
+
+@value
+class _Loading:
+    """A member that imports names of torch, with the releases that it loads on."""
+
+    member: ArtifactReport
+    releases: frozenset[str]
+
+
+def _torch(
+    container: Container, promise: Promise, members: Sequence[ArtifactReport], versions: Versions
+) -> Iterator[Told]:
+    users = [m for m in members if m.provenance.torch_window is not None and m.machine is not None]
+    if not users:
+        return
+    every = tuple(dict.fromkeys(versions(users[0].machine or "")))
+    known = _installable(every, promise)
+    # A member that no known release serves is of another kind of build; the range can say nothing of it.
+    loading = [
+        _Loading(m, releases)
+        for m in users
+        if (releases := _inside(m.provenance.torch_window or (), every) & set(known))
+    ]
+    covered, choice = _covered(loading)
+    telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
+    best = None if telling is None else _range([v for v in known if v in covered], known)
+    asked = torch_requirements(container.requires_dist)
+    allowed = torch_allowed(asked, known)
+    if allowed is None:
+        first = users[0] if telling is None else telling.member
+        detail = f"and {_short(first)} imports names of torch"
+        if best is not None:
+            detail += f"; the members load on {_words(covered, known)}"
+        yield (
+            first,
+            _finding(
+                container,
+                "torch-requirement-missing",
+                detail=detail,
+                target=f"declare `{best}`" if best is not None else "declare which torch it needs",
+            ),
+        )
+        return
+    wrong = [v for v in allowed if v not in covered]
+    if telling is None or not wrong:
+        return
+    detail = (
+        f"which allows {_words(wrong, known)}, where {_short(telling.member)} does not load; the members load on "
+        f"{_words(covered, known)}"
+    )
+    none_left = len(wrong) == len(allowed)
+    right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
+    yield (
+        telling.member,
+        _finding(
+            container,
+            "torch-requirement-too-wide",
+            name=", ".join(f"torch{r.specifier}" for r in asked if not r.optional),
+            detail=detail,
+            target=f"require `{_range(right, known)}`",
+            # Code that chooses among builds may do without any where none fits.
+            severity=Severity.NOTE if choice else Severity.ERROR if none_left else None,
+        ),
+    )
+
+
+def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
+    """The releases on which the wheel works, and whether it brings builds to choose from: members that are named for a
+    torch each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common. Else all must load."""
+    builds: dict[str, frozenset[str]] = {}
+    for row in loading:
+        place = _OF_A_TORCH.sub("torch", _short(row.member))
+        builds[place] = builds.get(place, frozenset()) | row.releases
+    if not builds:
+        return frozenset(), False
+    together = frozenset.intersection(*builds.values())
+    return together or frozenset.union(*builds.values()), len(builds) < len(loading) or not together
+
+
+def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:
+    """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
+    firsts, lasts = [], []
+    for python, abi in promise.interpreters:
+        version = (int(python[2]), int(python[3:])) if python[:3] == "cp3" and python[3:].isdigit() else None
+        span = _TORCH_OF_PYTHON.get(version) if version is not None and abi.startswith(python) else None
+        if span is None:
+            return versions
+        firsts.append(_place(span[0], versions, 0))
+        lasts.append(_place(span[1], versions, len(versions) - 1))
+    return versions[min(firsts) : max(lasts) + 1] if firsts else versions
+
+
+def _place(version: str | None, versions: Sequence[str], otherwise: int) -> int:
+    return versions.index(version) if version is not None and version in versions else otherwise
+
+
+def _inside(windows: Windows, versions: Sequence[str]) -> frozenset[str]:
+    """The versions in the windows, whose ends are versions of the index."""
+    found: set[str] = set()
+    for first, last in windows:
+        inside = False
+        for version in versions:
+            inside = inside or version == first
+            if inside:
+                found.add(version)
+            if version == last:
+                break
+    return frozenset(found)
+
+
+def _runs(selected: Iterable[str], versions: Sequence[str]) -> Windows:
+    """Selected versions as (first, last) pairs of neighbours."""
+    chosen = set(selected)
+    runs: list[tuple[str, str]] = []
+    open_run = False
+    for version in versions:
+        if version not in chosen:
+            open_run = False
+        elif open_run:
+            runs[-1] = (runs[-1][0], version)
+        else:
+            runs.append((version, version))
+            open_run = True
+    return tuple(runs)
+
+
+def _words(selected: Iterable[str], versions: Sequence[str]) -> str:
+    runs = [first if first == last else f"{first} - {last}" for first, last in _runs(selected, versions)]
+    return "torch " + " and ".join(runs)
+
+
+def _range(selected: Sequence[str], versions: Sequence[str]) -> str:
+    """The requirement that allows the newest run of the selected versions and no other known one: `torch>=2.4,<2.6`."""
+    first, last = _runs(selected, versions)[-1]
+    after = versions.index(last) + 1
+    parts = []
+    if first != versions[0]:
+        parts.append(f">={_trimmed(first)}")
+    if after < len(versions):
+        parts.append(f"<{_trimmed(versions[after])}")
+    return f"torch{','.join(parts)}"
+
+
+def _trimmed(version: str) -> str:
+    return version.removesuffix(".0") if version.count(".") > 1 else version

@@ -1,0 +1,200 @@
+"""Which torch imports are resolved against: the installed one, a released build, or one named by its path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch import InstalledTorch, find_torches, read_torch
+from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
+from abiscan.model.target import Target, TargetKind
+from abiscan.model.value import value
+from abiscan.releases import Build, ReleaseIndex
+
+
+@value
+class ChosenTorch:
+    """The torch that a run resolves against.
+
+    Attributes:
+        installed: where it is on disk; None for a released build.
+        build: its entry in the index, for a released build or a wheel.
+        index: that has `build`, where it is not the run's own: what was read from a wheel or archive.
+        notes: what a user should know about the choice, for the run as a whole.
+    """
+
+    target: Target
+    installed: InstalledTorch | None
+    build: Build | None
+    notes: tuple[str, ...] = ()
+    index: ReleaseIndex | None = None
+
+
+def choose(
+    spec: str | None,
+    environment: PythonEnvironment | None,
+    index: Callable[[], ReleaseIndex],
+    machine: str,
+    *,
+    within: str | None = None,
+    read_archive: Callable[[str], ReleaseIndex] | None = None,
+) -> ChosenTorch:
+    """Find the torch that `--torch SPEC` means.
+
+    Args:
+        spec: None for the installed one where there is one, else the newest build of the index; `installed`; the path
+            of a torch, a libtorch or a torch wheel; or a version.
+        index: opens the release index; called only where it is needed.
+        machine: whose builds a version means.
+        within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
+        read_archive: makes an index of a torch wheel or libtorch archive, by its path.
+
+    Raises:
+        UnknownBuild: there is no such torch; the message says what there is.
+    """
+    if spec is None and within is not None:
+        build = _newest_within(index(), machine, within)
+        if build is not None:
+            note = (
+                f"imports are resolved against the newest known build in the required range {within} "
+                "(--torch names another)"
+            )
+            return _released(build, environment, note)
+    if spec in (None, "installed"):
+        found = find_torches(environment) if environment is not None else ()
+        if found:
+            return _installed(found, environment)
+        where = "no Python environment was found" if environment is None else f"no torch in {environment.label}"
+        if spec == "installed":
+            raise UnknownBuild(f"{where}: name an environment with --python, or a release with --torch 2.6.0")
+        note = f"{where}: imports are resolved against the newest build that abiscan knows (--torch names another)"
+        return _released(index().newest(machine), environment, note)
+    assert spec is not None
+    if os.path.exists(spec) or os.sep in spec or spec.endswith(".whl"):
+        if read_archive is not None and os.path.isfile(spec):
+            return _archive(spec, environment, read_archive)
+        return _by_path(spec, environment)
+    return _released(index().resolve(spec, machine), environment, None)
+
+
+def _python_of(environment: PythonEnvironment | None) -> str | None:
+    return None if environment is None else environment.launcher
+
+
+def _describe(torch: InstalledTorch, kind: TargetKind, environment: PythonEnvironment | None) -> Target:
+    return Target(
+        kind=kind,
+        torch=torch.torch,
+        variant=torch.variant,
+        cuda=torch.cuda,
+        hip=torch.hip,
+        cxx11_abi=torch.cxx11_abi,
+        path=torch.root,
+        note=None,
+        machine=torch.machine,
+        git_revision=torch.git_revision,
+        python=_python_of(environment),
+    )
+
+
+def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) -> ChosenTorch:
+    torch = read_torch(found[0], environment)
+    notes = []
+    if len(found) > 1:
+        others = ", ".join(_name(root) for root in found[1:])
+        notes.append(
+            f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
+            f"and hides {others}"
+        )
+    return ChosenTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
+
+
+def _name(root: str) -> str:
+    try:
+        return f"{read_torch(root).version} in {root}"
+    except AbiscanError:
+        return f"a damaged one in {root}"
+
+
+def _by_path(path: str, environment: PythonEnvironment | None) -> ChosenTorch:
+    if not os.path.exists(path):
+        raise UnknownBuild(f"{path}: no such torch")
+    if os.path.isfile(path):
+        raise UnknownBuild(
+            f"{path}: a file, not a folder with a torch in it; for a wheel, `abiscan releases add {path}` takes its "
+            "exports into your index, then --torch VERSION"
+        )
+    # A path inside of the environment is the installed one by another name: the loader can be asked about it too.
+    inside = environment is not None and any(
+        os.path.realpath(root) == os.path.realpath(path) for root in find_torches(environment)
+    )
+    try:
+        torch = read_torch(path, environment if inside else None)
+    except UnreadableFile as error:
+        raise UnknownBuild(str(error)) from error
+    return ChosenTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)
+
+
+def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> ChosenTorch:
+    """A wheel or libtorch archive: its exports are known as those of a released build are."""
+    try:
+        index = read(path)
+    except AbiscanError as error:
+        raise UnknownBuild(
+            f"{error} (--torch takes an installed torch, a release, a folder or a torch wheel)"
+        ) from error
+    chosen = _released(index.builds()[0], environment, None)
+    return replace(chosen, target=replace(chosen.target, kind=TargetKind.PATH, note=f"read from {path}"), index=index)
+
+
+def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | None:
+    from packaging.specifiers import SpecifierSet
+
+    accepted = SpecifierSet(within)
+    inside = [build for build in index.builds(machine) if accepted.contains(build.torch, prereleases=True)]
+    released = [build for build in inside if build.torch.replace(".", "").isdigit()]
+    return (released or inside)[-1] if inside else None
+
+
+def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> ChosenTorch:
+    return ChosenTorch(
+        Target(
+            kind=TargetKind.RELEASE,
+            torch=build.torch,
+            variant=build.variant,
+            cuda=build.cuda,
+            hip=build.hip,
+            cxx11_abi=build.cxx11_abi,
+            path=None,
+            note=note,
+            machine=build.machine,
+            git_revision=build.git_revision,
+            python=_python_of(environment),
+        ),
+        None,
+        build,
+    )
+
+
+def named_release(spec: str) -> Target | None:
+    """A target of which nothing but its version is known: `1.7.1`, `2.6.0+cu126`; None if it is no version."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(spec)
+    except InvalidVersion:
+        return None
+    label = version.local or "unknown build"
+    cuda = f"{label[2:-1]}.{label[-1]}" if label.startswith("cu") and label[2:].isdigit() else None
+    return Target(
+        kind=TargetKind.RELEASE,
+        torch=version.public,
+        variant=label,
+        cuda=cuda,
+        hip=label.removeprefix("rocm") if label.startswith("rocm") else None,
+        cxx11_abi=None,
+        path=None,
+        note=f"torch {spec} is not in the release index: what it exports is inferred from its neighbours",
+    )

@@ -1,0 +1,21 @@
+"""What the user named -> the shared objects and sources in it.
+
+`expand` is the way in. Archives are read member by member, nothing is unpacked to disk, and what is in them is hostile
+until it has been looked at: every size, count, name and depth is bounded (`Limits`).
+"""
+
+from __future__ import annotations
+
+from abiscan.targets.artifact import Artifact, Group, Limits, Note, Options
+from abiscan.targets.expand import display_path, expand, read_target_list
+
+__all__ = [
+    "Artifact",
+    "Group",
+    "Limits",
+    "Note",
+    "Options",
+    "display_path",
+    "expand",
+    "read_target_list",
+]

@@ -1,0 +1,131 @@
+"""Targets as the user wrote them -> artifacts, errors and notes, lazily and in a fixed order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from abiscan.errors import UsageError
+from abiscan.model.report import InputError
+from abiscan.model.value import value
+from abiscan.targets.artifact import Artifact, Note, Options
+from abiscan.targets.tree import expand_directory, expand_file
+
+
+@value
+class _Target:
+    """A target that was found: a path, or an installed package."""
+
+    path: str
+    display: str
+    package: object | None = None
+
+
+def expand(
+    targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
+) -> Iterator[Artifact | InputError | Note]:
+    """Everything that the targets hold. All targets are looked for before anything is read.
+
+    Targets come in the order given; a directory's files sorted by path; the shared objects of a zip archive largest
+    first (which keeps memory low: see `Artifact.open_tables`), those of a tar in its order. What two targets have in
+    common comes once.
+
+    Args:
+        targets: shared objects, sources, wheels, sdists, conda packages, zip and tar archives, directories, or names of
+            installed packages.
+        cwd: absolute; relative targets start from it, and paths below it are displayed relative to it.
+        environment_paths: directories of installed packages, as `import` searches them.
+
+    Raises:
+        UsageError: on the first item: a target is no path and no installed package either.
+    """
+    options = options or Options()
+    found = [_find(target, cwd, environment_paths) for target in targets]
+    seen: set[tuple[str, str | None]] = set()
+    for target in found:
+        for item in _expand_one(target, cwd, options):
+            if isinstance(item, Artifact):
+                path = os.path.realpath(item.disk_path or os.path.join(cwd, item.path))
+                if (path, item.member) in seen:
+                    continue
+                seen.add((path, item.member))
+            yield item
+
+
+def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:
+    if target.package is not None:
+        from abiscan.targets.packages import InstalledPackage, expand_installed
+
+        assert isinstance(target.package, InstalledPackage)
+        yield from expand_installed(target.package, target.display, options)
+    elif os.path.isdir(target.path):
+        yield from expand_directory(target.path, target.display, options)
+    else:
+        yield from expand_file(target.path, target.display, options)
+
+
+def _find(target: str, cwd: str, environment_paths: Sequence[str]) -> _Target:
+    path = os.path.normpath(os.path.join(cwd, target)) if target else ""
+    if target and os.path.lexists(path):
+        return _Target(path, display_path(target, cwd))
+    # Read only now: most runs name files.
+    from abiscan.targets.packages import find_installed
+
+    package = find_installed(target, environment_paths)
+    if package is not None:
+        return _Target(package.site, display_path(package.site, cwd), package)
+    raise UsageError(f"{target or repr(target)}: {_not_found(target, path, environment_paths)}")
+
+
+def _not_found(target: str, path: str, environment_paths: Sequence[str]) -> str:
+    import difflib
+
+    from abiscan.targets.packages import installed_names
+
+    directory, name = os.path.split(path)
+    try:
+        beside = os.listdir(directory)
+    except OSError:
+        beside = []
+    near = difflib.get_close_matches(name, beside, n=1, cutoff=0.7)
+    if near:
+        return f"no such file or directory; did you mean {os.path.join(os.path.dirname(target), near[0])}?"
+    if "/" in target or ".so" in target or not environment_paths:
+        return "no such file or directory"
+    near = difflib.get_close_matches(target, installed_names(environment_paths), n=1, cutoff=0.7)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"no such file or directory, and no package of that name is installed{hint}"
+
+
+def display_path(path: str, cwd: str) -> str:
+    """Relative to `cwd` if it is below it; else as the user wrote it, without `.` and doubled slashes."""
+    full = os.path.normpath(os.path.join(cwd, path))
+    base = os.path.normpath(cwd).rstrip("/") + "/"
+    if full + "/" == base:
+        return "."
+    return full[len(base) :] if full.startswith(base) else os.path.normpath(path)
+
+
+def read_target_list(path: str, *, cwd: str) -> list[str]:
+    """The targets in a file (`-r FILE`): one a line, relative to where the user stands; `#` starts a comment line, or
+    a comment after white space; empty lines are skipped.
+
+    Raises:
+        UsageError: it cannot be read, or is no text.
+    """
+    try:
+        with open(os.path.join(cwd, path), "rb") as file:
+            raw = file.read(64 << 20)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+    if b"\0" in raw:
+        raise UsageError(f"{path}: not a list of targets: it is a binary file; -r takes a text file, one target a line")
+    targets = []
+    for line in raw.decode("utf-8", "surrogateescape").splitlines():
+        text = line.strip()
+        if text.startswith("#"):
+            continue
+        text = text.partition(" #")[0].partition("\t#")[0].rstrip()
+        if text:
+            targets.append(text)
+    return targets

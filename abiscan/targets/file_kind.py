@@ -1,0 +1,82 @@
+"""Is it a shared object, an archive, a source, or nothing of ours? By content; the name only breaks ties."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.elf.peek import PEEK_SIZE, ElfKind, peek
+from abiscan.model.report import ArtifactKind
+
+__all__ = [
+    "PEEK_SIZE",
+    "archive_form",
+    "is_unsafe_name",
+    "named_like_archive",
+    "named_like_shared_object",
+    "shared_object_inside",
+    "source_kind",
+    "source_suffix",
+]
+
+_SHARED_OBJECT_NAME = re.compile(r"\.so(\.\d+)*$")
+_SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
+_ARCHIVE_SUFFIXES = (
+    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+)  # fmt: skip
+# What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
+_GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
+
+
+def named_like_shared_object(name: str) -> bool:
+    """`x.so`, `x.so.1`, `x.so.1.2`."""
+    return _SHARED_OBJECT_NAME.search(name) is not None
+
+
+def named_like_archive(name: str) -> bool:
+    """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant."""
+    return name.lower().endswith(_ARCHIVE_SUFFIXES)
+
+
+def archive_form(head: bytes) -> str | None:
+    """`zip`, `tar`, or a stream codec that a tar may be packed with; None if it is no archive. `head` has PEEK_SIZE
+    bytes."""
+    from abiscan.targets.inflate import stream_codec
+    from abiscan.targets.zips import looks_like_zip
+
+    if looks_like_zip(head):
+        return "zip"
+    if head[257:262] == b"ustar":  # POSIX.1-2017, pax, "ustar Interchange Format"
+        return "tar"
+    return stream_codec(head)
+
+
+def shared_object_inside(head: bytes, name: str) -> bool:
+    """Whether a file of a directory or archive is a shared object of the host. Executables, object files and device
+    code are ELF too and not of interest unless they are named as shared objects are."""
+    kind = peek(head)
+    return kind is ElfKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
+
+
+def source_suffix(name: str) -> bool:
+    """Whether it may be a source that rules are applied to (then ask `source_kind`)."""
+    return name.lower().endswith((*_SOURCE_SUFFIXES, ".py"))
+
+
+def source_kind(name: str, head: bytes) -> ArtifactKind | None:
+    """C++/CUDA/HIP by suffix; Python only where torch.compile generated it, which stands in the first kilobytes."""
+    lower = name.lower()
+    if lower.endswith(_SOURCE_SUFFIXES):
+        return ArtifactKind.SOURCE
+    if lower.endswith(".py") and any(mark in head for mark in _GENERATED_MARKS):
+        return ArtifactKind.GENERATED_KERNEL
+    return None
+
+
+def is_unsafe_name(name: str) -> bool:
+    """Absolute, or leads out of the archive."""
+    return name.startswith(("/", "\\")) or name[1:3] in (":/", ":\\") or ".." in name.replace("\\", "/").split("/")
+
+
+def is_elf(head: bytes) -> bool:
+    """ELF of any kind."""
+    return peek(head) is not None

@@ -1,0 +1,284 @@
+"""Unpacking, with the output bounded at every step: streams of bytes, and whole members into anonymous memory."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import mmap
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from abiscan.errors import UnreadableFile
+from abiscan.targets.artifact import Limits
+from abiscan.targets.byte_source import ByteSource
+
+# What is read and written at a time. zlib's first block of output is 32 KiB: a larger limit makes it join blocks, and
+# what is left of the input is copied at each call. Measured on 365 MiB: 0.93 of the time of inflating in one go with
+# 16 and 32 KiB, 1.04 with 64 and 256, 1.2 with megabytes.
+CHUNK_IN, CHUNK_OUT = 1 << 14, 1 << 15
+_LARGE_PAGE = 2 << 20
+# The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
+_XZ_MEMORY = 256 << 20
+# conda packs with --ultra -22, which asks for 2^27 bytes.
+_ZSTD_WINDOW_LOG = 27
+
+Buffer = bytes | mmap.mmap
+
+
+@functools.cache
+def _inflater() -> Any:
+    """The module that inflates: ISA-L's where the extra `fast` is installed (half of zlib's time), else zlib."""
+    try:
+        return importlib.import_module("isal.isal_zlib")
+    except ImportError:
+        return zlib
+
+
+class _Deflate:
+    """zlib's decompressor with the protocol of bz2's and lzma's."""
+
+    def __init__(self, wbits: int) -> None:
+        self._object = _inflater().decompressobj(wbits=wbits)
+        self._full = False
+
+    def decompress(self, data: bytes, limit: int) -> bytes:
+        tail = self._object.unconsumed_tail
+        out: bytes = self._object.decompress(tail + data if tail else data, limit)
+        self._full = len(out) == limit
+        return out
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._object.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        # All input taken and the output full: there may be more in the decompressor's own window.
+        return not self._full and not self._object.unconsumed_tail and not self._object.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        data: bytes = self._object.unused_data
+        return data
+
+
+def _bz2() -> Any:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+def _xz() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+
+def _zstd() -> Any:
+    # The module of Python 3.14, or its backport; the protocol is bz2's.
+    try:
+        zstd = importlib.import_module("compression.zstd")
+    except ImportError:
+        try:
+            zstd = importlib.import_module("backports.zstd")
+        except ImportError:
+            raise LookupError(
+                "zstd data, which this Python cannot unpack: use Python 3.14, or `pip install backports.zstd`"
+            ) from None
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
+
+
+# By first bytes (RFC 1952; bzip2; xz file format 1.1; RFC 8878).
+STREAM_MAGICS: tuple[tuple[bytes, str], ...] = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"(\xb5/\xfd", "zstd"),
+)
+_STREAMS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: _Deflate(31),
+    "bzip2": _bz2,
+    "xz": _xz,
+    "zstd": _zstd,
+}
+# Zip's numbers (APPNOTE.TXT 6.3.10, 4.4.5).
+_ZIP_METHODS: dict[int, Callable[[], Any]] = {8: lambda: _Deflate(-15), 12: _bz2, 93: _zstd}
+_ZIP_METHOD_NAMES = {1: "Shrink", 6: "Implode", 9: "Deflate64", 14: "LZMA", 95: "XZ", 96: "JPEG", 98: "PPMd", 99: "AES"}
+
+
+def stream_codec(head: bytes) -> str | None:
+    """`gzip`, `bzip2`, `xz` or `zstd` if `head` starts such a stream, else None."""
+    return next((name for magic, name in STREAM_MAGICS if head.startswith(magic)), None)
+
+
+def zip_method_error(method: int) -> str | None:
+    """Why a zip member of this compression method cannot be unpacked; None if it can."""
+    if method == 0 or method in _ZIP_METHODS:
+        return None
+    name = _ZIP_METHOD_NAMES.get(method)
+    return f"packed with method {method}{f' ({name})' if name else ''}, which is not supported: unpack it first"
+
+
+def _damage(error: Exception) -> str:
+    text = str(error)
+    return (
+        text if isinstance(error, LookupError) else f"damaged: {text[:1].lower()}{text[1:] or 'not what it should be'}"
+    )
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    # Each library raises its own; all of bz2's and some of lzma's are OSError, EOFError or ValueError.
+    found: list[type[Exception]] = [zlib.error, OSError, EOFError, ValueError, LookupError]
+    for module, name in (
+        ("isal.isal_zlib", "IsalError"),
+        ("_lzma", "LZMAError"),
+        ("compression.zstd", "ZstdError"),
+        ("backports.zstd", "ZstdError"),
+    ):
+        error = getattr(sys.modules.get(module), name, None)
+        if error is not None:
+            found.append(error)
+    return tuple(found)
+
+
+def _pieces(decoder: Any, source: ByteSource, start: int, size: int) -> Iterator[bytes]:
+    """What one compressed stream in `size` bytes at `start` unpacks to, in pieces of at most CHUNK_OUT.
+
+    The last bytes handed to the decoder are left in `decoder.unused_data`.
+    """
+    at, end = start, start + size
+    while not decoder.eof:
+        data = b""
+        if decoder.needs_input:
+            data = source.read_at(at, min(CHUNK_IN, end - at)) if at < end else b""
+            at += len(data)
+            if not data:
+                raise EOFError("it ends in the middle of its compressed data")
+        piece = decoder.decompress(data, CHUNK_OUT)
+        if piece:
+            yield piece
+
+
+def stream(source: ByteSource, codec: str, display: str, limits: Limits) -> Iterator[bytes]:
+    """Unpack a compressed file (concatenated streams included), in pieces of at most CHUNK_OUT bytes.
+
+    Raises:
+        UnreadableFile: it is damaged, cut off, unpacks to more than the limits allow, or its codec is not here.
+    """
+    at = total = 0
+    size = source.size
+    try:
+        while at < size:
+            decoder = _STREAMS[codec]()
+            counted = _Counted(source)
+            for piece in _pieces(decoder, counted, at, size - at):
+                total += len(piece)
+                if total > limits.total:
+                    raise UnreadableFile(
+                        display, f"unpacks to more than {size_words(limits.total)}: not followed further"
+                    )
+                if total > limits.ratio_from and total > limits.ratio * (at + counted.taken):
+                    raise UnreadableFile(
+                        display, f"unpacks to more than {limits.ratio} times its size, as a zip bomb does: not followed"
+                    )
+                yield piece
+            at += counted.taken - len(decoder.unused_data)
+            # gzip and xz files may be padded; what follows must be another stream of the same kind.
+            if stream_codec(source.read_at(at, 8)) != codec:
+                break
+    except _errors() as error:
+        raise UnreadableFile(display, _damage(error)) from error
+
+
+class _Counted:
+    """A source that counts what is read of it."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source, self.taken = source, 0
+
+    @property
+    def size(self) -> int:
+        return self._source.size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        data = self._source.read_at(offset, size)
+        self.taken += len(data)
+        return data
+
+
+def zip_head(data: bytes, method: int, size: int) -> bytes:
+    """The first `size` bytes of a zip member, or as many of them as `data`, the start of its packed data, gives; none
+    if it is damaged."""
+    if method == 0:
+        return data[:size]
+    try:
+        head: bytes = _ZIP_METHODS[method]().decompress(data, size)
+        return head
+    except _errors():
+        return b""
+
+
+def unpack_member(
+    source: ByteSource, offset: int, *, packed: int, method: int, size: int, crc: int, display: str
+) -> Buffer:
+    """A zip member, whole, in anonymous memory: exactly `size` bytes, whatever its data would unpack to.
+
+    Raises:
+        UnreadableFile: it is damaged, or is not as long as the archive says, or its checksum is another.
+    """
+    if size == 0:
+        return b""
+    buffer = anonymous(size, display)
+    at = checksum = 0
+    crc32 = _inflater().crc32
+    try:
+        if method == 0:
+            pieces: Iterator[bytes] = (
+                source.read_at(offset + done, min(CHUNK_OUT, packed - done)) for done in range(0, packed, CHUNK_OUT)
+            )
+        else:
+            pieces = _pieces(_ZIP_METHODS[method](), source, offset, packed)
+        for piece in pieces:
+            if at + len(piece) > size:
+                raise UnreadableFile(display, f"damaged: unpacks to more than the {size} bytes that the archive states")
+            buffer[at : at + len(piece)] = piece
+            at += len(piece)
+            checksum = crc32(piece, checksum)
+    except _errors() as error:
+        raise UnreadableFile(display, _damage(error)) from error
+    if at != size:
+        raise UnreadableFile(display, f"damaged: {at} bytes of the {size} that the archive states")
+    if checksum != crc:
+        raise UnreadableFile(display, "damaged: its checksum (CRC-32) is not the one in the archive")
+    return buffer
+
+
+def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
+    """`size` bytes of zeros that take no memory until they are written, and are given back the moment they are dropped.
+
+    Args:
+        filled: all of it will be written, so that large pages waste nothing.
+
+    Raises:
+        UnreadableFile: the system refuses.
+    """
+    try:
+        # Private: shared anonymous memory is a file of tmpfs to Linux, whose page faults took a tenth of inflating.
+        buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if filled and size >= _LARGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # a kernel without them
+                buffer.madvise(mmap.MADV_HUGEPAGE)
+        return buffer
+    except (OSError, ValueError, OverflowError) as error:
+        raise UnreadableFile(display, f"no memory for its {size_words(size)}") from error
+
+
+def size_words(size: int) -> str:
+    """`4 GiB`, `64 MiB`, `17 bytes`."""
+    for unit, words in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {words}"
+    return f"{size} bytes"

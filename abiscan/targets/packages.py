@@ -1,0 +1,192 @@
+"""A package that is installed: by the name of its distribution or of what it imports, found by reading files alone.
+
+Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from abiscan.elf.sniff import describe_other
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.model.value import value
+from abiscan.targets import file_kind
+from abiscan.targets.artifact import Artifact, Group, Note, Options
+from abiscan.targets.members import Place, nothing_found
+from abiscan.targets.tree import DiskContent
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts
+
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
+
+
+@value
+class InstalledPackage:
+    """Where a package is.
+
+    Attributes:
+        name: as the user wrote it.
+        site: the directory of packages, absolute.
+        dist_info: name of its .dist-info directory in there; None for a package that no installer recorded.
+        roots: names of files or directories in `site`, for one without a RECORD.
+    """
+
+    name: str
+    site: str
+    dist_info: str | None
+    roots: tuple[str, ...]
+
+
+def find_installed(name: str, site_packages: Sequence[str]) -> InstalledPackage | None:
+    """The distribution of that name, else the one that provides the import of that name; the first in the order of
+    `site_packages`. None if there is none, or if it cannot be a package's name at all."""
+    if not _NAME.match(name):
+        return None
+    for site in site_packages:
+        entries = _entries(site)
+        for entry in entries:
+            if entry.endswith(".dist-info") and _normal(entry[: -len(".dist-info")].rpartition("-")[0]) == _normal(
+                name
+            ):
+                return InstalledPackage(name, site, entry, _roots(site, entry, entries))
+    for site in site_packages:
+        entries = _entries(site)
+        roots = tuple(e for e in entries if e == name or _imports_as(e) == name)
+        if roots:
+            owner = next((e for e in entries if e.endswith(".dist-info") and _records(site, e, roots)), None)
+            return InstalledPackage(name, site, owner, roots)
+    return None
+
+
+def installed_names(site_packages: Sequence[str]) -> list[str]:
+    """The names of all distributions, for suggestions."""
+    return sorted(
+        {
+            e[: -len(".dist-info")].rpartition("-")[0]
+            for s in site_packages
+            for e in _entries(s)
+            if e.endswith(".dist-info")
+        }
+    )
+
+
+def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:
+    """Its shared objects.
+
+    Args:
+        shown: display path of `package.site`.
+    """
+    limits = options.limits
+    place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
+    errors: list[InputError] = []
+    names = sorted(set(_files(package, limits.files)))
+    group = Group(place.display, _facts(package, place, names, limits.metadata))
+    for name in names:
+        path = os.path.normpath(os.path.join(package.site, name))
+        display = posixpath.normpath(posixpath.join(shown, name))
+        try:
+            if not os.path.isfile(path):
+                if file_kind.named_like_shared_object(name) and package.dist_info:
+                    errors.append(InputError(display, f"listed in the RECORD of {package.name} and not there"))
+                continue
+            with open(path, "rb") as file:
+                head = file.read(file_kind.PEEK_SIZE)
+                size = os.fstat(file.fileno()).st_size
+        except OSError as error:
+            errors.append(InputError(display, f"cannot be opened: {(error.strerror or str(error)).lower()}"))
+            continue
+        if file_kind.shared_object_inside(head, name):
+            group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(path)))
+        elif file_kind.named_like_shared_object(name):
+            errors.append(InputError(display, describe_other(head[:512])))
+    object.__setattr__(group, "facts", replace(group.facts, is_pure=not len(group)))
+    yield from errors
+    yield from group
+    if not errors and not len(group):
+        note = nothing_found(place, group.facts)
+        editable = any(n.startswith(("__editable__", "_editable_")) or n.endswith(".egg-link") for n in names)
+        if editable:
+            note = InputError(place.display, f"{package.name} is installed in editable mode: name its source directory")
+        yield note
+
+
+def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int) -> ContainerFacts:
+    metadata = {}
+    for base in ("METADATA", "WHEEL", "top_level.txt"):
+        if package.dist_info:
+            content = _read(os.path.join(package.site, package.dist_info, base), limit)
+            if content is not None:
+                metadata[f"{package.dist_info}/{base}"] = content
+    return container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
+
+
+def _files(package: InstalledPackage, limit: int) -> Iterator[str]:
+    """Places relative to site-packages: of the RECORD, or of all files below the package's directories."""
+    record = _read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28) if package.dist_info else None
+    if record is not None:
+        lines = record.decode("utf-8", "surrogateescape").splitlines()
+        for number, row in enumerate(csv.reader(lines)):
+            if number >= limit:
+                return
+            if row and row[0] and not row[0].startswith("/"):
+                yield posixpath.normpath(row[0])
+        return
+    for root in package.roots:
+        top = os.path.join(package.site, root)
+        if os.path.isfile(top):
+            yield root
+        for directory, below, files in os.walk(top):
+            below[:] = sorted(d for d in below if d != "__pycache__")
+            for file in sorted(files):
+                limit -= 1
+                if limit < 0:
+                    return
+                yield os.path.relpath(os.path.join(directory, file), package.site)
+
+
+def _entries(site: str) -> list[str]:
+    try:
+        return sorted(os.listdir(site))
+    except OSError:
+        return []
+
+
+def _roots(site: str, dist_info: str, entries: list[str]) -> tuple[str, ...]:
+    top = _read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
+    names = set(top.decode("utf-8", "replace").split())
+    return tuple(e for e in entries if e in names or _imports_as(e) in names) or (dist_info,)
+
+
+def _imports_as(entry: str) -> str | None:
+    match = _MODULE_FILE.match(entry)
+    return match["name"] if match else None
+
+
+def _records(site: str, dist_info: str, roots: tuple[str, ...]) -> bool:
+    record = _read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
+    if record is None:
+        return False
+    text = b"\n" + record.replace(b'"', b"")
+    return any(
+        b"\n" + root.encode("utf-8", "surrogateescape") + end in text
+        for root in roots
+        for end in (b"/__init__.py,", b",")
+    )
+
+
+def _read(path: str, limit: int) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return None
+
+
+def _normal(name: str) -> str:
+    # "Names and normalization", packaging.python.org
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,206 @@
+"""Files and directories on disk."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+
+from abiscan.elf import ElfFile, open_elf
+from abiscan.elf.sniff import describe_other
+from abiscan.errors import UnreadableFile
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.targets import file_kind
+from abiscan.targets.artifact import Artifact, Group, Note, Options
+from abiscan.targets.byte_source import FileBytes
+from abiscan.targets.members import Place, nothing_found
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+
+Expanded = Iterator[Artifact | InputError | Note]
+
+_SKIPPED_DIRECTORIES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".tox", ".mypy_cache", ".ruff_cache"})
+
+
+class DiskContent:
+    """A file as an artifact's content."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def open(self, display: str) -> ElfFile:
+        """As `Artifact.open`."""
+        try:
+            return open_elf(self._path, display)
+        except FileNotFoundError:
+            raise UnreadableFile(display, "it was there and has gone") from None
+
+    def open_tables(self, display: str) -> ElfFile:
+        """The same: a map takes only what is read."""
+        return self.open(display)
+
+    def read(self, limit: int) -> bytes:
+        """As `Artifact.read`."""
+        source = FileBytes(self._path, self._path)
+        try:
+            if source.size > limit:
+                raise UnreadableFile(self._path, f"larger than {limit} bytes")
+            return source.read_at(0, limit)
+        finally:
+            source.close()
+
+
+def expand_file(path: str, display: str, options: Options) -> Expanded:
+    """A file that was named itself: it must be something, whatever its name."""
+    try:
+        size, head = _look(path, display)
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    form = None if file_kind.is_elf(head) else file_kind.archive_form(head)
+    if form is not None and not file_kind.named_like_shared_object(display):
+        from abiscan.targets.archives import expand_archive
+
+        yield from expand_archive(FileBytes(path, display), form, Place(display, None, 1), options)
+        return
+    kind = _named_kind(display, head)
+    if kind is None:
+        if display.lower().endswith(".py") and head:
+            reason = "a Python file that torch.compile did not generate: there is nothing in it for abiscan to check"
+        else:
+            reason = describe_other(head[:512])
+        yield InputError(display, reason)
+        return
+    group = Group(display, ContainerFacts(display, ContainerKind.FILE))
+    artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(path))
+    group.add(artifact)
+    yield artifact
+
+
+def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
+    if file_kind.is_elf(head):
+        return ArtifactKind.SHARED_OBJECT  # executables and object files as well: `elf` says what they are
+    return file_kind.source_kind(display, head) if head else None
+
+
+def expand_directory(path: str, display: str, options: Options) -> Expanded:
+    """Everything below a directory, in sorted order. Symbolic links inside of it are aliases of the file they lead to
+    where that is inside as well, and are never followed out of it."""
+    group = Group(display, ContainerFacts(display, ContainerKind.DIRECTORY))
+    errors: list[InputError] = []
+    archives: list[tuple[str, str, str]] = []
+    skipped_links = 0
+    root = os.path.realpath(path)
+    above = "" if display == "." else display
+    for full, relative, is_link in _walk(path, display, options, errors):
+        shown = posixpath.join(above, relative)
+        if is_link:
+            target = os.path.realpath(full)
+            if target.startswith(root.rstrip("/") + "/"):
+                group.aliases[full] = os.path.join(path, target[len(root.rstrip("/")) + 1 :])
+            elif file_kind.named_like_shared_object(relative):
+                skipped_links += 1
+            continue
+        named = file_kind.named_like_shared_object(relative)
+        try:
+            size, head = _look(full, shown)
+        except UnreadableFile as error:
+            # A socket or an unreadable text file is nobody's shared object; what is named like one might be.
+            if named or "permission" in error.reason:
+                errors.append(InputError(error.path, error.reason))
+            continue
+        form = file_kind.archive_form(head) if file_kind.named_like_archive(relative) else None
+        if form is not None:
+            archives.append((full, shown, form))
+            continue
+        kind: ArtifactKind | None = None
+        if file_kind.shared_object_inside(head, relative):
+            kind = ArtifactKind.SHARED_OBJECT
+        elif named:
+            if not _is_linker_script(head):
+                errors.append(InputError(shown, describe_other(head[:512])))
+        elif options.sources:
+            kind = file_kind.source_kind(relative, head)
+        if kind is not None:
+            group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(full)))
+    yield from errors
+    yield from group
+    for full, shown, form in archives:
+        from abiscan.targets.archives import expand_archive
+
+        yield from expand_archive(FileBytes(full, shown), form, Place(shown, None, 1), options)
+    if not errors and not len(group) and not archives:
+        found = nothing_found(Place(display, None, 1), group.facts)
+        if skipped_links and isinstance(found, InputError):
+            link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
+            found = replace(found, message=f"{found.message}; not followed: {link} out of it")
+        yield found
+
+
+def _is_linker_script(head: bytes) -> bool:
+    # /usr/lib/libc.so and its kind: meant for the linker, found in every lib directory of a system.
+    return b"\0" not in head and (b"GNU ld script" in head or head.lstrip().startswith((b"INPUT", b"GROUP")))
+
+
+def _walk(path: str, display: str, options: Options, errors: list[InputError]) -> Iterator[tuple[str, str, bool]]:
+    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory."""
+    budget = options.limits.files
+    pending = [(path, "")]
+    while pending:
+        directory, prefix = pending.pop()
+        try:
+            with os.scandir(directory) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            shown = posixpath.join(display, prefix) if prefix else display
+            errors.append(InputError(shown, f"cannot be listed: {(error.strerror or str(error)).lower()}"))
+            continue
+        below = []
+        for entry in listed:
+            budget -= 1
+            if budget < 0:
+                errors.append(InputError(display, f"more than {options.limits.files} files: name a smaller directory"))
+                return
+            relative = f"{prefix}/{entry.name}" if prefix else entry.name
+            if entry.is_symlink():
+                # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
+                if os.path.isfile(entry.path):
+                    yield entry.path, relative, True
+            elif entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED_DIRECTORIES:
+                    below.append((entry.path, relative))
+            else:
+                yield entry.path, relative, False
+        pending.extend(reversed(below))
+
+
+def _look(path: str, display: str) -> tuple[int, bytes]:
+    """(size, first bytes).
+
+    Raises:
+        UnreadableFile: it is no regular file, or cannot be read.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
+    if not stat.S_ISREG(mode):
+        raise UnreadableFile(display, f"{_special(mode)}, not a shared object")
+    source = FileBytes(path, display)
+    try:
+        return source.size, source.read_at(0, file_kind.PEEK_SIZE)
+    finally:
+        source.close()
+
+
+def _special(mode: int) -> str:
+    for test, words in (
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISCHR, "a character device"),
+        (stat.S_ISBLK, "a block device"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return words
+    return "a special file"

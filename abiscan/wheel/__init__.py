@@ -1,0 +1,1 @@
+"""What a wheel declares: its tags and requirements."""

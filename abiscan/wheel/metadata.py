@@ -1,0 +1,197 @@
+"""What a container says of itself: METADATA, WHEEL, PKG-INFO, index.json, file names, places of installation."""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+
+from abiscan.model.value import value
+
+_DIST_INFO_FILE = re.compile(r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$")
+_PKG_INFO = re.compile(r"^[^/]+/PKG-INFO$")
+_DATA = re.compile(r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$")
+_CONDA_SITE = re.compile(r"^lib/python\d[^/]*/site-packages/(.+)$")
+# From lib/pythonX.Y/site-packages up to the prefix, in every layout that wheels are installed to on Linux.
+_TO_PREFIX = "../../../"
+# What the name of an extension module ends in, so that what is before it is the import name.
+_MODULE_SUFFIX = re.compile(r"(\.cpython-[^/]*|\.abi3|\.pypy[^/]*)?\.so$|\.py$")
+
+
+class ContainerKind(enum.StrEnum):
+    """What holds the artifacts of a group."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    WHEEL = "wheel"
+    SDIST = "sdist"
+    CONDA = "conda"
+    ARCHIVE = "archive"
+    INSTALLED = "installed"
+
+
+@value
+class ContainerFacts:
+    """What a wheel, conda package, sdist or installed distribution declares. Empty where it declares nothing.
+
+    Attributes:
+        path: display path of the container.
+        file_tags: compatibility tags of a wheel's file name, expanded (`cp311-cp311-manylinux_2_28_x86_64`).
+        metadata_tags: `Tag` lines of its WHEEL file; they should be the same.
+        requires_dist: `Requires-Dist` lines as they stand; a conda package's `depends`.
+        requires_python: as it stands.
+        top_level: import names, from the places of its files (wheels, installed), sorted.
+        is_pure: no shared object inside.
+        root_is_purelib: of the WHEEL file.
+    """
+
+    path: str
+    kind: ContainerKind
+    name: str | None = None
+    version: str | None = None
+    file_tags: tuple[str, ...] = ()
+    metadata_tags: tuple[str, ...] = ()
+    requires_dist: tuple[str, ...] = ()
+    requires_python: str | None = None
+    top_level: tuple[str, ...] = ()
+    is_pure: bool = False
+    root_is_purelib: bool | None = None
+
+
+def is_metadata(name: str) -> bool:
+    """Whether a member is one whose content `container_facts` wants."""
+    return _DIST_INFO_FILE.match(name) is not None or _PKG_INFO.match(name) is not None or name == "info/index.json"
+
+
+def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
+    """What an archive is, by the metadata in it, and by its suffix where that is missing."""
+    names = set(metadata)
+    if file_name.endswith(".whl") or any(name.endswith(".dist-info/WHEEL") for name in names):
+        return ContainerKind.WHEEL
+    if file_name.endswith(".conda") or "info/index.json" in names:
+        return ContainerKind.CONDA
+    return ContainerKind.SDIST if any(_PKG_INFO.match(name) for name in names) else ContainerKind.ARCHIVE
+
+
+def headers(raw: bytes) -> dict[str, list[str]]:
+    """The header fields of a METADATA, WHEEL or PKG-INFO file, names in lower case, up to the first empty line (core
+    metadata specification, "Format": RFC 822 as `email` reads it). Python's `email` would cost 20 ms of imports."""
+    found: dict[str, list[str]] = {}
+    values: list[str] | None = None
+    for line in raw.decode("utf-8", "replace").splitlines():
+        if not line:
+            break
+        if not line.strip():
+            # Blanks alone continue a field, as in a license text that was folded (RFC 5322, section 2.2.3).
+            continue
+        if line[0] in " \t":
+            if values:
+                values[-1] += "\n" + line.strip()
+            continue
+        name, colon, value = line.partition(":")
+        values = found.setdefault(name.strip().lower(), []) if colon else None
+        if values is not None:
+            values.append(value.strip())
+    return found
+
+
+def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
+    """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention");
+    None if it is not formed like one."""
+    stem = file_name.removesuffix(".whl")
+    parts = stem.split("-")
+    if stem == file_name or len(parts) not in (5, 6):
+        return None
+    pythons, abis, platforms = (part.split(".") for part in parts[-3:])
+    tags = tuple(f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
+    return parts[0], parts[1], tags
+
+
+def container_facts(
+    display: str, file_name: str, kind: ContainerKind, metadata: Mapping[str, bytes], names: Iterable[str]
+) -> ContainerFacts:
+    """Put together what the container declares.
+
+    Args:
+        metadata: content of the members that `is_metadata` accepts.
+        names: all members, for the import names.
+    """
+    if kind is ContainerKind.CONDA:
+        return _conda_facts(display, metadata)
+    main: dict[str, list[str]] = {}
+    wheel: dict[str, list[str]] = {}
+    top: set[str] = set()
+    for name in sorted(metadata):
+        if name.endswith(("/METADATA", "/PKG-INFO")):
+            main = main or headers(metadata[name])
+        elif name.endswith("/WHEEL"):
+            wheel = wheel or headers(metadata[name])
+        elif name.endswith("/top_level.txt"):
+            top.update(metadata[name].decode("utf-8", "replace").split())
+    by_name = split_wheel_name(file_name) if kind is ContainerKind.WHEEL else None
+    pure = wheel.get("root-is-purelib", [None])[0]
+    if kind in (ContainerKind.WHEEL, ContainerKind.INSTALLED):
+        top |= _import_names(names)
+    return ContainerFacts(
+        path=display,
+        kind=kind,
+        name=_first(main, "name") or (by_name[0] if by_name else None),
+        version=_first(main, "version") or (by_name[1] if by_name else None),
+        file_tags=by_name[2] if by_name else (),
+        metadata_tags=tuple(wheel.get("tag", ())),
+        requires_dist=tuple(main.get("requires-dist", ())),
+        requires_python=_first(main, "requires-python"),
+        top_level=tuple(sorted(top)),
+        root_is_purelib=None if pure is None else pure.lower() == "true",
+    )
+
+
+def _first(fields: dict[str, list[str]], name: str) -> str | None:
+    return next(iter(fields.get(name, ())), None)
+
+
+def _conda_facts(display: str, metadata: Mapping[str, bytes]) -> ContainerFacts:
+    import json
+
+    try:
+        index = json.loads(metadata.get("info/index.json", b"{}"))
+    except (ValueError, RecursionError):
+        index = {}
+    index = index if isinstance(index, dict) else {}
+    depends = index.get("depends")
+    return ContainerFacts(
+        path=display,
+        kind=ContainerKind.CONDA,
+        name=str(index["name"]) if "name" in index else None,
+        version=str(index["version"]) if "version" in index else None,
+        requires_dist=tuple(str(entry) for entry in depends) if isinstance(depends, list) else (),
+    )
+
+
+def _import_names(names: Iterable[str]) -> set[str]:
+    found = set()
+    for name in names:
+        place = install_path(ContainerKind.WHEEL, name) or ""
+        first, slash, rest = place.partition("/")
+        if slash and (rest == "__init__.py" or _MODULE_SUFFIX.search(rest)):
+            found.add(first)
+        elif not slash and _MODULE_SUFFIX.search(first):
+            found.add(_MODULE_SUFFIX.sub("", first))
+    return {name for name in found if name.isidentifier()}
+
+
+def install_path(kind: ContainerKind, name: str) -> str | None:
+    """Where a member is installed, relative to site-packages; None where installing has no fixed place."""
+    if kind is ContainerKind.WHEEL:
+        match = _DATA.match(name)
+        if match is None:
+            return posixpath.normpath(name)
+        root, rest = match.groups()
+        if root in ("purelib", "platlib"):
+            return posixpath.normpath(rest)
+        return _TO_PREFIX + {"data": "", "scripts": "bin/", "headers": "include/"}[root] + rest
+    if kind is ContainerKind.CONDA:
+        site = _CONDA_SITE.match(name)
+        return site.group(1) if site else _TO_PREFIX + name
+    return None

@@ -1,0 +1,354 @@
+"""What the tags and the metadata of a wheel promise, and how that compares with what its shared objects need.
+
+Pure functions over values: tags as PEP 425 (compatibility tags), PEP 513, 571, 599 and 600 (manylinux) and PEP 656
+(musllinux) define them, requirements as the dependency specifiers specification does.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping
+
+from abiscan.model.facts import VersionNeed
+from abiscan.model.value import value
+
+_PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
+_LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
+_MUSL = re.compile(r"^musllinux_(\d+)_(\d+)_(.+)$")
+_LINUX = re.compile(r"^linux_(.+)$")
+# PEP 600, "Legacy manylinux tags".
+_LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
+# Newest symbol versions that the images of a tag's reference distributions define: auditwheel's
+# policy/manylinux-policy.json, x86_64. Tags that are not listed promise nothing that is known here.
+_LIBSTDCXX: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
+    (2, 5): {"GLIBCXX": (3, 4, 8), "CXXABI": (1, 3, 1)},
+    (2, 12): {"GLIBCXX": (3, 4, 13), "CXXABI": (1, 3, 3)},
+    (2, 17): {"GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 7)},
+    (2, 24): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10)},
+    (2, 26): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
+    (2, 27): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
+    (2, 28): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
+}
+# Tag machine -> the reader's name for the ELF machine, where they differ.
+_MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
+_VERSION = re.compile(r"^(GLIBCXX|GLIBC|CXXABI)_(\d+(?:\.\d+)*)$")
+_CPYTHON_TAG = re.compile(r"^cp(\d)(\d+)$")
+_MODULE = re.compile(
+    r"^(?P<name>[^/.]+)"
+    r"(?:\.(?:(?P<abi3>abi3)|cpython-(?P<cpython>\d+[a-z]*)(?:-[^/]*)?|(?P<pypy>pypy\d+[^/]*|graalpy[^/]*)))?\.so$"
+)
+
+
+class System(enum.StrEnum):
+    """The operating system that a platform tag is for."""
+
+    GLIBC = "glibc"
+    MUSL = "musl"
+    LINUX = "linux"
+    ANY = "any"
+    OTHER = "other"
+
+
+@value
+class PlatformTag:
+    """A platform tag, read.
+
+    Attributes:
+        oldest: oldest glibc or musl that it promises to run with; None where it promises none (`linux_x86_64`).
+        machine: as the ELF reader names it; None for `any` and for other systems.
+    """
+
+    tag: str
+    system: System
+    oldest: tuple[int, int] | None
+    machine: str | None
+
+
+def platform_tag(tag: str) -> PlatformTag:
+    """Read the platform part of a compatibility tag (`manylinux_2_28_x86_64`)."""
+    if tag == "any":
+        return PlatformTag(tag, System.ANY, None, None)
+    if match := _PERENNIAL.match(tag):
+        return PlatformTag(tag, System.GLIBC, (int(match[1]), int(match[2])), _machine(match[3]))
+    if match := _LEGACY.match(tag):
+        return PlatformTag(tag, System.GLIBC, _LEGACY_GLIBC[match[1]], _machine(match[2]))
+    if match := _MUSL.match(tag):
+        return PlatformTag(tag, System.MUSL, (int(match[1]), int(match[2])), _machine(match[3]))
+    if match := _LINUX.match(tag):
+        return PlatformTag(tag, System.LINUX, None, _machine(match[1]))
+    return PlatformTag(tag, System.OTHER, None, None)
+
+
+def _machine(text: str) -> str:
+    return _MACHINES.get(text, text)
+
+
+@value
+class Promise:
+    """What a wheel promises by its tags, all together: an installer takes it if one of them fits, so the oldest and
+    widest counts.
+
+    Attributes:
+        platforms: every platform tag, read, in the order of the tags.
+        interpreters: (python tag, abi tag) pairs, in the order of the tags.
+        glibc: oldest glibc promised, None if no tag names one.
+    """
+
+    platforms: tuple[PlatformTag, ...]
+    interpreters: tuple[tuple[str, str], ...]
+    glibc: tuple[int, int] | None
+
+    @property
+    def oldest_platform(self) -> str | None:
+        """The tag that names the oldest glibc."""
+        named = [p for p in self.platforms if p.system is System.GLIBC and p.oldest == self.glibc]
+        return named[0].tag if named else None
+
+    @property
+    def abi3_since(self) -> tuple[int, int] | None:
+        """Oldest CPython that an `abi3` tag promises; None if there is no such tag."""
+        found = [v for python, abi in self.interpreters if abi == "abi3" and (v := _cpython(python)) is not None]
+        return min(found, default=None)
+
+
+def promise_of(tags: Iterable[str]) -> Promise:
+    """Read expanded tags (`ContainerFacts.file_tags`); what is no triple is left out."""
+    triples = [parts for tag in tags if len(parts := tag.split("-")) == 3]
+    platforms = tuple(platform_tag(p) for p in dict.fromkeys(parts[2] for parts in triples))
+    oldest = [p.oldest for p in platforms if p.system is System.GLIBC and p.oldest is not None]
+    return Promise(
+        platforms=platforms,
+        interpreters=tuple(dict.fromkeys((parts[0], parts[1]) for parts in triples)),
+        glibc=min(oldest, default=None),
+    )
+
+
+def differing_tags(file_tags: Iterable[str], metadata_tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags that only one of a wheel's file name and its WHEEL file has, sorted; nothing if one of them has none."""
+    of_name, of_file = set(file_tags), {tag for line in metadata_tags for tag in _expanded(line)}
+    return tuple(sorted(of_name ^ of_file)) if of_name and of_file else ()
+
+
+def _expanded(tag: str) -> list[str]:
+    parts = tag.split("-")
+    if len(parts) != 3:
+        return [tag]
+    pythons, abis, platforms = (part.split(".") for part in parts)
+    return [f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms]
+
+
+# --- the platform -----------------------------------------------------------------------------------------------
+
+
+@value
+class Excess:
+    """A symbol version that is newer than a tag promises.
+
+    Attributes:
+        promised: the newest version of that family that every system of the tag has, as `GLIBC_2.17`.
+    """
+
+    library: str
+    version: str
+    promised: str
+
+
+def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Iterable[str] = ()) -> tuple[Excess, ...]:
+    """The GLIBC, GLIBCXX and CXXABI versions that a shared object asks for and the oldest promised system lacks,
+    newest first. A weak need is left out: the loader goes on without it.
+
+    Args:
+        needs: of one shared object.
+        bundled: sonames that the wheel brings itself, so that the system's are not asked.
+    """
+    if promise.glibc is None:
+        return ()
+    limits: dict[str, tuple[int, ...]] = {"GLIBC": promise.glibc, **_LIBSTDCXX.get(promise.glibc, {})}
+    own = set(bundled)
+    found: dict[tuple[str, tuple[int, ...]], Excess] = {}
+    for need in needs:
+        match = _VERSION.match(need.name)
+        if match is None or need.weak or need.library in own:
+            continue
+        family, version = match[1], tuple(int(part) for part in match[2].split("."))
+        limit = limits.get(family)
+        if limit is not None and version > limit:
+            promised = f"{family}_{'.'.join(map(str, limit))}"
+            found.setdefault((family, version), Excess(need.library, need.name, promised))
+    return tuple(found[key] for key in sorted(found, reverse=True))
+
+
+def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:
+    """The oldest manylinux tag whose systems all have the versions; None where no tag is known to."""
+    needs, bundled = tuple(needs), tuple(bundled)
+    glibc = [_glibc(need.name) for need in needs if not need.weak]
+    newest = max((found for found in glibc if found is not None), default=(0, 0))
+    candidates = [tag for tag in sorted(_LIBSTDCXX) if tag >= newest]
+    for major, minor in candidates or [newest]:
+        tag = f"manylinux_{major}_{minor}_{machine}"
+        if not versions_exceed(promise_of([f"py3-none-{tag}"]), needs, bundled):
+            return tag
+    return None
+
+
+def _glibc(version: str) -> tuple[int, int] | None:
+    match = re.match(r"^GLIBC_(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def machine_fits(promise: Promise, machine: str) -> bool:
+    """Whether some platform tag is for that ELF machine. A wheel without readable tags fits everything; `any`, and
+    tags of other systems, fit no shared object of Linux."""
+    if not promise.platforms:
+        return True
+    return any(machine == p.machine for p in promise.platforms)
+
+
+# --- the interpreter --------------------------------------------------------------------------------------------
+
+
+@value
+class ModuleName:
+    """What the file name of an extension module says (importlib.machinery.EXTENSION_SUFFIXES).
+
+    Attributes:
+        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with `t` or `d` where it has one.
+        abi3: `.abi3.so`.
+        other: suffix of another implementation (`pypy310-pp73`).
+    """
+
+    name: str
+    cpython: str | None
+    abi3: bool
+    other: str | None
+
+    @property
+    def plain(self) -> bool:
+        """`x.so`: every interpreter takes it."""
+        return self.cpython is None and not self.abi3 and self.other is None
+
+
+def module_name(file_name: str) -> ModuleName | None:
+    """Read a file name without directories; None if no interpreter would import a file of that name (`libx.so.1`)."""
+    match = _MODULE.match(file_name)
+    if match is None or not match["name"].isidentifier():
+        return None
+    return ModuleName(match["name"], match["cpython"], match["abi3"] is not None, match["pypy"])
+
+
+def module_fits(promise: Promise, module: ModuleName) -> bool:
+    """Whether every interpreter that the tags promise imports a file of that name.
+
+    A `cp311-cp311` wheel whose module is `.cpython-310-...so` installs and never imports; nor does a `cp39-abi3` or
+    `py3-none` one whose module is for a single version, on all the other versions.
+    """
+    if module.plain or not promise.interpreters:
+        return True
+    if module.abi3:
+        # CPython 3.2 and later take .abi3.so, except free-threaded builds.
+        return all(not abi.endswith("t") for _python, abi in promise.interpreters)
+    if module.cpython is not None:
+        return all(abi == f"cp{module.cpython}" for _python, abi in promise.interpreters)
+    return True
+
+
+def _cpython(tag: str) -> tuple[int, int] | None:
+    match = _CPYTHON_TAG.match(tag)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def beyond_stable_abi(
+    promise: Promise, module: ModuleName | None, imports: Iterable[str], stable: Mapping[str, str]
+) -> tuple[str, ...]:
+    """CPython names that a shared object imports and that a promise of many Pythons does not cover, sorted.
+
+    Something is said only where many Pythons are promised: an `abi3` or `none` ABI tag. For `none` nothing but an
+    exact list could be told about libraries that no interpreter imports, so that only modules that are called abi3,
+    or plainly, are judged.
+
+    Args:
+        imports: mangled names; those that are no CPython names are skipped.
+        stable: names of CPython's stable ABI (Misc/stable_abi.toml) -> the version since which they are in it (`3.10`).
+    """
+    abis = {abi for _python, abi in promise.interpreters}
+    if not abis & {"abi3", "none"} or (module is not None and (module.cpython or module.other)):
+        return ()
+    since = promise.abi3_since
+    found = set()
+    for name in imports:
+        if not name.startswith(("Py", "_Py")):
+            continue
+        added = stable.get(name)
+        if added is None or (since is not None and _version(added) > since):
+            found.add(name)
+    return tuple(sorted(found))
+
+
+# --- torch ------------------------------------------------------------------------------------------------------
+
+
+@value
+class TorchRequirement:
+    """A `Requires-Dist` line about torch.
+
+    Attributes:
+        specifier: `==2.4.0`; empty if any version will do.
+        marker: environment marker, empty if it always holds; `extra == "..."` among them.
+    """
+
+    specifier: str
+    marker: str
+
+    @property
+    def optional(self) -> bool:
+        """Only asked for with an extra."""
+        return "extra" in self.marker
+
+
+def torch_requirements(requires_dist: Iterable[str]) -> tuple[TorchRequirement, ...]:
+    """The requirements on torch, in order, for wheels, sdists and conda packages (`pytorch >=2.4,<2.5.0a0`). Lines that
+    are formed wrongly are left out."""
+    found = []
+    for line in requires_dist:
+        if not re.match(r"^\s*(py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
+            continue
+        requirement = _requirement(line)
+        if requirement is not None:
+            found.append(requirement)
+    return tuple(found)
+
+
+def _requirement(line: str) -> TorchRequirement | None:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        parsed = Requirement(line)
+    except InvalidRequirement:
+        # conda: name, version, build, apart by spaces.
+        parts = line.split()
+        stated = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
+        return TorchRequirement(parts[1], "") if stated else None
+    return TorchRequirement(str(parsed.specifier), str(parsed.marker or ""))
+
+
+def torch_allowed(requirements: Iterable[TorchRequirement], versions: Iterable[str]) -> tuple[str, ...] | None:
+    """Those of `versions` (public torch versions) that an installer may put beside the wheel: all that satisfy every
+    requirement that holds without extras, whatever its other markers say. None where nothing is required, so that
+    nothing is promised either. Order kept.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    asked = [r.specifier for r in requirements if not r.optional]
+    if not asked:
+        return None
+    try:
+        sets = [SpecifierSet(specifier) for specifier in asked]
+    except InvalidSpecifier:
+        return None
+    return tuple(v for v in versions if all(s.contains(v, prereleases=True) for s in sets))

@@ -1,0 +1,302 @@
+"""The command as a user runs it: exit status, what comes first, what a hostile file can do to a terminal.
+
+What loads and what does not is the real loader's word (`truth`), asked in a subprocess that has imported torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import abiscan
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def run(*args: str | Path, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    variables = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "NO_COLOR", "CI")}
+    return subprocess.run(
+        [sys.executable, "-m", "abiscan", *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+        input=stdin,
+        env=variables | env,
+    )
+
+
+def document(*args: str | Path) -> dict[str, object]:
+    done = run(*args, "-f", "json")
+    assert done.returncode in (0, 1, 3), done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def truth(path: Path) -> str | None:
+    """The real loader's message after `import torch`; None where it loads."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import torch, ctypes, os, sys\n"
+            "try: ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)\n"
+            "except OSError as error: print(error)",
+            str(path),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip() or None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "good-extension.so",
+        "old-string-extension.so",
+        "clang-const-data-ptr.so",
+        "gcc-const-data-ptr.so",
+        "stable-abi.so",
+        "stripped-extension.so",
+        "no-sections.so",
+        "sysv-hash.so",
+        "unlinked-libtorch-python.so",
+        "missing-library.so",
+        "weak-import.so",
+        "unreferenced-import.so",
+        "python-abi-mismatch.so",
+        "cuda-build-required.so",
+        "extension-source-not-built.so",
+    ],
+)
+def test_the_prediction_is_the_loaders_word(name: str) -> None:
+    said = truth(FIXTURES / name)
+    (artifact,) = document(FIXTURES / name)["artifacts"]  # type: ignore[misc]
+    assert artifact["loader"]["outcome"] == ("loads" if said is None else "fails")  # type: ignore[index]
+    assert artifact["loader"]["error"] == said  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("good-extension.so", 0),
+        ("stable-abi.so", 0),
+        ("weak-import.so", 0),
+        ("old-string-extension.so", 1),
+        ("clang-const-data-ptr.so", 1),
+        ("cuda-build-required.so", 1),
+        ("bad/text.so", 3),
+        ("bad/empty.so", 3),
+        ("bad/core", 3),
+        ("bad/object.o", 3),
+        ("bad/archive.a", 3),
+        ("nothing-there.so", 2),
+    ],
+)
+def test_exit_status(name: str, status: int) -> None:
+    done = run(FIXTURES / name)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
+    """Oracle: `ldd -r` in spirit: each name is asked of the real loader by dlsym in a process with torch loaded."""
+    (artifact,) = document(FIXTURES / "old-string-extension.so")["artifacts"]  # type: ignore[misc]
+    missing = {i["mangled"] for i in artifact["imports"] if i["status"] == "missing"}  # type: ignore[index]
+    names = sorted(
+        i["mangled"]
+        for i in artifact["imports"]  # type: ignore[index]
+        if i["status"] != "weak"
+    )
+    script = (
+        "import torch, ctypes, os, sys, glob\n"
+        "lib = os.path.join(os.path.dirname(torch.__file__), 'lib')\n"
+        "names = ('libtorch_python.so', 'libtorch.so', 'libtorch_cpu.so', 'libc10.so')\n"
+        "handles = [ctypes.CDLL(os.path.join(lib, n)) for n in names]\n"
+        "handles += [ctypes.CDLL(None), ctypes.CDLL('libstdc++.so.6'), ctypes.CDLL('libgcc_s.so.1')]\n"
+        "for name in sys.stdin.read().split():\n"
+        "    if not any(hasattr(h, name) for h in handles): print(name)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input="\n".join(names), capture_output=True, text=True, check=True
+    )
+    assert missing == set(done.stdout.split())
+    assert missing
+
+
+def test_clang_name_is_told_in_full() -> None:
+    done = run(FIXTURES / "clang-const-data-ptr.so")
+    text = " ".join(done.stdout.split())
+    assert "GNU's demangler rejects" in text
+    assert "at::TensorBase::const_data_ptr<long, 0>() const" in text or "const_data_ptr<float, 0>() const" in text
+    assert "exported by no torch release" in text
+    assert "data_ptr<float>()" in text
+    assert "-fclang-abi-compat=17" in text
+
+
+def test_a_good_file_takes_five_lines_and_a_bad_one_thirty() -> None:
+    assert len(run(FIXTURES / "stable-abi.so").stdout.splitlines()) <= 5
+    for name in ("old-string-extension.so", "clang-const-data-ptr.so", "cuda-build-required.so"):
+        assert len(run(FIXTURES / name).stdout.splitlines()) <= 30
+
+
+def test_the_report_is_valid_deterministic_json() -> None:
+    schema = json.loads(run("schema").stdout)
+    targets = sorted(FIXTURES.glob("*.so"))
+    first, second = (run(*targets, "-f", "json", "--matrix") for _ in range(2))
+    assert first.stdout == second.stdout
+    jsonschema.validate(json.loads(first.stdout), schema)
+
+
+def test_several_targets_and_the_rest_is_scanned(tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe.so"
+    os.mkfifo(fifo)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    found = document(FIXTURES / "bad" / "text.so", fifo, empty, FIXTURES / "stable-abi.so")
+    assert [a["verdict"] for a in found["artifacts"]] == ["loads"]  # type: ignore[attr-defined]
+    errors = {Path(e["path"]).name: e["message"] for e in found["errors"]}  # type: ignore[attr-defined]
+    assert set(errors) == {"text.so", "pipe.so", "empty"}
+    assert all("\n" not in message for message in errors.values())
+    assert found["verdict"] == "incomplete"
+
+
+def test_hostile_names_reach_no_terminal() -> None:
+    for arguments in ([], ["-v"], ["-f", "github"], ["-f", "markdown"]):
+        done = run(FIXTURES / "hostile-names.so", *arguments)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\u202e" not in done.stdout
+        assert not any(line.startswith("::error title=x") for line in done.stdout.splitlines())
+
+
+def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
+    done = run("--python", plain_python, FIXTURES / "clang-const-data-ptr.so")
+    assert done.returncode == 1
+    assert "newest build that abiscan knows" in " ".join(done.stdout.split())
+    found = document("--python", plain_python, FIXTURES / "stable-abi.so")
+    assert found["target"]["kind"] == "release"  # type: ignore[index]
+    assert found["artifacts"][0]["loader"]["outcome"] is None  # type: ignore[index]
+
+
+def test_a_torch_by_its_path_has_its_libraries(torch_python: Path) -> None:
+    import sysconfig
+
+    folder = Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+    found = document("--torch", folder, FIXTURES / "stable-abi.so")
+    assert found["target"]["kind"] == "path"  # type: ignore[index]
+    assert found["verdict"] == "pass"
+    needed = {n["soname"]: n["found"] for n in found["artifacts"][0]["needed"]}  # type: ignore[index]
+    assert Path(needed["libtorch_cpu.so"]) == folder / "libtorch_cpu.so"
+
+
+def test_a_damaged_library_of_the_target_is_an_error_and_not_missing_names(tmp_path: Path) -> None:
+    import sysconfig
+
+    folder = Path(sysconfig.get_paths()["purelib"]) / "torch"
+    (tmp_path / "torch" / "lib").mkdir(parents=True)
+    (tmp_path / "torch" / "version.py").write_bytes((folder / "version.py").read_bytes())
+    for name in ("libc10.so", "libtorch.so", "libtorch_python.so"):
+        (tmp_path / "torch" / "lib" / name).symlink_to(folder / "lib" / name)
+    with (folder / "lib" / "libtorch_cpu.so").open("rb") as file:
+        (tmp_path / "torch" / "lib" / "libtorch_cpu.so").write_bytes(file.read(1 << 20))
+    found = document("--torch", tmp_path / "torch", FIXTURES / "stable-abi.so")
+    assert found["verdict"] == "incomplete"
+    (error,) = found["errors"]  # type: ignore[misc]
+    assert "libtorch_cpu.so" in error["path"] + error["message"]  # type: ignore[index]
+    assert "truncated" in error["message"]  # type: ignore[index]
+
+
+def test_usage_errors_name_what_is_known() -> None:
+    done = run("--torch", "9.9", FIXTURES / "stable-abi.so")
+    assert done.returncode == 2
+    assert "2.13.0" in done.stderr
+    done = run("-f", "jsn", FIXTURES / "stable-abi.so")
+    assert done.returncode == 2
+    assert "did you mean json" in done.stderr
+    assert run().returncode == 2
+    assert run("rules", "const-data-prt").returncode == 2
+
+
+def test_colour_only_where_it_is_wanted() -> None:
+    assert "\x1b[" not in run(FIXTURES / "good-extension.so").stdout
+    assert "\x1b[" in run(FIXTURES / "good-extension.so", "--color", "always").stdout
+    assert "\x1b[" not in run(FIXTURES / "good-extension.so", "--color", "never").stdout
+
+
+def test_matrix_of_the_fixtures_names_ranges() -> None:
+    done = run("--matrix", FIXTURES / "gcc-const-data-ptr.so")
+    assert "loads on 2.3.0 - 2.11.0" in " ".join(done.stdout.split())
+
+
+def test_several_processes_give_the_same_report() -> None:
+    one = run(FIXTURES / "loader", "-f", "json")
+    two = run(FIXTURES / "loader", "-f", "json", "-j", "2")
+    assert one.stdout == two.stdout
+
+
+def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
+    info = "pkg-1.0.dist-info"
+    with zipfile.ZipFile(path / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", "w") as archive:
+        for name in fixtures:
+            archive.write(FIXTURES / name, f"pkg/{name}")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: {requires}\n"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return Path(str(archive.filename))
+
+
+def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> None:
+    """By the windows of the release index's own tests, gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0; stable-abi.so
+    calls torch_call_dispatcher, of 2.10.0 on."""
+    wheel = _wheel(tmp_path, "gcc-const-data-ptr.so", "stable-abi.so", requires="torch>=2.3")
+    one, two = document(wheel), document(wheel, "-j", "2")
+    schema = json.loads((Path(abiscan.__file__).parent / "data/report-v1.schema.json").read_text())
+    jsonschema.validate(one, schema)
+    assert one == two
+    (container,) = one["containers"]  # type: ignore[misc]
+    assert container["name"] == "pkg"  # type: ignore[index]
+    assert container["verdict"] == "fails"  # type: ignore[index]
+    assert container["requires_torch"] == ["torch>=2.3"]  # type: ignore[index]
+    said = " ".join(run(wheel).stdout.split())
+    assert "1 of 2 shared objects fails (torch>=2.3)" in said
+    fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
+    assert fixes == ["require `torch>=2.10,<2.12`"]
+    assert "--no-binary pkg " in said
+
+
+def test_a_stable_abi_version_is_checked_before_the_scan(tmp_path: Path) -> None:
+    done = run("--require-stable-abi", "next", FIXTURES / "stable-abi.so")
+    assert done.returncode == 2
+    assert "'next' is no torch release" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_required_range_chooses_its_newest_build() -> None:
+    """Installed is a CPU build, which has no libc10_cuda.so; the range asks for released ones, which do."""
+    found = document("--require-torch", ">=2.12,<2.14", FIXTURES / "cuda-build-required.so")
+    assert found["target"]["torch"] == "2.13.0"  # type: ignore[index]
+    assert found["target"]["kind"] == "release"  # type: ignore[index]
+    assert found["verdict"] == "pass"
+    assert document(FIXTURES / "cuda-build-required.so")["verdict"] == "fail"
+
+
+def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() -> None:
+    """The file itself imports nothing of torch; its sibling does, in vain. Oracle: the real loader."""
+    path = FIXTURES / "needs-broken-sibling.so"
+    said = truth(path)
+    assert said is not None
+    (artifact,) = document(path)["artifacts"]  # type: ignore[misc]
+    assert artifact["loader"]["error"] == said  # type: ignore[index]
+    assert artifact["verdict"] == "fails"  # type: ignore[index]
+    done = run(path)
+    assert done.returncode == 1
+    assert "which it needs, does not load" in " ".join(done.stdout.split())

@@ -1,0 +1,118 @@
+"""Causes of whole files: fixtures that were built for the purpose (tests/fixtures/build.py), bound to exports typed in
+here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from abiscan.diagnosis import Diagnosis, Knowledge, diagnose
+from abiscan.elf import open_elf
+from abiscan.model.binding import (
+    BoundImport,
+    DemangledBy,
+    Owner,
+    Status,
+)
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.facts import SharedObject
+
+Released = Callable[[str], Knowledge]
+
+
+def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING) -> Diagnosis:
+    """Every C++ or torch import that the target does not export is missing; the others are resolved."""
+    with open_elf(path) as elf:
+        file = elf.facts()
+    assert knowledge.exports is not None
+    bound = []
+    for symbol in file.imports:
+        library = knowledge.exports.library_of(symbol.name)
+        torch = symbol.name.startswith(
+            ("_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "_ZN5torch", "_ZNK5torch", "aoti_", "torch_", "THP")
+        )
+        missing = torch and library is None
+        bound.append(
+            BoundImport(
+                symbol,
+                None,
+                DemangledBy.NONE,
+                Owner.TORCH if torch else Owner.OTHER,
+                status if missing else Status.RESOLVED,
+                library,
+            )
+        )
+    return diagnose(file, bound, knowledge)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "version", "cause"),
+    [
+        ("clang-const-data-ptr", "2.6.0", CauseId.TEMPLATE_MANGLING),
+        ("old-string-extension", "2.13.0", CauseId.CXX11_ABI_MISMATCH),
+        ("materialize-cow-storage", "2.13.0", CauseId.BUILT_FOR_OLDER_TORCH),
+        ("legacy-register-operators", "2.13.0", CauseId.BUILT_FOR_OLDER_TORCH),
+        ("stable-abi", "2.6.0", CauseId.STABLE_SHIM_TOO_NEW),
+        ("gcc-const-data-ptr", "2.13.0", CauseId.SIGNATURE_CHANGED),
+    ],
+)
+def test_one_cause_is_told_once(
+    fixture: str, version: str, cause: CauseId, fixtures_dir: Path, released: Released
+) -> None:
+    found = _diagnose(fixtures_dir / f"{fixture}.so", released(version))
+    missing = {bound.name for bound in found.imports if bound.status is Status.MISSING}
+    assert missing
+    group = found.groups[0]
+    assert (group.cause, group.confidence) == (cause, Confidence.HIGH)
+    assert set(group.symbols) == missing
+    assert len(found.groups) == 1
+    assert group.summary.endswith(".")
+    assert version in group.summary or cause is CauseId.TEMPLATE_MANGLING
+
+
+def test_every_missing_import_has_causes_and_no_other(fixtures_dir: Path, released: Released) -> None:
+    found = _diagnose(fixtures_dir / "old-string-extension.so", released("2.13.0"))
+    for bound in found.imports:
+        assert bool(bound.causes) == (bound.status is Status.MISSING)
+    assert found.causes_of("no such import") == ()
+
+
+def test_a_file_that_binds_has_no_causes(fixtures_dir: Path, released: Released) -> None:
+    found = _diagnose(fixtures_dir / "good-extension.so", released("2.13.0"))
+    assert found.groups == ()
+
+
+def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Released) -> None:
+    knowledge = released("2.13.0")
+    with open_elf(fixtures_dir / "unlinked-libtorch-python.so") as elf:
+        file = elf.facts()
+    bound = [
+        BoundImport(symbol, None, DemangledBy.NONE, Owner.TORCH, Status.UNREACHABLE, "libtorch_python.so")
+        for symbol in file.imports
+        if "THPVariable" in symbol.name
+    ]
+    (group,) = diagnose(file, bound, knowledge).groups
+    assert group.cause is CauseId.LIBTORCH_PYTHON_NOT_LINKED
+    assert "-ltorch_python" in group.fix
+
+
+def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
+    from abiscan.model.facts import (
+        Import,
+        SymbolBinding,
+        SymbolType,
+        Visibility,
+    )
+
+    def bound(name: str, status: Status) -> BoundImport:
+        symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, None, True, 1)
+        return BoundImport(symbol, None, DemangledBy.NONE, Owner.OTHER, status, None)
+
+    imports = [bound(f"avcodec_{number}", Status.UNDECIDED) for number in range(20)]
+    imports.append(bound("_ZN3c1017RegisterOperatorsD1Ev", Status.MISSING))
+    file = SharedObject("x.so", 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
+    groups = diagnose(file, imports, released("2.13.0")).groups
+    assert [group.cause for group in groups] == [CauseId.BUILT_FOR_OLDER_TORCH, CauseId.LIBRARY_NOT_LINKED]
+    assert len(groups[1].symbols) == 20

@@ -1,0 +1,142 @@
+"""What is read out of error messages. The texts are those that the named programs print (glibc 2.36, GNU ld 2.40,
+Clang 14, CPython
+3.11), or of reports whose URL stands beside them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, clean, mentions
+from abiscan.model.subject import SubjectKind
+
+SYMBOLS = [
+    ("ImportError: /s/_C.so: undefined symbol: _ZN3c105ErrorC2Ev", "_ZN3c105ErrorC2Ev", "/s/_C.so"),
+    ("python: symbol lookup error: /s/_C.so: undefined symbol: foo", "foo", "/s/_C.so"),
+    ("undefined symbol: foo\t(./libx.so.1)", "foo", "./libx.so.1"),
+    ("AttributeError: /s/libb_cpu.so: undefined symbol: cget", "cget", "/s/libb_cpu.so"),
+    ("ImportError: dlopen(/s/_C.so, 0x0002): symbol not found in flat namespace '__ZN1f'", "__ZN1f", "/s/_C.so"),
+    ("ImportError: dlopen(/s/_C.so, 2): Symbol not found: __Zf\n  Referenced from: /s/_C.so\n", "__Zf", "/s/_C.so"),
+    ("Symbol not found: _f\n  Referenced from: <ABC-1> /s/x.dylib\n  Expected in: <DEF> /s/y", "_f", "/s/x.dylib"),
+    ("dlsym(0x7f8b, PyInit_x): symbol not found", "PyInit_x", None),
+    ("Error relocating /s/_C.so: _Zf: symbol not found", "_Zf", "/s/_C.so"),
+    ("/usr/bin/ld: a.cpp:(.text+0x9): undefined reference to `at::f(int)'", "at::f(int)", None),
+    ("a.o : dans la fonction « f » : référence indéfinie vers « at::f(int) »", "at::f(int)", None),
+    ("a.cpp:(.text+0x9): nicht definierter Verweis auf »at::f(int)«", "at::f(int)", None),
+    ("a.cpp:(.text+0x9):对\u2018at::f(int)\u2019未定义的引用", "at::f(int)", None),
+    ("ld.lld: error: undefined symbol: at::f(int)\n>>> referenced by a.cpp:3 (x/a.cpp:3)", "at::f(int)", None),
+    (
+        'Undefined symbols for architecture arm64:\n  "at::f(int)", referenced from:\n      _main in a.o',
+        "at::f(int)",
+        None,
+    ),
+    (
+        'a.obj : error LNK2019: unresolved external symbol "x" (?f@@YAXH@Z) referenced in function main',
+        "?f@@YAXH@Z",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "needed_by"), SYMBOLS)
+def test_symbol(text: str, name: str, needed_by: str | None) -> None:
+    (found,) = mentions(text)
+    assert (found.kind, found.text, found.needed_by) == (SubjectKind.SYMBOL, name, needed_by)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OSError: /s/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
+        "/s/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version libnvJitLink.so.12 not defined in file "
+        "libnvJitLink.so.12 with link time reference",
+        "undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12\t(/s/libcusparse.so.12)",
+    ],
+)
+def test_versioned_symbol(text: str) -> None:
+    (found,) = mentions(text)
+    assert (found.text, found.library, found.version, found.needed_by) == (
+        "__nvJitLinkComplete_12_4",
+        "libnvJitLink.so.12",
+        "libnvJitLink.so.12",
+        "/s/libcusparse.so.12",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name"),
+    [
+        ("OSError: libc10.so: cannot open shared object file: No such file", SubjectKind.LIBRARY, "libc10.so"),
+        (
+            "./a: error while loading shared libraries: libc10.so: cannot open shared object file",
+            SubjectKind.LIBRARY,
+            "libc10.so",
+        ),
+        ("Could not load library libcudnn_cnn_infer.so.8. Error: x", SubjectKind.LIBRARY, "libcudnn_cnn_infer.so.8"),
+        ("Library not loaded: @rpath/libc10.dylib\n  Referenced from: /s/x.so", SubjectKind.LIBRARY, "libc10.dylib"),
+        ("/usr/bin/ld: cannot find -lc10: No such file or directory", SubjectKind.LIBRARY, "libc10.so"),
+        (
+            "/l/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /s/g.so)",
+            SubjectKind.VERSION,
+            "GLIBCXX_3.4.32",
+        ),
+        ("NameError: name 's2' is not defined", SubjectKind.PYTHON_NAME, "s2"),
+        ("NameError('XBLOCK is not defined')", SubjectKind.PYTHON_NAME, "XBLOCK"),
+        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.DYNAMO, "torchvision::nms"),
+        ("AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'", SubjectKind.DYNAMO, "_C::rms_norm"),
+        (
+            "k.cu(9): error: no matching function for call to \u2018__ldg(const c10::Half*)\u2019",
+            SubjectKind.COMPILE_ERROR,
+            "__ldg",
+        ),
+    ],
+)
+def test_other_kinds(text: str, kind: SubjectKind, name: str) -> None:
+    (found,) = mentions(text)
+    assert (found.kind, found.text) == (kind, name)
+
+
+def test_the_file_and_line_of_a_compile_error() -> None:
+    (found,) = mentions("csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n")
+    assert found.location is not None
+    assert (found.location.file, found.location.line) == ("csrc/hip/segment_csr_cuda.hip", 188)
+
+
+def test_colours_do_not_hide_a_message() -> None:
+    text = "\x1b[01m\x1b[Ka.o:\x1b[m\x1b[K undefined reference to `\x1b[01m\x1b[Kat::f()\x1b[m\x1b[K'"
+    (found,) = mentions(clean(text))
+    assert found.text == "at::f()"
+
+
+def test_the_same_complaint_counts_once_and_keeps_the_file() -> None:
+    text = "undefined symbol: foo\n" * 50 + "(rank 3) /s/_C.so: undefined symbol: foo\nundefined symbol: bar\n"
+    found = mentions(text)
+    assert [mention.text for mention in found] == ["foo", "bar"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "all tests passed", "version `", "undefined symbol:", "x: cannot open shared object file"]
+)
+def test_nothing_to_find(text: str) -> None:
+    assert [m.text for m in mentions(text) if m.text != "x"] == []
+
+
+def test_a_large_log_takes_time_in_proportion() -> None:
+    line = "[12:00:01] building foo/bar.cpp -O2 -I/usr/include warning: unused variable 'x' [-Wunused]\n"
+    error = "/usr/bin/ld: a.o: undefined reference to `at::foo{}(int)'\n"
+    text = "".join(line * 20 + error.format(number) for number in range(10_000))
+    started = time.perf_counter()
+    found = mentions(clean(text))
+    # 19 MB; a second is forty times what it takes. Quadratic reading would take hours.
+    assert time.perf_counter() - started < 10
+    assert len(found) == MAX_MENTIONS
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read(text: str) -> None:
+    for prefix in ("undefined symbol: ", "version `", "undefined reference to `", "NameError: name '", "operator "):
+        for mention in mentions(clean(prefix + text + prefix)):
+            assert mention.text

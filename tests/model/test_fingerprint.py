@@ -1,0 +1,88 @@
+"""Fingerprints and module names: what changes them, and what must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.model.fingerprint import (
+    container_key,
+    fingerprint,
+    module_key,
+    module_name,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("_C.cpython-311-x86_64-linux-gnu.so", "_C.so"),
+        ("a/b/_C.cpython-313t-aarch64-linux-gnu.so", "_C.so"),
+        ("_C.abi3.so", "_C.so"),
+        ("_C.pypy310-pp73-x86_64-linux-gnu.so", "_C.so"),
+        ("_C.cpython-311-darwin.so", "_C.so"),
+        ("_C.cp311-win_amd64.pyd", "_C.pyd"),
+        ("libfoo.so", "libfoo.so"),
+        ("libfoo.so.1", "libfoo.so"),
+        ("libfoo.so.1.2.3", "libfoo.so"),
+        ("libjpeg.ceea7512.so.62", "libjpeg.so"),
+        ("libgomp-a34b3233.so.1.0.0", "libgomp.so"),
+        # Eight characters that are no hash, and digits that are part of a name, stay.
+        ("libfoo-release1.so", "libfoo-release1.so"),
+        ("libtorchcodec_core4.so", "libtorchcodec_core4.so"),
+        ("kernel.cu", "kernel.cu"),
+        ("plugin", "plugin"),
+    ],
+)
+def test_module_names(path: str, expected: str) -> None:
+    assert module_name(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "member", "expected"),
+    [
+        ("build/_C.so", None, "_C.so"),
+        ("/home/someone/checkout/src/pkg/_C.so", None, "_C.so"),
+        ("/env/lib/python3.11/site-packages/pkg/sub/_C.abi3.so", None, "pkg/sub/_C.so"),
+        ("p/build/lib.linux-x86_64-cpython-311/pkg/_C.cpython-311-x86_64-linux-gnu.so", None, "pkg/_C.so"),
+        ("dist/pkg-1.0-cp311-cp311-linux_x86_64.whl", "pkg/_C.abi3.so", "pkg/_C.so"),
+        ("dist/pkg-1.0-cp311-cp311-linux_x86_64.whl", "pkg-1.0.data/platlib/pkg/_C.so", "pkg/_C.so"),
+        ("dist/pkg-1.0-cp311-cp311-linux_x86_64.whl", "pkg.libs/libjpeg.ceea7512.so.62", "pkg.libs/libjpeg.so"),
+        ("pkg-1.0.tar.gz", "pkg-1.0/csrc/a.cu", "csrc/a.cu"),
+        ("pkg-1.0.conda", "pkg.tar.zst!lib/python3.11/site-packages/pkg/_C.so", "pkg/_C.so"),
+    ],
+)
+def test_module_keys(path: str, member: str | None, expected: str) -> None:
+    assert module_key(path, member) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("dist/TorchVision-0.19.0-cp311-cp311-manylinux1_x86_64.whl", "torchvision"),
+        ("my_pkg-1.0.post1-1-py3-none-any.whl", "my-pkg"),
+        ("my-pkg-1.0.tar.gz", "my-pkg"),
+        ("pkg-1.2-py311_0.conda", "pkg"),
+        ("bundle.zip", "bundle.zip"),
+    ],
+)
+def test_container_keys(path: str, expected: str) -> None:
+    assert container_key(path) == expected
+
+
+def test_what_counts() -> None:
+    base = fingerprint("rule", "a/_C.cpython-311-x86_64-linux-gnu.so", "_Z1a")
+    assert base == fingerprint("rule", "/other/place/_C.abi3.so", "_Z1a")
+    others = {
+        fingerprint("rule2", "_C.so", "_Z1a"),
+        fingerprint("rule", "_D.so", "_Z1a"),
+        fingerprint("rule", "_C.so", "_Z1b"),
+        fingerprint("rule", "_C.so"),
+        fingerprint("rule", "_C.so", "_Z1a", "libfoo.so"),
+        fingerprint("rule", "_C.so", "_Z", "1a"),
+        fingerprint("rule", "_C.so", "_Z1a\udcff"),
+    }
+    assert base not in others
+    assert len(others) == 7
+    # Baselines in users' repositories hold these: a change here breaks them all. Oracle: sha256sum of
+    # `4:rule5:_C.so4:_Z1a`.
+    assert base == "c6bc78de106b779765f7b73c3056eb7f"

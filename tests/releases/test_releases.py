@@ -1,0 +1,290 @@
+"""The shipped release index against what was measured before it was made, and against nm.
+
+The windows and vtable sizes below were read with `nm -D -S` from the wheels of the package index; an entry that the
+index got from another reader must agree with them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from abiscan.errors import UnknownBuild
+from abiscan.releases import (
+    Omission,
+    ReleaseIndex,
+    omission,
+    open_index,
+)
+from abiscan.releases.index import SHIPPED
+
+NEW_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+EVERY = (("1.13.0", "2.15.0"),)
+
+
+@pytest.fixture(scope="module")
+def index() -> ReleaseIndex:
+    return open_index()
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+WINDOWS = [
+    ("_ZNK2at10TensorBase8data_ptrIfEEPT_v", EVERY),
+    ("_ZNK2at10TensorBase8data_ptrIlEEPT_v", EVERY),
+    ("_ZNK2at10TensorBase16mutable_data_ptrIfEEPT_v", (("2.1.0", "2.15.0"),)),
+    ("_ZNK2at10TensorBase14const_data_ptrIfLi0EEEPKT_v", (("2.3.0", "2.11.0"),)),
+    ("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v", (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))),
+    ("_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE", (("2.3.0", "2.12.1"),)),
+    ("_ZN3c104cuda9SetDeviceEi", (("2.1.0", "2.2.2"),)),
+    ("_ZN3c104cuda9SetDeviceEa", (("2.3.0", "2.7.1"),)),
+    ("_ZN3c104cuda9SetDeviceEab", (("2.8.0", "2.15.0"),)),
+    ("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", (("1.13.0", "2.6.0"),)),
+    (f"_ZN3c106detail14torchCheckFailEPKcS2_jRK{NEW_STRING}", (("2.7.0", "2.15.0"),)),
+    ("_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_ib", (("2.0.0", "2.9.1"),)),
+    ("_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_jb", (("2.10.0", "2.13.0"),)),
+    ("_ZN3c1017RegisterOperatorsC1Ev", (("1.13.0", "2.1.2"),)),
+]
+
+
+@pytest.mark.parametrize(("name", "windows"), WINDOWS, ids=[name for name, _ in WINDOWS])
+def test_windows(index: ReleaseIndex, name: str, windows: tuple[tuple[str, str], ...]) -> None:
+    history = index.history(name)
+    assert history is not None
+    assert history.windows == windows
+
+
+def test_the_clang_spelling_of_const_data_ptr_is_in_no_build(index: ReleaseIndex) -> None:
+    name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
+    assert index.history(name) is None
+    # Absent, and not because the rule leaves it out: so it is known to be missing.
+    assert index.known_omitted(name) is None
+
+
+def test_a_parameter_was_added_to_the_cuda_check_in_2_14(index: ReleaseIndex) -> None:
+    found = index.prefix("_ZN3c104cuda29c10_cuda_check_implementation")
+    since = [history for history in found if history.windows == (("2.14.0", "2.15.0"),)]
+    assert len(since) == 1
+    assert since[0].name.startswith("_ZN3c104cuda29c10_cuda_check_implementationEiPKcS2_jb")
+    assert len(found) == 4
+
+
+def test_libtorch_python_hides_its_names_from_2_7_on(index: ReleaseIndex) -> None:
+    """3,623 names of torch, at, c10 and THP in 2.6.0, some 240 in 2.7 (measured with nm on the demangled names)."""
+    wrap = index.history("_Z16THPVariable_WrapN2at6TensorE") or index.history("_Z16THPVariable_WrapRKN2at10TensorBaseE")
+    assert wrap is not None
+    table = index.tables[0]
+    counts = {}
+    for version in ("2.6.0", "2.7.0"):
+        position = table.builds.index(index.resolve(version))
+        own = ("_ZN5torch", "_ZNK5torch", "_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "THP")
+        counts[version] = 0
+        for name, number in table.names():
+            export = table.record(number)[position] if name.startswith(own) else None
+            counts[version] += export is not None and export.library == "libtorch_python.so"
+    assert counts["2.6.0"] > 2000
+    assert counts["2.7.0"] < 300
+
+
+# --- variants -----------------------------------------------------------------------------------------------------
+
+
+def test_thirty_releases_of_each_architecture_in_version_order(index: ReleaseIndex) -> None:
+    x86 = [build.torch for build in index.builds("x86_64")]
+    assert [build.torch for build in index.builds("aarch64")] == x86
+    assert x86[0] == "1.13.0"
+    assert x86[-1] == "2.15.0"
+    assert x86.index("2.9.1") < x86.index("2.10.0")
+    assert len(x86) == len(set(x86)) == 30
+
+
+def test_string_abi_of_the_builds(index: ReleaseIndex) -> None:
+    """Old through 2.6.0 on x86_64; on aarch64 the change came one release earlier."""
+    x86 = {build.torch: build.cxx11_abi for build in index.builds("x86_64")}
+    arm = {build.torch: build.cxx11_abi for build in index.builds("aarch64")}
+    assert (x86["2.6.0"], x86["2.7.0"]) == (False, True)
+    assert (arm["2.5.1"], arm["2.6.0"]) == (False, True)
+    assert None not in {*x86.values(), *arm.values()}
+
+
+def test_a_cpu_build_has_no_cuda_library(index: ReleaseIndex) -> None:
+    arm = index.resolve("2.10.0", "aarch64")
+    assert (arm.variant, arm.cuda) == ("cpu", None)
+    assert not arm.ships("libc10_cuda.so")
+    assert index.exports(arm, "_ZN3c104cuda9SetDeviceEab") is None
+    assert index.resolve("2.11.0", "aarch64").ships("libc10_cuda.so")
+
+
+@pytest.mark.parametrize(
+    ("spec", "key"),
+    [
+        ("2.6", "2.6.0+cu124-x86_64"),
+        ("2.6.0", "2.6.0+cu124-x86_64"),
+        ("v2.6.0", "2.6.0+cu124-x86_64"),
+        ("2.6.0+cu124", "2.6.0+cu124-x86_64"),
+        ("2.0.1+CU117", "2.0.1+cu117-x86_64"),
+        ("2.6.0+cpu-aarch64", "2.6.0+cpu-aarch64"),
+    ],
+)
+def test_resolve(index: ReleaseIndex, spec: str, key: str) -> None:
+    assert index.resolve(spec).key == key
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("2.6.0+cu126", r"of this version it has 2\.6\.0\+cu124"),
+        ("9.9", r"known: 1\.13\.0, .*2\.15\.0"),
+        ("2.6.0rc1", r"known: 1\.13\.0"),
+        ("two", "neither a version"),
+        ("", "neither a version"),
+    ],
+)
+def test_an_unknown_build_lists_what_is_known(index: ReleaseIndex, spec: str, says: str) -> None:
+    with pytest.raises(UnknownBuild, match=says) as caught:
+        index.resolve(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_newest(index: ReleaseIndex) -> None:
+    assert index.newest().torch == "2.15.0"
+    with pytest.raises(UnknownBuild, match="aarch64, x86_64"):
+        index.newest("riscv64")
+
+
+# --- data objects -------------------------------------------------------------------------------------------------
+
+VTABLE_SIZES = [
+    ("N5torch8autograd4NodeE", 0x70, 0x78, 0x98),
+    ("N3c1010TensorImplE", 0xF8, 0xF8, 0x110),
+    ("N3c1011StorageImplE", 0x28, 0x28, 0x40),
+    ("N4c10d7BackendE", 0x120, 0x160, 0x1C8),
+    ("N4c10d12ProcessGroupE", 0xF0, 0x130, 0x188),
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "in_2_4_1", "in_2_8_0", "in_2_13_0"), VTABLE_SIZES, ids=[row[0] for row in VTABLE_SIZES]
+)
+def test_vtables(index: ReleaseIndex, cls: str, in_2_4_1: int, in_2_8_0: int, in_2_13_0: int) -> None:
+    for version, size in (("2.4.1", in_2_4_1), ("2.8.0", in_2_8_0), ("2.13.0", in_2_13_0)):
+        build = index.resolve(version)
+        export = index.exports(build, f"_ZTV{cls}")
+        assert export is not None
+        assert export.size == size
+        words = index.vtable(cls, build)
+        assert words is not None
+        assert len(words) * 8 == size
+        assert words[:2] == (0, f"_ZTI{cls}")
+        assert None not in words
+
+
+def test_which_virtual_functions_came_to_node(index: ReleaseIndex) -> None:
+    """The reference counting of Python objects moved into intrusive_ptr_target: torch/csrc/autograd/function.h."""
+    old, new = (index.vtable("_ZTVN5torch8autograd4NodeE", index.resolve(v)) for v in ("2.8.0", "2.13.0"))
+    assert old is not None
+    assert new is not None
+    came = set(new) - set(old)
+    assert {
+        "_ZNK5torch8autograd4Node15incref_pyobjectEv",
+        "_ZNK5torch8autograd4Node15decref_pyobjectEv",
+        "_ZNK5torch8autograd4Node19try_incref_pyobjectEv",
+    } <= came
+
+
+@pytest.mark.parametrize(
+    ("name", "weak"),
+    [
+        ("_ZNK2at10TensorBase8data_ptrIfEEPT_v", True),
+        ("_ZN2at4_ops9randn_out4callEN3c108ArrayRefINS2_6SymIntEEERNS_6TensorE", False),
+    ],
+)
+def test_a_function_has_no_size(index: ReleaseIndex, name: str, weak: bool) -> None:
+    """nm calls the explicit instantiation W and the operator T."""
+    export = index.exports(index.resolve("2.13.0"), name)
+    assert export is not None
+    assert (export.library, export.size, export.weak) == ("libtorch_cpu.so", None, weak)
+
+
+# --- what is left out ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("mkl_blas_avx2_dgemm_copyan", Omission.C_LIBRARY),
+        ("Sleef_sinf8_u10", Omission.C_LIBRARY),
+        ("PyObject_Call", Omission.C_LIBRARY),
+        ("cudaMalloc", Omission.C_LIBRARY),
+        ("_ZGVdN4v_Sleef_cosh_u35", Omission.VECTOR_FUNCTION),
+        ("_ZN2at6native12_GLOBAL__N_13fooEv", Omission.ANONYMOUS_NAMESPACE),
+        ("_ZN18__nv_hdl_wrapper_tILb0ELb0E11__nv_dl_tagIPFvvEEE7managerE", Omission.CUDA_GENERATED),
+        ("_ZNSt6vectorIiSaIiEE9push_backERKi", Omission.STANDARD_LIBRARY),
+        ("_ZNKSs7compareEPKc", Omission.STANDARD_LIBRARY),
+        ("_ZTVSt9exception", Omission.STANDARD_LIBRARY),
+        ("_ZSt4cout", Omission.STANDARD_LIBRARY),
+        ("_ZdlPvm", Omission.STANDARD_LIBRARY),
+        ("_Znwm", Omission.STANDARD_LIBRARY),
+        ("_ZTIb", Omission.STANDARD_LIBRARY),
+        ("_ZTIPKc", Omission.STANDARD_LIBRARY),
+        ("_ZTIFvRKN2at6TensorEE", None),
+        ("_ZN18magma_thread_queue8pop_taskEv", Omission.CUDA_MATH),
+        ("aoti_torch_empty_strided", None),
+        ("THPVariableClass", None),
+        ("_Z15THPVariable_NewN2at6TensorE", None),
+        ("_ZNSt6vectorIN2at6TensorESaIS1_EED2Ev", None),
+        ("_ZN3c1021throwNullDataPtrErrorEv", None),
+        ("_ZGVZN2at8internal5lockEvE1m", None),
+        ("_ZTIN5torch8autograd4NodeE", None),
+    ],
+)  # fmt: skip
+def test_rule_of_omission(index: ReleaseIndex, name: str, reason: Omission | None) -> None:
+    assert index.known_omitted(name) == reason
+
+
+def test_no_omitted_name_is_in_the_index(index: ReleaseIndex) -> None:
+    assert not [name for name, _number in index.tables[0].names() if omission(name) is not None]
+
+
+# --- the installed torch, as nm reads it --------------------------------------------------------------------------
+
+
+def torch_library(name: str) -> Path:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        pytest.skip("torch is not installed")
+    return Path(spec.origin).parent / "lib" / name
+
+
+@pytest.mark.parametrize(("library", "allowed"), [("libc10.so", 0), ("libtorch_python.so", 1), ("libtorch_cpu.so", 1)])
+def test_every_name_that_nm_lists_is_in_build_2_13(index: ReleaseIndex, library: str, allowed: int) -> None:
+    """The installed build is the CPU one of 2.13.0, the index has the CUDA one: these libraries differ in two names."""
+    path = torch_library(library)
+    done = subprocess.run(
+        ["nm", "-D", "--defined-only", "-S", "--format=posix", path], capture_output=True, text=True, check=True
+    )
+    sizes = {}
+    for line in done.stdout.splitlines():
+        name, _kind, _value, *size = line.split()
+        if omission(name) is None:
+            sizes[name] = int(size[0], 16) if size else 0
+    assert len(sizes) > 900
+    build = index.resolve("2.13.0")
+    found = {name: history.export(build) for name, history in index.lookup(sizes).items()}
+    missing = [name for name in sizes if found.get(name) is None]
+    assert len(missing) <= allowed
+    for name, export in found.items():
+        if export is not None:
+            assert library in export.libraries
+            assert export.size in (None, sizes[name])
+
+
+# --- budget -------------------------------------------------------------------------------------------------------
+
+
+def test_the_index_fits_in_the_package() -> None:
+    assert os.path.getsize(SHIPPED) <= 4 * 1024 * 1024

@@ -1,0 +1,50 @@
+"""A rewrite that a rule advises, made: the window it promised is that of the file compiled from the rewritten source.
+
+g++ and the headers of the torch in this environment (2.13.0) are the oracle.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.run import ScanOptions, scan
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import ArtifactReport
+
+SOURCE = """
+#include <ATen/core/TensorBase.h>
+__attribute__((visibility("default"))) float first(const at::TensorBase& t) { return *t.CALL; }
+"""
+
+
+def compiled(call: str, directory: Path) -> ArtifactReport:
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    torch = Path(spec.origin).parent
+    source, out = directory / "x.cpp", directory / "x.so"
+    source.write_text(SOURCE.replace("CALL", call))
+    flags = "-shared -fPIC -O1 -w -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
+    command = ["g++", *flags.split(), "-fdata-sections", "-Wl,--gc-sections", f"-I{torch}/include", str(source)]
+    subprocess.run([*command, f"-L{torch}/lib", "-lc10", "-ltorch_cpu", "-o", str(out)], check=True)
+    options = ScanOptions(torch="2.13.0", environment=None, settings=LoaderSettings(cwd=str(directory)), matrix=True)
+    (artifact,) = scan([str(out)], options).artifacts
+    return artifact
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_const_data_ptr_rewritten_as_the_rule_says(tmp_path: Path) -> None:
+    before, after = compiled("const_data_ptr<float>()", tmp_path), compiled("data_ptr<float>()", tmp_path)
+    assert before.provenance is not None
+    assert after.provenance is not None
+    # FACTS: the spelling of these headers is exported by 2.1 - 2.2 and from 2.12 on.
+    assert before.provenance.torch_window == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
+    (promised,) = before.what_if
+    assert promised.windows == after.provenance.torch_window == (("1.13.0", "2.15.0"),)
+    assert "headers of torch 2.1.0 - 2.2.2, 2.12.0 - 2.15.0" in promised.assumes
+    assert after.what_if == ()

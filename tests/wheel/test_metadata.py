@@ -1,0 +1,118 @@
+"""What containers declare, by typed-in metadata. `email` (metadata) and packaging (wheel names) are the oracles."""
+
+from __future__ import annotations
+
+import email
+
+import pytest
+from packaging.utils import parse_wheel_filename
+
+from abiscan.wheel.metadata import (
+    ContainerKind,
+    container_facts,
+    headers,
+    install_path,
+    kind_of,
+    split_wheel_name,
+)
+
+METADATA = """Metadata-Version: 2.1
+Name: demo
+Summary: one: two
+Requires-Dist: torch (==2.4.0)
+Requires-Dist: numpy; python_version<"3.12"
+Description: first
+        second
+  third
+requires-python:>=3.8
+
+Name: in the body
+"""
+
+
+def test_headers_are_those_that_email_reads() -> None:
+    message = email.message_from_string(METADATA)
+    ours = headers(METADATA.encode())
+    assert set(ours) == {key.lower() for key, _ in message.items()}
+    for key in ours:
+        assert [" ".join(v.split()) for v in ours[key]] == [" ".join(v.split()) for v in message.get_all(key, [])]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"\n", b"no colon\n", b" leading\nName: x", b"\xff\xfe: \xff\n", b":\n", b"Name:\n x"]
+)
+def test_headers_that_are_formed_wrongly(raw: bytes) -> None:
+    headers(raw)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "torchvision-0.28.0-cp311-cp311-manylinux_2_28_x86_64.whl",
+        "torchao-0.13.0-1-cp39-abi3-manylinux_2_24_x86_64.manylinux_2_28_x86_64.whl",
+        "soundfile-0.14.0-py2.py3-none-any.whl",
+    ],
+)
+def test_wheel_names(name: str) -> None:
+    ours = split_wheel_name(name)
+    theirs = parse_wheel_filename(name)
+    assert ours is not None
+    assert ours[:2] == (theirs[0], str(theirs[1]))
+    assert set(ours[2]) == {str(tag) for tag in theirs[3]}
+
+
+@pytest.mark.parametrize("name", ["x.whl", "x-1-py3-none.whl", "x.zip", "a-b-c-d-e-f-g.whl"])
+def test_no_wheel_names(name: str) -> None:
+    assert split_wheel_name(name) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        (ContainerKind.WHEEL, "a/b.so", "a/b.so"),
+        (ContainerKind.WHEEL, "x-1.data/platlib/a/b.so", "a/b.so"),
+        (ContainerKind.WHEEL, "x-1.data/purelib/b.so", "b.so"),
+        (ContainerKind.WHEEL, "x-1.data/data/lib/b.so", "../../../lib/b.so"),
+        (ContainerKind.WHEEL, "x-1.data/scripts/tool", "../../../bin/tool"),
+        (ContainerKind.WHEEL, "x-1.data/other/b.so", "x-1.data/other/b.so"),
+        (ContainerKind.CONDA, "lib/python3.12/site-packages/a/b.so", "a/b.so"),
+        (ContainerKind.CONDA, "lib/libb.so", "../../../lib/libb.so"),
+        (ContainerKind.SDIST, "x-1/b.so", None),
+        (ContainerKind.ARCHIVE, "b.so", None),
+    ],
+)
+def test_places_of_installation(kind: ContainerKind, name: str, expected: str | None) -> None:
+    assert install_path(kind, name) == expected
+
+
+def test_import_names() -> None:
+    names = [
+        "a/__init__.py",
+        "b.py",
+        "c.cpython-311-x86_64-linux-gnu.so",
+        "d.abi3.so",
+        "e.libs/libx.so",
+        "f/_C.so",
+        "g/x.txt",
+    ]
+    facts = container_facts("x", "x-1-py3-none-any.whl", ContainerKind.WHEEL, {}, names)
+    assert facts.top_level == ("a", "b", "c", "d", "f")
+
+
+@pytest.mark.parametrize("index", [b"", b"[]", b"{", b"[" * 100_000, b'{"depends": 3}', b'{"name": null}'])
+def test_a_conda_index_that_is_formed_wrongly(index: bytes) -> None:
+    assert container_facts("x", "x.conda", ContainerKind.CONDA, {"info/index.json": index}, []).requires_dist == ()
+
+
+def test_kinds() -> None:
+    assert kind_of("x.whl", []) is ContainerKind.WHEEL
+    assert kind_of("x", ["x-1.dist-info/WHEEL"]) is ContainerKind.WHEEL
+    assert kind_of("x.tar.bz2", ["info/index.json"]) is ContainerKind.CONDA
+    assert kind_of("x-1.tar.gz", ["x-1/PKG-INFO"]) is ContainerKind.SDIST
+    assert kind_of("x-1.tar.gz", ["x-1/deep/PKG-INFO"]) is ContainerKind.ARCHIVE
+
+
+def test_a_folded_license_with_blank_lines_does_not_end_the_headers() -> None:
+    """As bitsandbytes 0.45.5 has it; `email` is the oracle."""
+    raw = b"Name: x\nLicense: MIT\n        \n        Copyright\nRequires-Dist: torch<3,>=2.0\n\nRequires-Dist: other\n"
+    assert headers(raw)["requires-dist"] == email.message_from_bytes(raw).get_all("Requires-Dist") == ["torch<3,>=2.0"]

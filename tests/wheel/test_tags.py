@@ -1,0 +1,189 @@
+"""Promises of tags and metadata against needs, all typed in. Expected values are those of the PEPs that define tags."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from abiscan.model.facts import VersionNeed
+from abiscan.rules.limited_api import stable_abi
+from abiscan.wheel.tags import (
+    PlatformTag,
+    System,
+    TorchRequirement,
+    beyond_stable_abi,
+    differing_tags,
+    machine_fits,
+    module_fits,
+    module_name,
+    platform_tag,
+    promise_of,
+    torch_allowed,
+    torch_requirements,
+    versions_exceed,
+)
+
+
+@pytest.mark.parametrize(
+    ("tag", "system", "oldest", "machine"),
+    [
+        ("manylinux1_x86_64", System.GLIBC, (2, 5), "x86_64"),
+        ("manylinux2010_i686", System.GLIBC, (2, 12), "i386"),
+        ("manylinux2014_aarch64", System.GLIBC, (2, 17), "aarch64"),
+        ("manylinux_2_28_x86_64", System.GLIBC, (2, 28), "x86_64"),
+        ("manylinux_2_31_armv7l", System.GLIBC, (2, 31), "arm"),
+        ("musllinux_1_2_x86_64", System.MUSL, (1, 2), "x86_64"),
+        ("linux_x86_64", System.LINUX, None, "x86_64"),
+        ("any", System.ANY, None, None),
+        ("win_amd64", System.OTHER, None, None),
+        ("macosx_11_0_arm64", System.OTHER, None, None),
+        ("manylinux_2_x86_64", System.OTHER, None, None),
+    ],
+)
+def test_platform_tags(tag: str, system: System, oldest: tuple[int, int] | None, machine: str | None) -> None:
+    assert platform_tag(tag) == PlatformTag(tag, system, oldest, machine)
+
+
+def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[VersionNeed]:
+    return [VersionNeed(library, name, weak) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted", "expected"),
+    [
+        (["manylinux_2_28_x86_64"], needs("GLIBC_2.28", "GLIBC_2.2.5"), []),
+        (["manylinux_2_28_x86_64"], needs("GLIBC_2.34", "GLIBC_2.32"), ["GLIBC_2.34", "GLIBC_2.32"]),
+        (["manylinux2014_x86_64"], needs("GLIBC_2.18"), ["GLIBC_2.18"]),
+        (["manylinux2014_x86_64"], needs("GLIBC_2.17.1", "GLIBC_2.9"), ["GLIBC_2.17.1"]),
+        # The oldest counts: pip takes the wheel on a system of 2.17 by its second tag.
+        (["manylinux_2_28_x86_64", "manylinux2014_x86_64"], needs("GLIBC_2.27"), ["GLIBC_2.27"]),
+        (["linux_x86_64"], needs("GLIBC_2.39"), []),
+        (["musllinux_1_2_x86_64"], needs("GLIBC_2.39"), []),
+        (["manylinux_2_17_x86_64"], needs("GLIBCXX_3.4.20", library="libstdc++.so.6"), ["GLIBCXX_3.4.20"]),
+        (["manylinux_2_28_x86_64"], needs("GLIBCXX_3.4.24", library="libstdc++.so.6"), []),
+        # No number is known for this tag's libstdc++, so nothing is claimed.
+        (["manylinux_2_39_x86_64"], needs("GLIBCXX_3.4.99", library="libstdc++.so.6"), []),
+        (["manylinux1_x86_64"], needs("GLIBC_2.9", weak=True), []),
+        (["manylinux1_x86_64"], needs("GLIBC_PRIVATE", "GLIBC_ABI_DT_RELR", "OMP_1.0"), []),
+        ([], needs("GLIBC_2.39"), []),
+    ],
+)
+def test_versions(tags: list[str], wanted: list[VersionNeed], expected: list[str]) -> None:
+    promise = promise_of(f"cp311-cp311-{tag}" for tag in tags)
+    assert [e.version for e in versions_exceed(promise, wanted)] == expected
+
+
+def test_a_bundled_libstdcxx_is_not_the_systems() -> None:
+    promise = promise_of(["cp311-cp311-manylinux2014_x86_64"])
+    wanted = needs("GLIBCXX_3.4.30", library="libstdc++-abc.so.6")
+    assert versions_exceed(promise, wanted)
+    assert not versions_exceed(promise, wanted, bundled=["libstdc++-abc.so.6"])
+
+
+@pytest.mark.parametrize(
+    ("tags", "machine", "fits"),
+    [
+        (["cp311-cp311-manylinux_2_28_x86_64"], "x86_64", True),
+        (["cp311-cp311-manylinux_2_28_x86_64"], "aarch64", False),
+        (["cp311-cp311-linux_i686"], "i386", True),
+        (["py3-none-any"], "x86_64", False),
+        (["py3-none-win_amd64"], "x86_64", False),
+        ([], "x86_64", True),
+    ],
+)
+def test_machines(tags: list[str], machine: str, fits: bool) -> None:
+    assert machine_fits(promise_of(tags), machine) is fits
+
+
+@pytest.mark.parametrize(
+    ("file", "tag", "fits"),
+    [
+        ("_C.cpython-311-x86_64-linux-gnu.so", "cp311-cp311", True),
+        ("_C.cpython-310-x86_64-linux-gnu.so", "cp311-cp311", False),
+        ("_C.cpython-39-x86_64-linux-gnu.so", "cp39-abi3", False),
+        ("_C.cpython-38-x86_64-linux-gnu.so", "py38-none", False),
+        ("_C.cpython-313t-x86_64-linux-gnu.so", "cp313-cp313t", True),
+        ("_C.cpython-313-x86_64-linux-gnu.so", "cp313-cp313t", False),
+        ("_C.abi3.so", "cp39-abi3", True),
+        ("_C.abi3.so", "cp311-cp311", True),
+        ("_C.abi3.so", "cp313-cp313t", False),
+        ("_C.so", "cp39-abi3", True),
+    ],
+)
+def test_module_names(file: str, tag: str, fits: bool) -> None:
+    module = module_name(file)
+    assert module is not None
+    assert module.name == "_C"
+    assert module_fits(promise_of([f"{tag}-linux_x86_64"]), module) is fits
+
+
+@pytest.mark.parametrize("file", ["libx.so.1", "lib-x.so", "x.txt", ".so", "a.b.so"])
+def test_no_module_names(file: str) -> None:
+    assert module_name(file) is None
+
+
+@pytest.mark.parametrize(
+    ("tag", "file", "expected"),
+    [
+        ("cp39-abi3", "_C.abi3.so", ("PyFrame_GetBack", "PyType_GetName", "_PyThreadState_UncheckedGet")),
+        ("cp312-abi3", "_C.abi3.so", ("PyFrame_GetBack", "_PyThreadState_UncheckedGet")),
+        ("cp311-cp311", "_C.abi3.so", ()),
+        ("cp39-abi3", "_C.cpython-39-x86_64-linux-gnu.so", ()),
+        ("py3-none", "libx.so", ("PyFrame_GetBack", "_PyThreadState_UncheckedGet")),
+    ],
+)
+def test_beyond_the_stable_abi(tag: str, file: str, expected: tuple[str, ...]) -> None:
+    """PyType_GetName joined in 3.11, PyFrame_GetBack never has (Misc/stable_abi.toml of CPython)."""
+    imports = [
+        "PyType_GetName",
+        "PyFrame_GetBack",
+        "PyLong_FromLong",
+        "_Py_Dealloc",
+        "_PyThreadState_UncheckedGet",
+        "malloc",
+    ]
+    promise = promise_of([f"{tag}-linux_x86_64"])
+    assert beyond_stable_abi(promise, module_name(file), imports, stable_abi()) == expected
+
+
+def test_tags_of_name_and_metadata() -> None:
+    name = ["py2-none-any", "py3-none-any"]
+    assert differing_tags(name, ["py2-none-any", "py3-none-any"]) == ()
+    assert differing_tags(name, ["py2.py3-none-any"]) == ()
+    assert differing_tags(name, ["py3-none-any"]) == ("py2-none-any",)
+    assert differing_tags(name, []) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torch==2.4.0", ("==2.4.0", "")),
+        ("torch (>=2.4)", (">=2.4", "")),
+        ("Torch", ("", "")),
+        ('torch>=2; extra == "gpu"', (">=2", 'extra == "gpu"')),
+        ('torch==2.1 ; python_version < "3.9"', ("==2.1", 'python_version < "3.9"')),
+        ("pytorch >=2.4,<2.5.0a0", ("<2.5.0a0,>=2.4", "")),
+        ("pytorch 2.4.0 cpu_py311_0", ("2.4.0", "")),
+        ("torch @ https://example.org/torch.whl", ("", "")),
+    ],
+)
+def test_requirements_on_torch(line: str, expected: tuple[str, str]) -> None:
+    (found,) = torch_requirements([line])
+    assert SpecifierSet(found.specifier if "=" in found.specifier else "") is not None
+    assert (",".join(sorted(found.specifier.split(","))), found.marker) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["torchvision==0.19", "torch-geometric", "torch_scatter", "pytorch-lightning", "numpy", "torch ==", ""]
+)
+def test_no_requirements_on_torch(line: str) -> None:
+    assert torch_requirements([line]) == ()
+
+
+def test_versions_that_are_allowed() -> None:
+    versions = ["2.3.1", "2.4.0", "2.4.1", "2.5.0"]
+    assert torch_allowed([TorchRequirement("==2.4.0", "")], versions) == ("2.4.0",)
+    assert torch_allowed([TorchRequirement(">=2.4", ""), TorchRequirement("<2.5", "")], versions) == ("2.4.0", "2.4.1")
+    assert torch_allowed([TorchRequirement("", "")], versions) == tuple(versions)
+    assert torch_allowed([TorchRequirement("==2.4.0", 'extra == "x"')], versions) is None
+    assert torch_allowed([], versions) is None
