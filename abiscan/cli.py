@@ -289,8 +289,9 @@ def rules(rule: str | None, form: str) -> None:
 @click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Architecture of a fetched wheel.")
 def releases(action: str | None, sources: tuple[str, ...], form: str, machine: str | None) -> None:
     """List the torch builds that abiscan knows; `releases add` adds one to the user's own index."""
-    from dataclasses import fields
     from pathlib import Path
+
+    from msgspec.structs import fields
 
     from abiscan.model.release import KnownBuild
     from abiscan.releases import open_index
@@ -457,7 +458,7 @@ def _emit(report: Report, name: str, path: str | None, style: Style) -> None:
     from abiscan.report import text
 
     if name == "text":
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         rendered = text.render(report, style if path is None else replace(style, width=None, color=False))
     else:
@@ -491,7 +492,7 @@ def _read_baseline(path: str) -> str:
 
 def _policy(given: dict[str, object]) -> Policy:
     """The configuration file's policy with the command line's options over it."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from abiscan.gate.policy import Policy
 
@@ -535,8 +536,9 @@ def _may_be_configured() -> bool:
 
 
 def _configured(named: str | None) -> Policy:
-    from dataclasses import replace
     from pathlib import Path
+
+    from msgspec.structs import replace
 
     from abiscan.gate.config import find_config, load_config
     from abiscan.gate.policy import Policy

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.analysis.context import Aim, World
 from abiscan.elf import ElfFile
@@ -15,7 +17,6 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.finding import Finding, Location, WhatIf
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.target import Target, TargetKind
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 from abiscan.releases import Build
 from abiscan.releases.matrix import Matrix, TorchNeeds, window_of
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from abiscan.elf.typeinfo import DerivedClass
 
 
-@value
-class Bound:
+class Bound(Struct, frozen=True):
     """One file with its imports bound: what the rules are run over.
 
     Attributes:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader, LoaderSettings
@@ -18,7 +20,6 @@ from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
 from abiscan.model.target import Target
-from abiscan.model.value import value
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
 from abiscan.setting.choice import ChosenTorch, choose
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from abiscan.source import SourceFile
 
 
-@value
-class ScanOptions:
+class ScanOptions(Struct, frozen=True):
     """What a run is to look at; the command line fills it in.
 
     Attributes:
@@ -60,8 +60,7 @@ class ScanOptions:
     progress: Callable[[str], None] | None = None
 
 
-@value
-class Aim:
+class Aim(Struct, frozen=True):
     """The torch that files of one architecture are judged against.
 
     Attributes:

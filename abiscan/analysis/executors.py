@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from abiscan.analysis.context import ScanOptions, World
 from abiscan.analysis.run import scan

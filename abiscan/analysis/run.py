@@ -11,8 +11,9 @@ import gc
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.analysis.apply_rules import Bound, drift_of_releases, findings_of

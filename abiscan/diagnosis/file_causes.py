@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import Inquiry
@@ -15,7 +17,6 @@ from abiscan.diagnosis.summaries import summary
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
-from abiscan.model.value import value
 from abiscan.ownership.libraries import is_torch_library
 
 # What a group shows of its evidence; each import keeps its own in full.
@@ -24,8 +25,7 @@ _EVIDENCE = 4
 _PULL = 0.15
 
 
-@value
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """What is wrong with one file.
 
     Attributes:

@@ -6,11 +6,11 @@ Every part is optional. Where one is absent, causes come from names alone, and s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct, field
+
 from abiscan.model.target import Target
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class Releases(Protocol):
         """Why the index does not record the name; None where absence means that no build exports it."""
 
 
-@value
-class Environment:
+class Environment(Struct, frozen=True):
     """The machine and the interpreter that the file is to be loaded in.
 
     Attributes:
@@ -60,8 +59,7 @@ class Environment:
     torches: tuple[str, ...] = ()
 
 
-@value
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """Everything a diagnosis may rest on.
 
     Attributes:

@@ -7,6 +7,8 @@ import functools
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from abiscan.diagnosis.knowledge import Environment, Knowledge
 from abiscan.mangling import (
     CxxName,
@@ -23,7 +25,6 @@ from abiscan.model import versions
 from abiscan.model.binding import Owner, Status
 from abiscan.model.facts import SharedObject
 from abiscan.model.target import Target
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 from abiscan.releases.build import SymbolHistory, windows_of
 
@@ -60,8 +61,7 @@ class Place(enum.Enum):
     """No target, no index, or the index doesn't record such names."""
 
 
-@value
-class Kin:
+class Kin(Struct, frozen=True):
     """Another exported name of the same function, class or object.
 
     Attributes:

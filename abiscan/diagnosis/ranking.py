@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from abiscan.model.cause import Cause, CauseId, Confidence
-from abiscan.model.value import value
 
 # From which score on a cause is told with which confidence (`model.Confidence` says what each promises).
 _HIGH, _MEDIUM = 0.8, 0.5
@@ -13,8 +14,7 @@ _HIGH, _MEDIUM = 0.8, 0.5
 _TOLD = 0.1
 
 
-@value
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One possible cause of one missing name.
 
     Attributes:

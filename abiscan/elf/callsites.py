@@ -18,7 +18,9 @@ import re
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from abiscan.elf.image import PT_LOAD, Segment
 from abiscan.elf.references import references
@@ -40,7 +42,7 @@ _SHT_SYMTAB, _SHT_NOBITS = 2, 8
 _GOT_TYPES = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
 
 
-class CallSite(NamedTuple):
+class CallSite(Struct, frozen=True):
     """One place that uses an import.
 
     Attributes:
@@ -254,7 +256,7 @@ def _aarch64(elf: ElfFile, code: list[Segment], slots: dict[int, str]) -> Iterat
 # --- functions --------------------------------------------------------------------------------------------------
 
 
-class _Section(NamedTuple):
+class _Section(Struct, frozen=True):
     number: int
     name: bytes
     type: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 
+from msgspec import Struct
+
 from abiscan.elf.image import PT_DYNAMIC, Image
 from abiscan.errors import UnreadableFile
-from abiscan.model.value import value
 
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_SYMBOLIC = 7, 8, 10, 11, 14, 15, 16
@@ -28,8 +29,7 @@ DF_1_NOW, DF_1_NOOPEN, DF_1_NODEFLIB, DF_1_PIE = 0x1, 0x40, 0x800, 0x08000000
 _MAX_ENTRIES = 1 << 16
 
 
-@value
-class Dynamic:
+class Dynamic(Struct, frozen=True):
     """The decoded dynamic section.
 
     Attributes:

@@ -10,9 +10,10 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
-from abiscan.model.value import value
 
 if TYPE_CHECKING:
     import mmap
@@ -45,8 +46,7 @@ _MAX_SEGMENTS = 4096
 MAX_STRING = 1 << 20
 
 
-@value
-class Segment:
+class Segment(Struct, frozen=True):
     """A program header; offsets and sizes in bytes, addresses relative to the load base."""
 
     type: int

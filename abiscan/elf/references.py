@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from abiscan.elf.dynamic import (
     DT_JMPREL,
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True):
     """One relocation (gABI, "Relocation").
 
     Attributes:

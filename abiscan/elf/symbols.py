@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from abiscan.elf.dynamic import (
     DT_GNU_HASH,
@@ -24,7 +25,6 @@ from abiscan.elf.dynamic import (
 from abiscan.elf.hashing import gnu_hash, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
-from abiscan.model.value import value
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -44,7 +44,7 @@ _MAX_WALK = 1 << 22
 _MAX_VERSIONS = 1 << 15
 
 
-class RawSymbol(NamedTuple):
+class RawSymbol(Struct, frozen=True):
     """An entry of .dynsym as it stands, with its number in the table; `st_info` and `st_other` still packed."""
 
     number: int
@@ -71,8 +71,7 @@ class RawSymbol(NamedTuple):
         return self.other & 0x3
 
 
-@value
-class SymbolVersion:
+class SymbolVersion(Struct, frozen=True):
     """A version index of the file, resolved.
 
     Attributes:

@@ -9,7 +9,9 @@ Type information that a catch clause, a cast or `typeid` uses is referred to fro
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from abiscan.elf.own_vtables import (
     Pointers,
@@ -32,7 +34,7 @@ _WORD = 8
 _MAX_BASES = 32
 
 
-class DerivedClass(NamedTuple):
+class DerivedClass(Struct, frozen=True):
     """A class of the file with a base whose type information another library exports.
 
     Attributes:

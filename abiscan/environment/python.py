@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 
+from msgspec import Struct
+
 from abiscan.elf import looks_like_elf
 from abiscan.errors import UsageError
-from abiscan.model.value import value
 
 # A .pth file of a real environment has a handful of lines.
 _MAX_PTH_LINES = 1000
 
 
-@value
-class PythonEnvironment:
+class PythonEnvironment(Struct, frozen=True):
     """A Python installation or virtual environment.
 
     Attributes:

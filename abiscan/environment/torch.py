@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from abiscan.elf import open_elf
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
-from abiscan.model.value import value
 
 # The libraries whose exports are torch's own. What else lies in torch/lib (libgomp, CUDA's, MKL's) belongs to others.
 _TORCH_LIBRARY = re.compile(r"lib(torch|c10|shm|caffe2)[A-Za-z0-9_]*\.so(\.[0-9.]+)?$")
@@ -28,8 +29,7 @@ _ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)
 _MAX_VERSION_FILE = 1 << 16
 
 
-@value
-class InstalledTorch:
+class InstalledTorch(Struct, frozen=True):
     """A torch package or libtorch folder on disk.
 
     Attributes:

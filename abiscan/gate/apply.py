@@ -9,8 +9,9 @@ Nothing vanishes: a finding that is accepted stays in the report, marked, with t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.finding import Finding, Severity

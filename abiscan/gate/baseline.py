@@ -15,23 +15,22 @@ be read, or for a requirement that this run was not asked for, stay silent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.gate.requirements import GATE_RULES
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key, module_key
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.model.value import value
 
 VERSION = 1
 # Suppressions that begin so came from a baseline; `write_baseline` keeps them, and leaves out what is ignored.
 KNOWN = "known: "
 
 
-@value
-class Entry:
+class Entry(Struct, frozen=True):
     """An accepted finding.
 
     Attributes:
@@ -54,8 +53,7 @@ class Entry:
         return f"{self.rule}{symbol} in {self.artifact}"
 
 
-@value
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Entries, and the torch they were written against (for a note where it differs)."""
 
     where: str
@@ -63,18 +61,14 @@ class Baseline:
     entries: tuple[Entry, ...]
 
 
-@dataclass(slots=True)
 class Matcher:
     """Pairs findings with entries; remembers which entries were used."""
 
-    baseline: Baseline
-    left: dict[int, int] = field(init=False)
-    _by_fingerprint: dict[str, list[int]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.left = {place: entry.count for place, entry in enumerate(self.baseline.entries)}
-        self._by_fingerprint = {}
-        for place, entry in enumerate(self.baseline.entries):
+    def __init__(self, baseline: Baseline) -> None:
+        self.baseline = baseline
+        self.left = {place: entry.count for place, entry in enumerate(baseline.entries)}
+        self._by_fingerprint: dict[str, list[int]] = {}
+        for place, entry in enumerate(baseline.entries):
             self._by_fingerprint.setdefault(entry.fingerprint, []).append(place)
 
     def take(self, finding: Finding, key: str, *, exact: bool) -> bool:

@@ -7,16 +7,16 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport
-from abiscan.model.value import value
 
 if TYPE_CHECKING:
     import datetime
 
 
-@value
-class Ignore:
+class Ignore(Struct, frozen=True):
     """One accepted thing, and why. Each condition that is given must hold.
 
     Attributes:
@@ -64,8 +64,7 @@ class Ignore:
         return f"ignore {given} ({self.reason})"
 
 
-@value
-class Policy:
+class Policy(Struct, frozen=True):
     """What fails a run.
 
     Attributes:

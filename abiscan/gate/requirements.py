@@ -6,8 +6,9 @@ Whatever cannot be judged is told as such and leaves the run incomplete; it is n
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from abiscan.errors import UsageError
 from abiscan.model.binding import Owner

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from abiscan.elf import ElfFile
 from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
@@ -21,7 +23,6 @@ from abiscan.loader.process import (
 )
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.model.value import value
 from abiscan.ownership.libraries import TorchExports, is_torch_library
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
@@ -158,8 +159,7 @@ class Loader:
         )
 
 
-@value
-class _Opened:
+class _Opened(Struct, frozen=True):
     """The file that was looked at last: binding and prediction of one file follow each other."""
 
     elf: ElfFile

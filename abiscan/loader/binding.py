@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import Struct
+
 from abiscan.elf import ElfFile, gnu_hash, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
@@ -25,13 +27,11 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
-from abiscan.model.value import value
 from abiscan.ownership.libraries import TorchExports, in_scope, is_torch_library
 from abiscan.ownership.names import OwnScopes, owner_of
 
 
-@value
-class FileBinding:
+class FileBinding(Struct, frozen=True):
     """All imports of one file, bound.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DT_AUXILIARY, DT_NEEDED
@@ -15,8 +16,7 @@ from abiscan.loader.search import Search, origin_of
 from abiscan.loader.verify import verify_object
 
 
-@dataclass(slots=True)
-class Closure:
+class Closure(Struct):
     """The search list of an object that is opened: itself and what it needs, breadth first.
 
     Attributes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 # One processor's paragraph is enough; a large machine has hundreds of equal ones.
 _FIRST_PARAGRAPH = 8192
@@ -21,8 +21,7 @@ _LEVELS = (
 _HASWELL = ("avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt")
 
 
-@value
-class Hardware:
+class Hardware(Struct, frozen=True):
     """The CPU as far as the loader's search goes.
 
     Attributes:

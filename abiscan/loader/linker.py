@@ -6,8 +6,9 @@ import enum
 import os
 import re
 
+from msgspec import Struct
+
 from abiscan.elf import ElfFile
-from abiscan.model.value import value
 
 PT_INTERP = 3
 
@@ -35,8 +36,7 @@ class Flavour(enum.Enum):
     OTHER = "other"
 
 
-@value
-class RuntimeLinker:
+class RuntimeLinker(Struct, frozen=True):
     """Facts of the dynamic loader that an executable names (PT_INTERP).
 
     Attributes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
-@value
-class LoaderSettings:
+class LoaderSettings(Struct, frozen=True):
     """The environment of the process whose loader is modelled (ld.so(8)).
 
     Attributes:

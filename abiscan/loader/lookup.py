@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from abiscan.elf import ElfFile, RawSymbol
 from abiscan.elf.symbols import (
@@ -25,7 +26,7 @@ from abiscan.loader.linkmap import LinkMap
 PLT_CLASS, COPY_CLASS = 1, 2
 
 
-class Version(NamedTuple):
+class Version(Struct, frozen=True):
     """An entry of l_versions (struct r_found_version). `library` is None for a version that the object defines."""
 
     name: str
@@ -34,7 +35,7 @@ class Version(NamedTuple):
     library: str | None
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True):
     """What is looked up.
 
     Attributes:

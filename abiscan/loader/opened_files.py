@@ -8,18 +8,18 @@ import os
 import stat
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.verify import Skip, verify_damaged, verify_header
-from abiscan.model.value import value
 
 FileId = tuple[int, int] | str
 
 
-@value
-class Opened:
+class Opened(Struct, frozen=True):
     """A file that the loader accepts at first sight.
 
     Attributes:
@@ -37,16 +37,14 @@ class Opened:
     complaint: str | None = None
 
 
-@value
-class Absent:
+class Absent(Struct, frozen=True):
     """A path at which nothing usable is: errno of the attempt, and whether it was a file of the other ELF class."""
 
     errno: int
     other_class: bool = False
 
 
-@value
-class Refused:
+class Refused(Struct, frozen=True):
     """A file at which the whole load ends."""
 
     path: str

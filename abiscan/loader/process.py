@@ -11,8 +11,9 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
@@ -90,8 +91,7 @@ _CUDA_PRELOADS = (
 )
 
 
-@dataclass(slots=True)
-class Process:
+class Process(Struct):
     """A modelled process.
 
     Attributes:

@@ -3,6 +3,8 @@ dl-machine.h of glibc."""
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.failure import LoadFailure
@@ -16,7 +18,6 @@ from abiscan.loader.lookup import (
     definitions_of,
     resolve,
 )
-from abiscan.model.value import value
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {
@@ -32,8 +33,7 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
 _KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
 
 
-@value
-class Lookup:
+class Lookup(Struct, frozen=True):
     """One lookup of an object's relocation.
 
     Attributes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final, Literal
 
+from msgspec import Struct
+
 from abiscan.mangling.canonical import gpu_spellings, other_names
 from abiscan.mangling.cxxname import (
     CxxName,
@@ -28,7 +30,6 @@ from abiscan.mangling.parser.nodes import (
 )
 from abiscan.mangling.parser.nodes import Special as SpecialNode
 from abiscan.mangling.parser.render import Style
-from abiscan.model.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,8 +51,7 @@ class DifferenceKind(enum.StrEnum):
     ENTITY = "entity"
 
 
-@value
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that two names differ in.
 
     Attributes:

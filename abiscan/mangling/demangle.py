@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from abiscan.mangling.name_kind import NameKind, classify
 from abiscan.mangling.parser.render import may_be_large
 from abiscan.model.binding import DemangledBy
-from abiscan.model.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-@value
-class Demangled:
+class Demangled(Struct, frozen=True):
     """What became of a name.
 
     Attributes:

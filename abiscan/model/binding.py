@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 
+from msgspec import Struct
+
 from abiscan.model.cause import Cause
 from abiscan.model.facts import Import
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 
 
@@ -43,8 +44,7 @@ class Status(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
-@value
-class BoundImport:
+class BoundImport(Struct, frozen=True):
     """An import with its name read and its provider looked up.
 
     Attributes:
@@ -70,8 +70,7 @@ class BoundImport:
         return self.symbol.name
 
 
-@value
-class NeededLibrary:
+class NeededLibrary(Struct, frozen=True):
     """A DT_NEEDED entry and what the search made of it.
 
     Attributes:
@@ -88,8 +87,7 @@ class LoaderOutcome(enum.StrEnum):
     FAILS = "fails"
 
 
-@value
-class LoaderPrediction:
+class LoaderPrediction(Struct, frozen=True):
     """What `dlopen(file, RTLD_NOW | RTLD_LOCAL)` after `import torch` would do on this machine.
 
     Attributes:

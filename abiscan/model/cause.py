@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
 class Confidence(enum.StrEnum):
@@ -44,8 +44,7 @@ class CauseId(enum.StrEnum):
     HALF_INTRINSIC = "half-intrinsic"
 
 
-@value
-class Cause:
+class Cause(Struct, frozen=True):
     """One answer to "why": ranked among others, with what it rests on and what to do.
 
     Attributes:
@@ -59,8 +58,7 @@ class Cause:
     fix: str
 
 
-@value
-class CauseGroup:
+class CauseGroup(Struct, frozen=True):
     """One cause of a file, with every import that it explains."""
 
     cause: CauseId

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
 class SymbolBinding(enum.StrEnum):
@@ -40,8 +40,7 @@ class Visibility(enum.StrEnum):
     PROTECTED = "protected"
 
 
-@value
-class VersionNeed:
+class VersionNeed(Struct, frozen=True):
     """One version that a file asks of one library (an Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
 
     library: str
@@ -49,8 +48,7 @@ class VersionNeed:
     weak: bool
 
 
-@value
-class Import:
+class Import(Struct, frozen=True):
     """An undefined entry of the dynamic symbol table.
 
     Attributes:
@@ -69,8 +67,7 @@ class Import:
     index: int
 
 
-@value
-class Export:
+class Export(Struct, frozen=True):
     """A defined entry of the dynamic symbol table that other objects can bind to.
 
     Attributes:
@@ -90,8 +87,7 @@ class Export:
     hidden_version: bool
 
 
-@value
-class SharedObject:
+class SharedObject(Struct, frozen=True):
     """What one ELF shared object says of itself.
 
     Attributes:

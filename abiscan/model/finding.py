@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 
+from msgspec import Struct
+
 from abiscan.model.cause import Confidence
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 
 
@@ -15,8 +16,7 @@ class Severity(enum.StrEnum):
     NOTE = "note"
 
 
-@value
-class Location:
+class Location(Struct, frozen=True):
     """Where a finding stands: a function of the binary (demangled), a source line, or a file offset in bytes."""
 
     function: str | None = None
@@ -25,8 +25,7 @@ class Location:
     offset: int | None = None
 
 
-@value
-class Finding:
+class Finding(Struct, frozen=True):
     """A hit of one rule.
 
     Attributes:
@@ -51,8 +50,7 @@ class Finding:
     suppression: str | None = None
 
 
-@value
-class RuleInfo:
+class RuleInfo(Struct, frozen=True):
     """What a report needs to know of a rule to describe it (SARIF, HTML, docs)."""
 
     id: str
@@ -66,8 +64,7 @@ class RuleInfo:
     confidence: Confidence
 
 
-@value
-class WhatIf:
+class WhatIf(Struct, frozen=True):
     """The window that a file would have if the calls a rule advises against were rewritten."""
 
     rule: str

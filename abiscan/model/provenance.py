@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abiscan.model.value import value
+from msgspec import Struct
+
 from abiscan.model.versions import Windows
 
 
-@value
-class Provenance:
+class Provenance(Struct, frozen=True):
     """What a file tells about how it was made; every field that cannot be told is None or empty.
 
     Attributes:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
-@value
-class ReleaseVerdict:
+class ReleaseVerdict(Struct, frozen=True):
     """How a file fares on one released build.
 
     Attributes:
@@ -26,8 +25,7 @@ class ReleaseVerdict:
     reason: str
 
 
-@value
-class KnownBuild:
+class KnownBuild(Struct, frozen=True):
     """A torch build as `abiscan releases` lists it.
 
     Attributes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 
+from msgspec import Struct
+
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.target import Target
-from abiscan.model.value import value
 
 
 class ArtifactKind(enum.StrEnum):
@@ -27,8 +28,7 @@ class ArtifactVerdict(enum.StrEnum):
     NOT_TORCH = "not-torch"
 
 
-@value
-class ArtifactReport:
+class ArtifactReport(Struct, frozen=True):
     """All that is known of one artifact against the target.
 
     Attributes:
@@ -63,8 +63,7 @@ class ArtifactReport:
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
 
-@value
-class Container:
+class Container(Struct, frozen=True):
     """A wheel, package or archive of the run: what it declares, and its members' verdicts rolled up.
 
     Attributes:
@@ -88,8 +87,7 @@ class Container:
     artifacts: tuple[str, ...]
 
 
-@value
-class InputError:
+class InputError(Struct, frozen=True):
     """A target, or a member of one, that could not be read: a line in the report, never silence."""
 
     path: str
@@ -104,8 +102,7 @@ class Verdict(enum.StrEnum):
     INCOMPLETE = "incomplete"
 
 
-@value
-class StaleEntry:
+class StaleEntry(Struct, frozen=True):
     """A baseline or ignore entry that matches nothing any more."""
 
     source: str
@@ -113,8 +110,7 @@ class StaleEntry:
     fails: bool
 
 
-@value
-class Report:
+class Report(Struct, frozen=True):
     """One run.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 
+from msgspec import Struct
+
 from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.cause import Cause
 from abiscan.model.finding import Location
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 
 
@@ -20,8 +21,7 @@ class SubjectKind(enum.StrEnum):
     COMPILE_ERROR = "compile-error"
 
 
-@value
-class Subject:
+class Subject(Struct, frozen=True):
     """One thing that an error message or a log is about, answered."""
 
     text: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
 class TargetKind(enum.StrEnum):
@@ -13,8 +13,7 @@ class TargetKind(enum.StrEnum):
     PATH = "path"
 
 
-@value
-class Target:
+class Target(Struct, frozen=True):
     """The torch that imports are resolved against.
 
     Attributes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 
-@value
-class Build:
+class Build(Struct, frozen=True):
     """One released binary of torch. A version is not a key: variants of one version export different names.
 
     Attributes:
@@ -54,8 +53,7 @@ class ExportKind(enum.StrEnum):
     OTHER = "other"
 
 
-@value
-class ReleaseExport:
+class ReleaseExport(Struct, frozen=True):
     """What one build exports under one name.
 
     Attributes:
@@ -76,8 +74,7 @@ class ReleaseExport:
         return self.libraries[0]
 
 
-@value
-class SymbolHistory:
+class SymbolHistory(Struct, frozen=True):
     """A name over every known build of one architecture.
 
     Attributes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseVerdict
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 from abiscan.releases import (
     Build,
@@ -28,8 +29,7 @@ _ACCELERATOR_LIBRARIES = {
 }
 
 
-@value
-class TorchNeeds:
+class TorchNeeds(Struct, frozen=True):
     """What a file wants of torch.
 
     Attributes:
@@ -43,8 +43,7 @@ class TorchNeeds:
     machine: str
 
 
-@value
-class Matrix:
+class Matrix(Struct, frozen=True):
     """Verdicts over all builds of one architecture.
 
     Attributes:
@@ -111,8 +110,7 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries
     return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
 
 
-@value
-class _Known:
+class _Known(Struct, frozen=True):
     """Facts about the names, looked up once for all builds: in which builds, in any at all, with which std::string."""
 
     masks: dict[str, int]

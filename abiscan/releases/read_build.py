@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct
+
 from abiscan.elf import open_elf
 from abiscan.elf.vtables import read_vtables
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
-from abiscan.model.value import value
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import Omission, omission
 from abiscan.releases.table import VtableWord
@@ -42,8 +43,7 @@ RawSymbol = tuple[str, str, str, int, str]
 Progress = Callable[[str], None]
 
 
-@value
-class RawLibrary:
+class RawLibrary(Struct, frozen=True):
     """What one of torch's libraries exports; types and bindings in the words of `model.SymbolType`/`SymbolBinding`."""
 
     soname: str | None
@@ -52,8 +52,7 @@ class RawLibrary:
     vtables: Mapping[str, tuple[VtableWord, ...]]
 
 
-@value
-class RawBuild:
+class RawBuild(Struct, frozen=True):
     """What a wheel, archive or directory holds.
 
     Attributes:
@@ -93,8 +92,7 @@ def read_build(path: Path, progress: Progress = lambda line: None) -> RawBuild:
             raise UnreadableFile(str(path), f"corrupt archive: {error}; fetch it again") from error
 
 
-@value
-class _Member:
+class _Member(Struct, frozen=True):
     path: str
     size: int
     open: Callable[[], BinaryIO]

@@ -356,5 +356,5 @@ def _word(text: str) -> VtableWord:
 
 
 def _build(fields: dict[str, Any], user: bool) -> Build:
-    values = {key: fields[key] for key in Build.__dataclass_fields__ if key not in ("libraries", "user")}
+    values = {key: fields[key] for key in Build.__struct_fields__ if key not in ("libraries", "user")}
     return Build(**values, libraries=tuple(fields["libraries"]), user=user)

@@ -10,10 +10,11 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
-from abiscan.model.value import value
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from abiscan.releases.build import Build, ReleaseExport
 from abiscan.releases.omission import RULE_VERSION
 from abiscan.releases.table import (
@@ -33,8 +34,7 @@ VTABLE_BYTES_A_BLOCK = 1 << 16
 _WORD = re.compile(r"[^\s?]*[^\s?\d-][^\s?]*")
 
 
-@value
-class BuildExports:
+class BuildExports(Struct, frozen=True):
     """A build with everything that the index records of it.
 
     Attributes:

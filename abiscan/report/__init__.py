@@ -8,13 +8,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from abiscan.errors import UsageError
 from abiscan.model.report import Report
-from abiscan.model.value import value
 
 
-@value
-class Format:
+class Format(Struct, frozen=True):
     """One row of `FORMATS`.
 
     Attributes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -26,7 +28,6 @@ from abiscan.model.report import (
     Verdict,
 )
 from abiscan.model.target import Target, TargetKind
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 
@@ -40,8 +41,7 @@ _LONG = 400
 _BRIEF_FROM = 2
 
 
-@value
-class Style:
+class Style(Struct, frozen=True):
     """How to write: width in columns (None: never wrap, for a pipe), colours, all of it."""
 
     width: int | None = 80

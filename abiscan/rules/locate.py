@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.rules.schema import Rule

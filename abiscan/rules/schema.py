@@ -6,7 +6,8 @@ These are named tuples: as immutable as frozen dataclasses, and made ten times a
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from abiscan.model.binding import DemangledBy, Owner, Status
 from abiscan.model.cause import Confidence
@@ -31,14 +32,14 @@ class Fate(enum.StrEnum):
     NEVER = "never"
 
 
-class Texts(NamedTuple):
+class Texts(Struct, frozen=True):
     """What one hit says, as templates (`texts.py` lists the fields), where a pattern says more than its rule."""
 
     message: str
     fix: str
 
 
-class ImportPattern(NamedTuple):
+class ImportPattern(Struct, frozen=True):
     """A set of imports. Every field that is set must hold; an empty one says nothing.
 
     Attributes:
@@ -80,7 +81,7 @@ class ImportPattern(NamedTuple):
         return bool(self.scope or self.scope_starts or self.base or self.declares_parameter is not None)
 
 
-class LibraryPattern(NamedTuple):
+class LibraryPattern(Struct, frozen=True):
     """A set of needed libraries.
 
     Attributes:
@@ -94,7 +95,7 @@ class LibraryPattern(NamedTuple):
     texts: Texts | None = None
 
 
-class SourcePattern(NamedTuple):
+class SourcePattern(Struct, frozen=True):
     """A set of places in C++, CUDA or HIP sources; tokens outside of comments and strings.
 
     Attributes:
@@ -125,7 +126,7 @@ class SourcePattern(NamedTuple):
     texts: Texts | None = None
 
 
-class Rewrite(NamedTuple):
+class Rewrite(Struct, frozen=True):
     """What to write instead of a flagged call, and which names that imports.
 
     Attributes:
@@ -137,14 +138,14 @@ class Rewrite(NamedTuple):
     symbols: tuple[str, ...]
 
 
-class Fact(NamedTuple):
+class Fact(Struct, frozen=True):
     """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index."""
 
     symbol: str
     windows: Windows
 
 
-class Rule(NamedTuple):
+class Rule(Struct, frozen=True):
     """One rule. The fields that `RuleInfo` has mean the same here.
 
     Attributes:
@@ -155,7 +156,7 @@ class Rule(NamedTuple):
         imports, libraries, sources: what it means; any one suffices.
         requires: the file must have an import of one of these as well.
         unless: the file must have no import of any of these.
-        computed: its findings are made by a module of their own (`drift.py`, `abiscan.rules.computed.generated_kernel`).
+        computed: its findings are made by a module of their own in `computed`.
     """
 
     id: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, NeededLibrary
 from abiscan.model.facts import SharedObject
@@ -18,7 +20,7 @@ def _unknown(_name: str) -> None:
     return None
 
 
-class RuleSubject(NamedTuple):
+class RuleSubject(Struct, frozen=True):
     """One shared object, bound.
 
     Attributes:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.environment.torch import InstalledTorch, find_torches, read_torch
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.model.target import Target, TargetKind
-from abiscan.model.value import value
 from abiscan.releases import Build, ReleaseIndex
 
 
-@value
-class ChosenTorch:
+class ChosenTorch(Struct, frozen=True):
     """The torch that a run resolves against.
 
     Attributes:

@@ -6,7 +6,8 @@ Lexical grammar: ISO C++20, clause 5 [lex].
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 # In the order of the alternatives: what must not be looked into, then what is kept.
 _TOKEN = re.compile(
@@ -28,7 +29,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class Token(Struct, frozen=True):
     """Attributes:
     kind: `name`, `number`, `mark` or `include`.
     text: as it stands; for an include the path alone.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from abiscan.model.finding import Finding, Location
 from abiscan.model.fingerprint import fingerprint
@@ -27,7 +28,7 @@ _MAX_SCOPES = 4
 MAX_PLACES = 50
 
 
-class SourceHit(NamedTuple):
+class SourceHit(Struct, frozen=True):
     """A finding in a source file, with what it takes to join it to a binary's.
 
     Attributes:
@@ -38,7 +39,7 @@ class SourceHit(NamedTuple):
     element: str | None
 
 
-class _Place(NamedTuple):
+class _Place(Struct, frozen=True):
     rule: Rule
     pattern: SourcePattern
     text: str

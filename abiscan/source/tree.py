@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.model.finding import Finding
 from abiscan.model.report import ArtifactKind, InputError
@@ -33,7 +35,7 @@ MAX_FILES = 50_000
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
 
 
-class SourceFile(NamedTuple):
+class SourceFile(Struct, frozen=True):
     """One source file, read.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct, field
+
 from abiscan.model.report import ArtifactKind
-from abiscan.model.value import value
 from abiscan.wheel.metadata import ContainerFacts
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 MIB, GIB = 1 << 20, 1 << 30
 
 
-@value
-class Limits:
+class Limits(Struct, frozen=True):
     """How far hostile input is followed. Sizes in bytes.
 
     Attributes:
@@ -44,8 +43,7 @@ class Limits:
     kept: int = 32 * MIB
 
 
-@value
-class Options:
+class Options(Struct, frozen=True):
     """What to look for.
 
     Attributes:
@@ -58,8 +56,7 @@ class Options:
     sources: bool = True
 
 
-@value
-class Note:
+class Note(Struct, frozen=True):
     """Something worth saying about a target that is no error: a pure-Python wheel."""
 
     path: str
@@ -79,8 +76,7 @@ class Content(Protocol):
         """The bytes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class Group(Struct, eq=False):
     """The artifacts that are shipped together (a wheel, a package, a directory): siblings provide for each other.
 
     Attributes:
@@ -126,8 +122,7 @@ class Group:
         return tuple(self._names.get(soname, ()))
 
 
-@value
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A shared object or source that was named, or lies in something that was.
 
     Attributes:
@@ -144,10 +139,10 @@ class Artifact:
     member: str | None
     kind: ArtifactKind
     size: int
-    group: Group = field(repr=False, compare=False)
+    group: Group
     disk_path: str | None
     install_path: str | None
-    content: Content = field(repr=False, compare=False)
+    content: Content
 
     @property
     def display(self) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from abiscan.errors import UsageError
 from abiscan.model.report import InputError
-from abiscan.model.value import value
 from abiscan.targets.artifact import Artifact, Note, Options
 from abiscan.targets.tree import expand_directory, expand_file
 
 
-@value
-class _Target:
+class _Target(Struct, frozen=True):
     """A target that was found: a path, or an installed package."""
 
     path: str

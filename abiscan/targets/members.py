@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from abiscan.elf.sniff import describe_other
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.model.value import value
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Content, Group, Note, Options
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -17,8 +18,7 @@ _MAX_LISTED = 20
 _WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
 
 
-@value
-class Place:
+class Place(Struct, frozen=True):
     """Where a container is.
 
     Attributes:
@@ -50,8 +50,7 @@ class Place:
         return Place(self.path, self.member(name), self.depth + 1)
 
 
-@dataclass(slots=True)
-class Collector:
+class Collector(Struct):
     """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them."""
 
     place: Place

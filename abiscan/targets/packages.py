@@ -10,11 +10,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.elf.sniff import describe_other
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.model.value import value
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
 from abiscan.targets.members import Place, nothing_found
@@ -25,8 +26,7 @@ _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
 
 
-@value
-class InstalledPackage:
+class InstalledPackage(Struct, frozen=True):
     """Where a package is.
 
     Attributes:
@@ -104,7 +104,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
             group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(path)))
         elif file_kind.named_like_shared_object(name):
             errors.append(InputError(display, describe_other(head[:512])))
-    object.__setattr__(group, "facts", replace(group.facts, is_pure=not len(group)))
+    group.facts = replace(group.facts, is_pure=not len(group))
     yield from errors
     yield from group
     if not errors and not len(group):

@@ -6,7 +6,8 @@ import os
 import posixpath
 import stat
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.sniff import describe_other

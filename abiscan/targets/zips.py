@@ -9,8 +9,9 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from abiscan.errors import UnreadableFile
-from abiscan.model.value import value
 from abiscan.targets.artifact import Limits
 from abiscan.targets.byte_source import ByteSource
 
@@ -20,8 +21,7 @@ _ENTRY, _END, _END64, _LOCATOR, _LOCAL = 46, 22, 56, 20, 30
 _WINDOW = 1 << 20
 
 
-@value
-class ZipMember:
+class ZipMember(Struct, frozen=True):
     """An entry of the central directory.
 
     Attributes:

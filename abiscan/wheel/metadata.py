@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 
-from abiscan.model.value import value
+from msgspec import Struct
 
 _DIST_INFO_FILE = re.compile(r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$")
 _PKG_INFO = re.compile(r"^[^/]+/PKG-INFO$")
@@ -31,8 +31,7 @@ class ContainerKind(enum.StrEnum):
     INSTALLED = "installed"
 
 
-@value
-class ContainerFacts:
+class ContainerFacts(Struct, frozen=True):
     """What a wheel, conda package, sdist or installed distribution declares. Empty where it declares nothing.
 
     Attributes:

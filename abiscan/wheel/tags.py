@@ -10,8 +10,9 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from abiscan.model.facts import VersionNeed
-from abiscan.model.value import value
 
 _PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
 _LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
@@ -50,8 +51,7 @@ class System(enum.StrEnum):
     OTHER = "other"
 
 
-@value
-class PlatformTag:
+class PlatformTag(Struct, frozen=True):
     """A platform tag, read.
 
     Attributes:
@@ -84,8 +84,7 @@ def _machine(text: str) -> str:
     return _MACHINES.get(text, text)
 
 
-@value
-class Promise:
+class Promise(Struct, frozen=True):
     """What a wheel promises by its tags, all together: an installer takes it if one of them fits, so the oldest and
     widest counts.
 
@@ -141,8 +140,7 @@ def _expanded(tag: str) -> list[str]:
 # --- the platform -----------------------------------------------------------------------------------------------
 
 
-@value
-class Excess:
+class Excess(Struct, frozen=True):
     """A symbol version that is newer than a tag promises.
 
     Attributes:
@@ -208,8 +206,7 @@ def machine_fits(promise: Promise, machine: str) -> bool:
 # --- the interpreter --------------------------------------------------------------------------------------------
 
 
-@value
-class ModuleName:
+class ModuleName(Struct, frozen=True):
     """What the file name of an extension module says (importlib.machinery.EXTENSION_SUFFIXES).
 
     Attributes:
@@ -293,8 +290,7 @@ def beyond_stable_abi(
 # --- torch ------------------------------------------------------------------------------------------------------
 
 
-@value
-class TorchRequirement:
+class TorchRequirement(Struct, frozen=True):
     """A `Requires-Dist` line about torch.
 
     Attributes:

@@ -5,11 +5,11 @@ shipped index, which tests/libtorch checks against the wheels."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from abiscan.diagnosis import Environment, Knowledge, explain
 from abiscan.model.binding import DemangledBy, Owner

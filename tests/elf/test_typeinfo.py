@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.elf import open_elf
 from abiscan.elf.typeinfo import DerivedClass, derived_classes
@@ -19,7 +20,7 @@ def test_subclass_of_node() -> None:
     elf = open_elf(FIXTURES / "autograd-node-subclass.so")
     found = derived_classes(elf, {"_ZTIN5torch8autograd4NodeE"})
     (node,) = found
-    assert node[:3] == DerivedClass("_ZTIN5torch8autograd4NodeE", "_ZTIN5myext13ScaleBackwardE", 152)[:3]
+    assert replace(node, slots=None) == DerivedClass("_ZTIN5torch8autograd4NodeE", "_ZTIN5myext13ScaleBackwardE", 152)
     # `readelf -rW`: the relocations of the 19 words at _ZTVN5myext13ScaleBackwardE that name a symbol.
     assert node.slots is not None
     assert len(node.slots) == 19

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.errors import UsageError
 from abiscan.gate.apply import apply

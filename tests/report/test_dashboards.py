@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy

@@ -6,12 +6,12 @@ import copy
 import enum
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import resources
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId, Confidence

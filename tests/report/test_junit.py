@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import xmlschema
+from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy

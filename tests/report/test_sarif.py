@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from jsonschema import Draft4Validator
+from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy

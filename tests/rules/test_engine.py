@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.mangling import parse
 from abiscan.model.binding import (
@@ -121,15 +122,15 @@ def test_unknown_windows_are_not_told_as_none() -> None:
 def test_a_fate_that_nobody_knows_matches_nothing() -> None:
     about = bound("_ZN5torch5utils14cuda_lazy_initEv")
     libraries = lambda _name: ("libtorch_python.so",)  # noqa: E731
-    assert not found("libtorch-python-internals", subject(about, windows=None)._replace(libraries=libraries))
-    closed = subject(about, windows=(("1.13.0", "2.2.2"),))._replace(libraries=libraries)
+    assert not found("libtorch-python-internals", replace(subject(about, windows=None), libraries=libraries))
+    closed = replace(subject(about, windows=(("1.13.0", "2.2.2"),)), libraries=libraries)
     assert found("libtorch-python-internals", closed)
 
 
 def test_gnu_rejection_is_not_claimed_where_gnu_was_not_asked() -> None:
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
     assert found("undemangled-name", subject(bound(name)))
-    assert not found("undemangled-name", subject(bound(name))._replace(gnu_available=False))
+    assert not found("undemangled-name", replace(subject(bound(name)), gnu_available=False))
 
 
 def test_missing_library_takes_the_imports_that_name_it() -> None:
@@ -144,7 +145,7 @@ def test_missing_library_takes_the_imports_that_name_it() -> None:
         bound("_ZN3c104cuda9SetDeviceEa", 2, Status.UNDECIDED),
         bound("av_y", 3, Status.UNDECIDED, Owner.OTHER),
     )
-    about = subject(*imports, needed=needed)._replace(libraries=lambda _name: ("libc10_cuda.so",))
+    about = replace(subject(*imports, needed=needed), libraries=lambda _name: ("libc10_cuda.so",))
     findings = {finding.symbols: finding.severity for finding in run([rule("missing-library")], about)}
     assert findings == {("av_x",): "note", ("_ZN3c104cuda9SetDeviceEa",): "error"}
 
@@ -201,7 +202,7 @@ def _blas_handle(torch: str, status: Status) -> Severity:
     """The severity of a hit of a rule that calls a missing import an error, for a name of 2.0.0 to 2.5.1."""
     about = subject(bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=(("2.0.0", "2.5.1"),))
     target = Target(TargetKind.INSTALLED, torch, "cpu", None, None, True, None, None)
-    return run([rule("current-cuda-blas-handle")], about._replace(target=target))[0].severity
+    return run([rule("current-cuda-blas-handle")], replace(about, target=target))[0].severity
 
 
 def test_a_build_without_the_library_is_not_the_changed_api() -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import abiscan.rules
 from abiscan.model.binding import BoundImport, NeededLibrary, Status
@@ -86,7 +87,7 @@ def test_no_error_where_every_import_binds(path: Path) -> None:
         for each in before.imports
     )
     libraries = tuple(NeededLibrary(library.soname, "/lib/x") for library in before.needed)
-    findings = run(load_rules(), before._replace(imports=bound, needed=libraries))
+    findings = run(load_rules(), replace(before, imports=bound, needed=libraries))
     assert [finding for finding in findings if finding.severity is Severity.ERROR] == []
 
 

@@ -7,15 +7,15 @@ leads there. The rows state a fact about an API; whether a name is missing, and 
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
-from abiscan.model.value import value
 
 
-@value
-class InlinedCall:
+class InlinedCall(Struct, frozen=True):
     """An out-of-line function and the calls whose inline code reaches it.
 
     Attributes:

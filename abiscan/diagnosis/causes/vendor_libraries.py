@@ -11,15 +11,15 @@ import functools
 import re
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
-from abiscan.model.value import value
 
 
-@value
-class Vendor:
+class Vendor(Struct, frozen=True):
     """A library that others are linked to.
 
     Attributes:

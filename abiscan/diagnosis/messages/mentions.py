@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from abiscan.model.finding import Location
 from abiscan.model.subject import SubjectKind
-from abiscan.model.value import value
 
 # Distinct things one answer tells; a broken link step can name thousands, which one cause explains.
 MAX_MENTIONS = 200
@@ -39,8 +40,7 @@ _CLOSE: Final = "'`\"\u2018\u2019\u201b\u201c\u201d\u201e\u00ab\u00bb\u2039\u203
 _QUOTED = re.compile(rf"[{_OPEN}]\s?([^{_CLOSE}\n]+?)\s?[{_CLOSE}]")
 
 
-@value
-class Mention:
+class Mention(Struct, frozen=True):
     """One thing that a text complains of.
 
     Attributes:
@@ -64,8 +64,7 @@ class Mention:
     detail: str = ""
 
 
-@value
-class _Hit:
+class _Hit(Struct, frozen=True):
     """Where a word was found: the whole text, and the bounds of its line."""
 
     text: str

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import Struct
+
 from abiscan.diagnosis.causes.python_abi import exporting_versions
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.mangling import (
@@ -15,7 +17,6 @@ from abiscan.mangling import (
     parse,
     search_prefixes,
 )
-from abiscan.model.value import value
 
 # Overloads that a demangled name may mean.
 _LIMIT = 400
@@ -31,8 +32,7 @@ _STRING = re.compile(
 _QUOTES: Final = "'`\"\u2018\u2019"
 
 
-@value
-class Spelled:
+class Spelled(Struct, frozen=True):
     """A name as it was given, and what to look up for it.
 
     Attributes:

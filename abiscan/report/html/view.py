@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseGroup
@@ -48,8 +49,7 @@ VERDICT_WORDS = {
 _KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One finding in one file."""
 
     file: int
@@ -61,8 +61,7 @@ class Hit:
     failing: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RuleView:
+class RuleView(Struct, frozen=True):
     """A rule with its hits."""
 
     id: str
@@ -77,8 +76,7 @@ class RuleView:
     standing: int
 
 
-@dataclass(slots=True)
-class CauseView:
+class CauseView(Struct):
     """A cause, merged over the files that have it.
 
     Attributes:
@@ -99,8 +97,7 @@ class CauseView:
         return list(self.symbols.values())[:_SYMBOLS]
 
 
-@dataclass(frozen=True, slots=True)
-class FileView:
+class FileView(Struct, frozen=True):
     """A file with the facts that its panel shows."""
 
     number: int
@@ -122,8 +119,7 @@ class FileView:
     row: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A build of the matrix."""
 
     build: str
@@ -132,8 +128,7 @@ class Column:
     first_of_minor: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+class PageView(Struct, frozen=True):
     """All that the template sees."""
 
     title: str

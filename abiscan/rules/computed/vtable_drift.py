@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import Struct
+
 from abiscan.elf.typeinfo import DerivedClass
 from abiscan.mangling import parse
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import fingerprint
-from abiscan.model.value import value
 from abiscan.rules.schema import Rule
 
 # A word of a vtable, as `abiscan.releases` has it.
@@ -31,8 +32,7 @@ _PREFIX = 2
 _SHOWN = 4
 
 
-@value
-class VtableChange:
+class VtableChange(Struct, frozen=True):
     """How a base's vtable differs.
 
     Attributes:
@@ -82,8 +82,7 @@ def _only(words: Words, entities: list[str | None], other: list[str | None]) -> 
     )
 
 
-@value
-class DriftSubject:
+class DriftSubject(Struct, frozen=True):
     """What the comparison needs of a file and its target.
 
     Attributes:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Finding, Severity
@@ -20,7 +22,6 @@ from abiscan.model.report import (
     Container,
     Report,
 )
-from abiscan.model.value import value
 from abiscan.model.versions import Windows
 from abiscan.rules import rule
 from abiscan.rules.limited_api import stable_abi
@@ -317,8 +318,7 @@ def _expanded(tags: Iterable[str]) -> list[str]:
 # --- torch ------------------------------------------------------------------------------------------------------
 
 
-@value
-class _Loading:
+class _Loading(Struct, frozen=True):
     """A member that imports names of torch, with the releases that it loads on."""
 
     member: ArtifactReport
