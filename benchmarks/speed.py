@@ -24,16 +24,16 @@ PER_FILE = """
 import gc, sys, time
 gc.set_threshold(50_000)  # as the command does
 from abiscan.targets import Artifact, expand
-from abiscan.cli import _scan_options
-from abiscan.analysis.run import look_at
-from abiscan.analysis.context import World
-options = _scan_options({})
-world = World(options)
+from abiscan.cli.options import scan_options
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.share import analyse
+options = scan_options({})
+context = AnalysisContext(options)
 times = []
 for item in expand(sys.argv[1:], cwd=options.settings.cwd):
     if isinstance(item, Artifact):
         started = time.perf_counter()
-        for _ in look_at(item, world):
+        for _ in analyse(item, context):
             pass
         times.append(time.perf_counter() - started)
 print(*times[1:])

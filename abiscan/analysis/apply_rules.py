@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.analysis.context import Aim, World
+from abiscan.analysis.context import AnalysisContext
 from abiscan.elf import ElfFile
 from abiscan.mangling import parse
 from abiscan.model.binding import BoundImport, NeededLibrary, Owner
@@ -27,6 +26,7 @@ from abiscan.rules import (
     run,
     symbols_to_locate,
 )
+from abiscan.setting.target_torch import TargetTorch
 
 if TYPE_CHECKING:
     from abiscan.elf.typeinfo import DerivedClass
@@ -37,10 +37,11 @@ class Bound(Struct, frozen=True):
 
     Attributes:
         module: its identity over rebuilds (`abiscan.model.fingerprint.module_key`).
-        aim: what it was bound against; matrix: its releases; None where it has nothing to do with torch.
+        torch: what it was bound against; matrix: its releases; None where it has nothing to do with torch.
         built_for: the release it was made for, where that is known.
         lines: whether debug information is read for source lines. It is not for members of archives: what is shipped
             is judged, and reading it takes longer than all the rest.
+        derived: its classes that derive from one of torch's.
     """
 
     elf: ElfFile
@@ -48,62 +49,65 @@ class Bound(Struct, frozen=True):
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
     module: str
-    aim: Aim | None
+    torch: TargetTorch | None
     needs: TorchNeeds
     matrix: Matrix | None
     built_for: str | None
     lines: bool
+    derived: tuple[DerivedClass, ...]
 
 
-def findings_of(bound: Bound, world: World) -> tuple[tuple[Finding, ...], tuple[WhatIf, ...]]:
+def findings_of(bound: Bound, context: AnalysisContext) -> tuple[tuple[Finding, ...], tuple[WhatIf, ...]]:
     """The findings, gravest first, and the windows that advised rewrites would give."""
-    subject = _subject(bound, world)
-    findings = run(world.rules, subject)
-    wanted = symbols_to_locate(world.rules, findings)
+    subject = _subject(bound, context)
+    findings = run(context.rules, subject)
+    wanted = symbols_to_locate(context.rules, findings)
     if wanted:
-        findings = attach_locations(findings, call_sites(bound.elf, wanted, world, lines=bound.lines))
-    findings += _drift(bound, world)
-    if world.sources:
+        findings = attach_locations(findings, call_sites(bound.elf, wanted, context, lines=bound.lines))
+    findings += _drift(bound, context)
+    if context.sources:
         from abiscan.source import attach_sources
 
-        findings = attach_sources(findings, world.sources, parse)
-    return findings, _what_if(bound, subject, findings, world)
+        findings = attach_sources(findings, context.sources, parse)
+    return findings, _what_if(bound, subject, findings, context)
 
 
-def _subject(bound: Bound, world: World) -> RuleSubject:
+def _subject(bound: Bound, context: AnalysisContext) -> RuleSubject:
     machine = bound.facts.machine
-    builds = world.index.builds(machine) if bound.matrix is not None else ()
+    builds = context.index.builds(machine) if bound.matrix is not None else ()
     return RuleSubject(
         facts=bound.facts,
         imports=bound.imports,
         needed=bound.needed,
         module=bound.module,
         parse=parse,
-        target=None if bound.aim is None else bound.aim.target,
-        windows=lambda name: windows_of_name(name, machine, world),
-        libraries=lambda name: libraries_of_name(name, machine, world),
+        target=None if bound.torch is None else bound.torch.target,
+        windows=lambda name: windows_of_name(name, machine, context),
+        libraries=lambda name: libraries_of_name(name, machine, context),
         span=(builds[0].torch, builds[-1].torch) if builds else None,
-        gnu_available=world.demangler.gnu_available,
+        gnu_available=context.demangler.gnu_available,
     )
 
 
-def windows_of_name(name: str, machine: str, world: World) -> Windows | None:
+def windows_of_name(name: str, machine: str, context: AnalysisContext) -> Windows | None:
     """The releases that export a name; None where the index does not record such names."""
-    history = world.index.history(name, machine)
+    history = context.index.history(name, machine)
     if history is not None:
         return history.windows
-    return None if world.index.known_omitted(name) is not None else ()
+    return None if context.index.known_omitted(name) is not None else ()
 
 
-def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] | None:
+def libraries_of_name(name: str, machine: str, context: AnalysisContext) -> tuple[str, ...] | None:
     """The torch libraries that export a name in some release; None as for `windows_of_name`."""
-    history = world.index.history(name, machine)
+    history = context.index.history(name, machine)
     if history is None:
-        return None if world.index.known_omitted(name) is not None else ()
+        return None if context.index.known_omitted(name) is not None else ()
     return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
 
 
-def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: bool) -> dict[str, tuple[Location, ...]]:
+def call_sites(
+    elf: ElfFile, names: Collection[str], context: AnalysisContext, *, lines: bool
+) -> dict[str, tuple[Location, ...]]:
     """Where the binary calls the flagged imports; with `lines`, the source line too, where debug information tells."""
     from abiscan.elf.callsites import find_call_sites
 
@@ -113,7 +117,7 @@ def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: boo
         for site in sites:
             function = None
             if site.function is not None:
-                function = world.demangler.demangle(site.function).text or site.function
+                function = context.demangler.demangle(site.function).text or site.function
             places.append(Location(function=function, file=site.file, line=site.line, offset=site.offset))
         found[name] = tuple(dict.fromkeys(places))
     return found
@@ -122,89 +126,86 @@ def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: boo
 # --- silent drift -----------------------------------------------------------------------------------------------
 
 
-def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
+def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
     """Classes derived from a torch class whose vtable is another one in the target."""
-    derived = _derived(bound) if bound.aim is not None else ()
-    if not derived or bound.aim is None:
+    if not bound.derived or bound.torch is None:
         return ()
     from abiscan.rules.computed.vtable_drift import DriftSubject, find_drift
 
     machine = bound.facts.machine
-    target = _build_of(bound.aim.target, machine, world)
-    made_for = _newest_of(bound.built_for, machine, world)
+    target = _build_of(bound.torch.target, machine, context)
+    made_for = _newest_of(bound.built_for, machine, context)
     if target is None:
         return ()
     subject = DriftSubject(
-        derived=derived,
+        derived=bound.derived,
         module=bound.module,
-        target=f"torch {bound.aim.target.torch}",
-        in_target=lambda code: world.index.vtable(code, target),
+        target=f"torch {bound.torch.target.torch}",
+        in_target=lambda code: context.index.vtable(code, target),
         built_for=None if made_for is None else made_for.torch,
-        in_built_for=lambda code: None if made_for is None else world.index.vtable(code, made_for),
-        releases=lambda code: _vtables(code, machine, world),
-        readable=lambda name: world.demangler.demangle(name).text or name,
+        in_built_for=lambda code: None if made_for is None else context.index.vtable(code, made_for),
+        releases=lambda code: _vtables(code, machine, context),
+        readable=lambda name: context.demangler.demangle(name).text or name,
     )
     return find_drift(rule("vtable-drift"), subject)
 
 
-def _derived(bound: Bound) -> tuple[DerivedClass, ...]:
-    """The classes of the file that derive from one of torch's."""
+def derived_classes_of(elf: ElfFile, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:
+    """The classes of a file that derive from one of torch's."""
     bases = frozenset(
-        b.name for b in bound.imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI") and b.symbol.relocated
+        b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI") and b.symbol.relocated
     )
-    return _derived_classes(bound.elf, bases) if bases else ()
-
-
-@lru_cache(maxsize=1)
-def _derived_classes(elf: ElfFile, bases: frozenset[str]) -> tuple[DerivedClass, ...]:
-    """Kept for the file at hand: its findings and its releases both ask."""
+    if not bases:
+        return ()
     from abiscan.elf.typeinfo import derived_classes
 
     return derived_classes(elf, bases)
 
 
-def _vtables(code: str, machine: str, world: World) -> list[tuple[str, tuple[str | int | None, ...]]]:
+def _vtables(code: str, machine: str, context: AnalysisContext) -> list[tuple[str, tuple[str | int | None, ...]]]:
     """A class's vtable in every release that exports it."""
-    tables = ((build.torch, world.index.vtable(code, build)) for build in world.index.builds(machine) if not build.user)
+    tables = (
+        (build.torch, context.index.vtable(code, build)) for build in context.index.builds(machine) if not build.user
+    )
     return [(release, words) for release, words in tables if words is not None]
 
 
-def _build_of(target: Target, machine: str, world: World) -> Build | None:
+def _build_of(target: Target, machine: str, context: AnalysisContext) -> Build | None:
     """The index's build of the target's own source; None where it has none (a source build, a nightly)."""
-    same = [b for b in world.index.builds(machine) if b.torch == target.torch]
+    same = [b for b in context.index.builds(machine) if b.torch == target.torch]
     if target.kind is not TargetKind.RELEASE and target.git_revision is not None:
         same = [b for b in same if b.git_revision == target.git_revision]
     exact = [b for b in same if b.variant == target.variant]
     return next(iter(exact or same), None)
 
 
-def _newest_of(minor: str | None, machine: str, world: World) -> Build | None:
+def _newest_of(minor: str | None, machine: str, context: AnalysisContext) -> Build | None:
     """The newest build of a release given as `2.13` or `2.13.0`."""
     if minor is None:
         return None
-    builds = [b for b in world.index.builds(machine) if f"{b.torch}.".startswith(f"{minor}.")]
+    builds = [b for b in context.index.builds(machine) if f"{b.torch}.".startswith(f"{minor}.")]
     return builds[-1] if builds else None
 
 
-def drift_of_releases(bound: Bound, world: World) -> tuple[ReleaseVerdict, ...]:
+def drift_of_releases(bound: Bound, context: AnalysisContext) -> tuple[ReleaseVerdict, ...]:
     """The matrix with the drifted classes of each build that the file loads on."""
     assert bound.matrix is not None
     verdicts = bound.matrix.verdicts
-    made_for = _newest_of(bound.built_for, bound.facts.machine, world)
-    classes = sorted({d.base for d in _derived(bound)}) if made_for is not None else []
+    made_for = _newest_of(bound.built_for, bound.facts.machine, context)
+    classes = sorted({d.base for d in bound.derived}) if made_for is not None else []
     if not classes or made_for is None:
         return verdicts
     from abiscan.rules.computed.vtable_drift import compare
 
-    builds = {b.key: b for b in world.index.builds(bound.facts.machine)}
+    builds = {b.key: b for b in context.index.builds(bound.facts.machine)}
     result = []
     for verdict in verdicts:
         drifted = []
         for base in classes if verdict.loads else ():
-            old = world.index.vtable(base.removeprefix("_ZTI"), made_for)
-            new = world.index.vtable(base.removeprefix("_ZTI"), builds[verdict.build])
+            old = context.index.vtable(base.removeprefix("_ZTI"), made_for)
+            new = context.index.vtable(base.removeprefix("_ZTI"), builds[verdict.build])
             if old is not None and new is not None and compare(old, new) is not None:
-                drifted.append((world.demangler.demangle(base).text or base).removeprefix("typeinfo for "))
+                drifted.append((context.demangler.demangle(base).text or base).removeprefix("typeinfo for "))
         result.append(replace(verdict, drift=tuple(drifted)) if drifted else verdict)
     return tuple(result)
 
@@ -212,14 +213,16 @@ def drift_of_releases(bound: Bound, world: World) -> tuple[ReleaseVerdict, ...]:
 # --- rewrites ---------------------------------------------------------------------------------------------------
 
 
-def _what_if(bound: Bound, subject: RuleSubject, findings: Sequence[Finding], world: World) -> tuple[WhatIf, ...]:
+def _what_if(
+    bound: Bound, subject: RuleSubject, findings: Sequence[Finding], context: AnalysisContext
+) -> tuple[WhatIf, ...]:
     """Only where the releases were asked for, or a finding advises a rewrite of something that is missing."""
-    rewritable = {each.id for each in world.rules if each.rewrites}
+    rewritable = {each.id for each in context.rules if each.rewrites}
     if bound.matrix is None or not any(f.rule in rewritable for f in findings):
         return ()
     from abiscan.rules.what_if import what_if
 
     def window(names: Iterable[str]) -> Windows:
-        return window_of(names, world.index, bound.facts.machine, bound.needs.libraries)
+        return window_of(names, context.index, bound.facts.machine, bound.needs.libraries)
 
-    return what_if(world.rules, subject, bound.needs.names, window)
+    return what_if(context.rules, subject, bound.needs.names, window)

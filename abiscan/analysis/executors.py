@@ -1,43 +1,63 @@
-"""`-j N`: the same scan in several processes, each with every N-th artifact."""
+"""Who scans the shares of a run. An executor is a function from shares to what they find, in the order of the shares."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from abiscan.analysis.context import ScanOptions, World
-from abiscan.analysis.run import scan
-from abiscan.model.report import Report
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.share import Scanned, Share, scan_share
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
 
 
-def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
-    """Spread the artifacts over `options.jobs` processes; the report is that of one process.
+def in_process(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+    """All in this process, one after the other."""
+    for share in shares:
+        yield from scan_share(share, context)
 
-    Raises:
-        UsageError: as `scan`, from whichever process met it.
-    """
+
+def process_pool(jobs: int) -> Executor:
+    """An executor that keeps `jobs` processes busy; what they find comes whole shares at a time."""
+    return partial(_in_processes, jobs)
+
+
+def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
     from concurrent.futures import ProcessPoolExecutor
 
-    # Functions do not travel to another process, and shares of one progress line would overwrite each other.
-    quiet = replace(options, progress=None)
-    world = World(options)
+    options = context.options
     if options.torch is not None and os.path.isfile(options.torch) and options.cache is not None:
         # Read the wheel once: every process then finds it in the cache.
-        world.chosen(os.uname().machine)
-    with ProcessPoolExecutor(options.jobs) as pool:
-        shares = [pool.submit(scan, tuple(targets), quiet, number, options.jobs) for number in range(options.jobs)]
-        reports = [share.result() for share in shares]
-    first = reports[0]
-    report = replace(
-        first,
-        artifacts=tuple(sorted((a for r in reports for a in r.artifacts), key=lambda a: (a.path, a.member or ""))),
-        errors=tuple(sorted({e for r in reports for e in r.errors}, key=lambda e: (e.path, e.message))),
-        notes=tuple(dict.fromkeys(note for r in reports for note in r.notes)),
-    )
-    if not report.containers:
-        return report
-    from abiscan.rules.computed.wheel_promises import with_containers
+        context.chosen(os.uname().machine)
+    # Functions do not travel to another process, and shares of one progress line would overwrite each other.
+    quiet = replace(options, progress=None)
+    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(quiet,)) as pool:
+        under_way: deque[Future[list[Scanned]]] = deque()
+        for share in shares:
+            under_way.append(pool.submit(_scan_in_worker, share))
+            if len(under_way) > 2 * jobs:
+                yield from under_way.popleft().result()
+        while under_way:
+            yield from under_way.popleft().result()
 
-    return with_containers(report, world.known_versions)
+
+_worker: list[AnalysisContext] = []
+
+
+def _start(options: ScanOptions) -> None:
+    """In a worker process: the services that its shares have in common."""
+    _worker[:] = [AnalysisContext(options)]
+
+
+def _scan_in_worker(share: Share) -> list[Scanned]:
+    (context,) = _worker
+    return list(scan_share(share, context))

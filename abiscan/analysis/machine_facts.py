@@ -22,7 +22,7 @@ _TOOLKITS = ("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/rocm/lib"
 _MAX_FILES = 5000
 
 
-def surroundings(environment: PythonEnvironment, loader: Loader) -> Environment:
+def machine_facts(environment: PythonEnvironment, loader: Loader) -> Environment:
     """The facts of an environment that causes rest on."""
     return Environment(
         python=environment.version,

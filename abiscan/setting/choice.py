@@ -14,6 +14,9 @@ from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.model.target import Target, TargetKind
 from abiscan.releases import Build, ReleaseIndex
 
+# Whose builds a version means before a file has told its own architecture.
+FALLBACK_MACHINE = "x86_64"
+
 
 class ChosenTorch(Struct, frozen=True):
     """The torch that a run resolves against.

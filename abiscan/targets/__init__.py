@@ -7,14 +7,16 @@ until it has been looked at: every size, count, name and depth is bounded (`Limi
 from __future__ import annotations
 
 from abiscan.targets.artifact import Artifact, Group, Limits, Note, Options
-from abiscan.targets.expand import display_path, expand, read_target_list
+from abiscan.targets.expand import Archives, archives_of, display_path, expand, read_target_list
 
 __all__ = [
+    "Archives",
     "Artifact",
     "Group",
     "Limits",
     "Note",
     "Options",
+    "archives_of",
     "display_path",
     "expand",
     "read_target_list",

@@ -50,10 +50,12 @@ class Options(Struct, frozen=True):
         sources: yield C++/CUDA/HIP sources and generated kernels of directories, sdists and plain archives. A source
             file that is named itself is always yielded; wheels, conda packages and installed packages never yield
             their headers.
+        archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
     """
 
     limits: Limits = Limits()
     sources: bool = True
+    archives: bool = True
 
 
 class Note(Struct, frozen=True):

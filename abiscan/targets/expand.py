@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.model.report import InputError
+from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Note, Options
-from abiscan.targets.tree import expand_directory, expand_file
+from abiscan.targets.tree import archive_at, archives_below, expand_directory, expand_file
 
 
 class _Target(Struct, frozen=True):
@@ -50,6 +51,45 @@ def expand(
                     continue
                 seen.add((path, item.member))
             yield item
+
+
+class Archives(Struct, frozen=True):
+    """The archives among some targets.
+
+    Attributes:
+        archives: their display paths, each once, in the order of `expand`.
+        others: whether the targets hold anything else.
+    """
+
+    archives: tuple[str, ...]
+    others: bool
+
+
+def archives_of(
+    targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
+) -> Archives:
+    """The archives that `expand` would look into, without looking into them.
+
+    Raises:
+        UsageError: a target is no path and no installed package either.
+    """
+    options = options or Options()
+    found: dict[str, str] = {}
+    others = False
+    for target in [_find(target, cwd, environment_paths) for target in targets]:
+        if target.package is not None:
+            others = True
+            continue
+        if os.path.isdir(target.path):
+            inside, more = archives_below(target.path, target.display, options)
+            others = others or more
+        elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display):
+            inside = (target.display,)
+        else:
+            inside, others = (), True
+        for display in inside:
+            found.setdefault(os.path.realpath(os.path.join(cwd, display)), display)
+    return Archives(tuple(found.values()), others)
 
 
 def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:

@@ -61,9 +61,10 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         return
     form = None if file_kind.is_elf(head) else file_kind.archive_form(head)
     if form is not None and not file_kind.named_like_shared_object(display):
-        from abiscan.targets.archives import expand_archive
+        if options.archives:
+            from abiscan.targets.archives import expand_archive
 
-        yield from expand_archive(FileBytes(path, display), form, Place(display, None, 1), options)
+            yield from expand_archive(FileBytes(path, display), form, Place(display, None, 1), options)
         return
     kind = _named_kind(display, head)
     if kind is None:
@@ -127,7 +128,7 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
             group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(full)))
     yield from errors
     yield from group
-    for full, shown, form in archives:
+    for full, shown, form in archives if options.archives else ():
         from abiscan.targets.archives import expand_archive
 
         yield from expand_archive(FileBytes(full, shown), form, Place(shown, None, 1), options)
@@ -137,6 +138,30 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
             link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
             found = replace(found, message=f"{found.message}; not followed: {link} out of it")
         yield found
+
+
+def archive_at(path: str, display: str) -> bool:
+    """Whether a file is an archive that `expand_file` looks into."""
+    try:
+        _size, head = _look(path, display)
+    except UnreadableFile:
+        return False
+    return not file_kind.is_elf(head) and file_kind.archive_form(head) is not None
+
+
+def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], bool]:
+    """Display paths of the archives below a directory that `expand_directory` looks into, and whether other files are
+    there too (or nothing at all)."""
+    found: list[str] = []
+    others = False
+    above = "" if display == "." else display
+    for full, relative, is_link in _walk(path, display, options, []):
+        shown = posixpath.join(above, relative)
+        if not is_link and file_kind.named_like_archive(relative) and archive_at(full, shown):
+            found.append(shown)
+        else:
+            others = True
+    return tuple(found), others or not found
 
 
 def _is_linker_script(head: bytes) -> bool:

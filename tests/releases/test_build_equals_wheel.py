@@ -14,7 +14,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from abiscan.analysis.run import ScanOptions, scan
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import read_environment
 from abiscan.loader import LoaderSettings
 from abiscan.model.binding import BoundImport, Owner

@@ -18,7 +18,8 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
-from abiscan.analysis.run import ScanOptions, scan
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactReport

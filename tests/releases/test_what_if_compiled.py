@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.run import ScanOptions, scan
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactReport
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.run import ScanOptions, scan
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
 from abiscan.elf import open_elf
 from abiscan.elf.typeinfo import derived_classes
 from abiscan.loader import LoaderSettings

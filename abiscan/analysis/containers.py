@@ -1,0 +1,71 @@
+"""Wheels, packages and archives of a run: what they declare, and their members' verdicts rolled up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from abiscan.model.finding import Finding
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.targets import Group
+from abiscan.wheel.metadata import ContainerKind
+from abiscan.wheel.tags import torch_requirements
+
+# A container of which nothing more is to be told than its path.
+_PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
+
+
+def container_of(group: Group) -> Container | None:
+    """The report's value for a container, its verdict still open; None for a file or directory."""
+    facts = group.facts
+    if facts.kind in _PLAIN:
+        return None
+    return Container(
+        path=facts.path,
+        kind=facts.kind.value,
+        name=facts.name,
+        version=facts.version,
+        tags=facts.file_tags,
+        metadata_tags=facts.metadata_tags,
+        requires_dist=facts.requires_dist,
+        requires_torch=tuple(line for line in facts.requires_dist if torch_requirements([line])),
+        verdict=ArtifactVerdict.UNDECIDED,
+        artifacts=tuple(sorted(artifact.display for artifact in group)),
+    )
+
+
+def judge_container(
+    container: Container, members: Iterable[ArtifactReport], versions: Callable[[str], Sequence[str]]
+) -> Iterator[Container | ArtifactReport]:
+    """The container with its verdict, and its members with what the wheel's promises add to their findings.
+
+    Args:
+        members: the reports of all its artifacts that have one.
+        versions: architecture -> public versions of the known torch builds for it, oldest first.
+    """
+    reports = sorted(members, key=lambda member: member.display)
+    yield replace(container, verdict=rolled_up(reports), artifacts=tuple(sorted(member.display for member in reports)))
+    found: dict[str, list[Finding]] = {}
+    if container.kind == ContainerKind.WHEEL:
+        from abiscan.rules.computed.wheel_promises import findings_of_wheel
+
+        for member, finding in findings_of_wheel(container, reports, versions):
+            found.setdefault(member.display, []).append(finding)
+    for report in reports:
+        extra = found.get(report.display)
+        yield report if extra is None else replace(report, findings=(*report.findings, *extra))
+
+
+def rolled_up(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
+    """The verdict of a container: fails if one member fails, else undecided if one is, else loads if one does."""
+    found = {member.verdict for member in members}
+    for verdict in (
+        ArtifactVerdict.FAILS,
+        ArtifactVerdict.UNREADABLE,
+        ArtifactVerdict.UNDECIDED,
+        ArtifactVerdict.LOADS,
+    ):
+        if verdict in found:
+            return verdict
+    return ArtifactVerdict.NOT_TORCH

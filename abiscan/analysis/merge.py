@@ -1,0 +1,79 @@
+"""What the shares of a run found, brought together: containers judged once their members are through, then a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from abiscan import __version__
+from abiscan.analysis.containers import judge_container
+from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, ShareEnd
+from abiscan.model.finding import RuleInfo
+from abiscan.model.report import ArtifactReport, Container, InputError, Report
+
+Versions = Callable[[str], Sequence[str]]
+"""Architecture -> public versions of the known torch builds for it, oldest first."""
+Judged = Container | ArtifactReport | InputError | ShareEnd
+
+
+class _Open:
+    """A container with the reports of those of its members that are through."""
+
+    def __init__(self, container: Container) -> None:
+        self.container = container
+        self.waiting = set(container.artifacts)
+        self.reports: list[ArtifactReport] = []
+
+
+def judged(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Judged]:
+    """The stream with each container judged as soon as its last member is through; no more is held back than the
+    members of containers that are not whole yet."""
+    containers: dict[str, _Open] = {}
+    for item in scanned:
+        if isinstance(item, OpenedContainer):
+            containers.setdefault(item.container.path, _Open(item.container))
+        elif isinstance(item, ScannedArtifact):
+            found = containers.get(item.container) if item.container is not None else None
+            if found is None:
+                yield from item.reports
+                continue
+            found.reports += item.reports
+            found.waiting.discard(item.display)
+            if not found.waiting:
+                del containers[found.container.path]
+                yield from judge_container(found.container, found.reports, versions)
+        else:
+            yield item
+    # A member that another target has in common comes once in a run, so that its second container stays open.
+    for found in containers.values():
+        yield from judge_container(found.container, found.reports, versions)
+
+
+def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
+    """One report of everything, sorted, whichever share was through first.
+
+    Args:
+        rules: every rule that the run could have fired.
+    """
+    artifacts: list[ArtifactReport] = []
+    containers: list[Container] = []
+    errors: list[InputError] = []
+    ends: list[ShareEnd] = []
+    for item in items:
+        match item:
+            case ArtifactReport():
+                artifacts.append(item)
+            case Container():
+                containers.append(item)
+            case InputError():
+                errors.append(item)
+            case ShareEnd():
+                ends.append(item)
+    return Report(
+        version=__version__,
+        target=ends[0].target if ends else None,
+        artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
+        errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
+        rules=tuple(rules),
+        notes=tuple(dict.fromkeys(note for end in ends for note in end.notes)),
+        containers=tuple(sorted(containers, key=lambda c: c.path)),
+    )

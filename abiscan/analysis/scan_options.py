@@ -1,0 +1,38 @@
+"""What a run is to look at, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from abiscan.environment.python import PythonEnvironment
+from abiscan.loader import LoaderSettings
+
+
+class ScanOptions(Struct, frozen=True):
+    """What a run is to look at; the command line fills it in.
+
+    Attributes:
+        torch: as `--torch` has it.
+        environment: whose interpreter and packages; None where there is none.
+        settings: what the loader of that environment's processes inherits.
+        matrix: judge every known build of a file's architecture.
+        sources: directories in which the flagged calls are looked for.
+        hashes: compute sha256 of every file.
+        user_index: directory of the user's own release index.
+        within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
+        cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
+        progress: called with a short text for a terminal, and with "" at the end.
+    """
+
+    torch: str | None
+    environment: PythonEnvironment | None
+    settings: LoaderSettings
+    matrix: bool = False
+    sources: tuple[str, ...] = ()
+    hashes: bool = False
+    user_index: str | None = None
+    within: str | None = None
+    cache: str | None = None
+    progress: Callable[[str], None] | None = None

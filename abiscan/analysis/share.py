@@ -1,0 +1,177 @@
+"""A run in parts: `plan` divides it, `scan_share` looks at one part and hands on what it finds as it finds it.
+
+A share is a value, so that any process can scan it; who does is an executor's affair (`executors.py`).
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.analysis.containers import container_of
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.shared_object import analyse_shared_object
+from abiscan.analysis.source_file import analyse_source, report_of_source
+from abiscan.errors import UnreadableFile
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
+from abiscan.model.target import Target
+from abiscan.setting.choice import FALLBACK_MACHINE
+from abiscan.targets import Artifact, Note, archives_of, expand
+from abiscan.targets import Options as TargetOptions
+
+# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by.
+_LARGE = 8 << 20
+
+
+class Share(Struct, frozen=True):
+    """A part of a run.
+
+    Attributes:
+        targets: as the user named them, or one archive among them.
+        part, parts: every `parts`-th artifact of the targets, from number `part` on.
+        archives: whether archives among the targets are looked into; other shares have them where not.
+        sources: whether the run's `--source` trees are reported with this share.
+    """
+
+    targets: tuple[str, ...]
+    part: int = 0
+    parts: int = 1
+    archives: bool = True
+    sources: bool = True
+
+
+class OpenedContainer(Struct, frozen=True):
+    """A wheel, package or archive whose members follow, in this share or in others too; its verdict is still open."""
+
+    container: Container
+
+
+class ScannedArtifact(Struct, frozen=True):
+    """What became of one artifact.
+
+    Attributes:
+        display: `Artifact.display`.
+        container: path of the container that it is a member of, None for a file by itself.
+        reports: one for a shared object; none for a source without a finding, or where it could not be read.
+    """
+
+    display: str
+    container: str | None
+    reports: tuple[ArtifactReport, ...]
+
+
+class ShareEnd(Struct, frozen=True):
+    """What the share says of the run as a whole, once its artifacts are through.
+
+    Attributes:
+        target: the torch that its files were judged against.
+        notes: sentences for a person.
+    """
+
+    target: Target
+    notes: tuple[str, ...]
+
+
+Scanned = OpenedContainer | ScannedArtifact | InputError | ShareEnd
+
+
+def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterator[Share]:
+    """The shares of a run for `jobs` processes, in a fixed order.
+
+    Each archive is a share of its own, as reading its directory is work too; where there are fewer archives than
+    processes, each is divided by its members. What is no archive is divided by files.
+
+    Raises:
+        UsageError: a target does not exist.
+    """
+    if jobs == 1:
+        yield Share(tuple(targets))
+        return
+    found = archives_of(targets, cwd=options.settings.cwd, environment_paths=_site_packages(options))
+    parts = 1 if len(found.archives) >= jobs else jobs
+    first = True
+    if found.others:
+        for part in range(jobs):
+            yield Share(tuple(targets), part, jobs, archives=False, sources=first)
+            first = False
+    for archive in found.archives:
+        for part in range(parts):
+            yield Share((archive,), part, parts, sources=first)
+            first = False
+
+
+def _site_packages(options: ScanOptions) -> tuple[str, ...]:
+    return options.environment.site_packages if options.environment is not None else ()
+
+
+def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
+    """Look at every artifact of a share, one after the other; nothing of one is kept when the next comes.
+
+    Raises:
+        UsageError: a target does not exist.
+        UnknownBuild: `--torch` names no torch.
+    """
+    options = context.options
+    if options.torch is not None:
+        # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
+        context.chosen(FALLBACK_MACHINE)
+    notes: list[str] = []
+    if share.sources:
+        yield from context.source_errors
+    opened: set[str] = set()
+    number = 0
+    found = expand(
+        share.targets,
+        cwd=options.settings.cwd,
+        environment_paths=_site_packages(options),
+        options=TargetOptions(archives=share.archives),
+    )
+    for item in found:
+        if isinstance(item, Artifact):
+            number += 1
+            if (number - 1) % share.parts != share.part:
+                continue
+            container = container_of(item.group)
+            if container is not None and item.group.key not in opened:
+                opened.add(item.group.key)
+                yield OpenedContainer(container)
+            # One file is done before anybody could read its name.
+            if options.progress is not None and number > 1:
+                options.progress(f"[{number}] {item.display}")
+            reports: tuple[ArtifactReport, ...] = ()
+            try:
+                reports = tuple(analyse(item, context))
+            except UnreadableFile as error:
+                yield InputError(error.path, error.reason)
+            context.loader.forget()
+            large = item.disk_path is None and item.size > _LARGE
+            yield ScannedArtifact(item.display, None if container is None else container.path, reports)
+            del item
+            if large:
+                # What it was unpacked into is held by cycles of the loader's model.
+                gc.collect()
+        elif share.part == 0 and isinstance(item, Note):
+            notes.append(f"{item.path}: {item.message}")
+        elif share.part == 0 and isinstance(item, InputError):
+            yield item
+    if share.sources:
+        for file in context.sources:
+            yield ScannedArtifact(file.path, None, (report_of_source(file),))
+    if options.progress is not None:
+        options.progress("")
+    yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()))
+
+
+def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:
+    """The report of one artifact; none for a source without a finding.
+
+    Raises:
+        UnreadableFile: it is no shared object after all.
+    """
+    if artifact.kind is ArtifactKind.SHARED_OBJECT:
+        yield analyse_shared_object(artifact, context)
+    else:
+        yield from analyse_source(artifact)

@@ -1,0 +1,189 @@
+"""One shared object, from its bytes to its report: bound, predicted, looked up in the releases, judged by rules and causes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.provenance import provenance
+from abiscan.analysis.siblings import load_path, needed_siblings
+from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
+from abiscan.elf import ElfFile
+from abiscan.model.binding import (
+    BoundImport,
+    LoaderOutcome,
+    LoaderPrediction,
+    NeededLibrary,
+    Owner,
+    Status,
+)
+from abiscan.model.facts import SharedObject
+from abiscan.model.fingerprint import module_key
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+)
+from abiscan.model.versions import Windows
+from abiscan.ownership.libraries import is_torch_library
+from abiscan.releases.matrix import Matrix, TorchNeeds, judge
+from abiscan.setting.target_torch import TargetTorch
+from abiscan.targets import Artifact
+
+if TYPE_CHECKING:
+    pass
+
+
+def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:
+    """Everything about one shared object."""
+    elf = artifact.open()
+    facts = elf.facts()
+    # The first file decides whose newest build stands in where no torch is installed and none is named.
+    context.chosen(elf.machine)
+    torch = context.torch_for(elf.machine)
+    path = load_path(artifact, context.options)
+    siblings = needed_siblings(artifact, elf, context.options)
+    # The loader knows the installed target itself; any other is told to it.
+    exports = None if torch is None or torch.installed else torch.exports
+    binding = context.loader.bind(elf, path, siblings, exports)
+    imports = _demangled(binding.imports, context)
+    prediction = _prediction(elf, path, {} if artifact.disk_path is not None else siblings, torch, context)
+    torch_needs = _torch_needs(facts, imports)
+    concerns_torch = bool(torch_needs.names or torch_needs.libraries)
+    matrix = judge(torch_needs, context.index, reasons=context.options.matrix) if concerns_torch else None
+    imports = _with_windows(imports, matrix)
+    needed = _with_shipped(binding.needed, torch)
+    made = provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    bound = Bound(
+        elf=elf,
+        facts=facts,
+        imports=imports,
+        needed=needed,
+        module=module_key(artifact.path, artifact.member),
+        torch=torch,
+        needs=torch_needs,
+        matrix=matrix,
+        built_for=made.built_for,
+        lines=artifact.disk_path is not None,
+        derived=derived_classes_of(elf, imports),
+    )
+    findings, what_if = findings_of(bound, context)
+    broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
+    report = ArtifactReport(
+        path=artifact.path,
+        member=artifact.member,
+        kind=artifact.kind,
+        size=artifact.size,
+        machine=facts.machine,
+        verdict=verdict_of(imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken),
+        sha256=_sha256(elf) if context.options.hashes else None,
+        build_id=facts.build_id,
+        loader=prediction,
+        needed=needed,
+        imports=imports,
+        releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
+        what_if=what_if,
+        provenance=made,
+        findings=findings,
+    )
+    absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
+    nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
+    windows = matrix.windows if matrix is not None and not matrix.unknown else None
+    report = _with_causes(report, facts, context, absent, artifact.group.facts.name, windows=windows, nowhere=nowhere)
+    return replace(report, notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries)))
+
+
+def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:
+    demangle = context.demangler.demangle
+    named = []
+    for bound in imports:
+        answer = demangle(bound.name)
+        # Made anew by hand: `replace` takes three times as long, and a file has hundreds of imports.
+        named.append(BoundImport(bound.symbol, answer.text, answer.by, bound.owner, bound.status, bound.provider))
+    return tuple(named)
+
+
+def _prediction(
+    elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], torch: TargetTorch | None, context: AnalysisContext
+) -> LoaderPrediction:
+    """What the loader does here; of a wheel's member, as if the wheel were installed in the environment."""
+    if torch is None or not torch.installed:
+        return LoaderPrediction(None, undecided="the target torch is not installed in an environment here")
+    return context.loader.predict(elf, path, siblings)
+
+
+def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport]) -> TorchNeeds:
+    """What only torch can provide: its names, but for those that another library in scope exports."""
+    names = [
+        bound.name
+        for bound in imports
+        if bound.owner is Owner.TORCH
+        and bound.status is not Status.WEAK
+        and (bound.provider is None or is_torch_library(bound.provider))
+    ]
+    return TorchNeeds(
+        names=tuple(dict.fromkeys(names)),
+        libraries=tuple(soname for soname in facts.needed if is_torch_library(soname)),
+        machine=facts.machine,
+    )
+
+
+def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tuple[BoundImport, ...]:
+    if matrix is None:
+        return tuple(imports)
+    unknown = set(matrix.unknown)
+    result = []
+    for bound in imports:
+        history = matrix.histories.get(bound.name)
+        if history is not None:
+            result.append(replace(bound, windows=history.windows))
+        elif bound.owner is Owner.TORCH and bound.name not in unknown and bound.status is not Status.WEAK:
+            result.append(replace(bound, windows=()))
+        else:
+            result.append(bound)
+    return tuple(result)
+
+
+def _with_shipped(needed: Sequence[NeededLibrary], torch: TargetTorch | None) -> tuple[NeededLibrary, ...]:
+    """A target that is not installed here has its libraries all the same: where it is, or where its wheel has them."""
+    if torch is None or torch.installed:
+        return tuple(needed)
+    return tuple(replace(n, found=torch.exports.path_of(n.soname)) if n.found is None else n for n in needed)
+
+
+def _with_causes(
+    report: ArtifactReport,
+    facts: SharedObject,
+    context: AnalysisContext,
+    absent: Sequence[str],
+    distribution: str | None,
+    *,
+    windows: Windows | None,
+    nowhere: bool,
+) -> ArtifactReport:
+    """Causes of what is missing; a file that binds pays nothing for them."""
+    unbound = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
+    if not absent and not any(b.status in unbound for b in report.imports):
+        return report
+    from abiscan.diagnosis import diagnose
+
+    diagnosis = diagnose(
+        facts,
+        report.imports,
+        replace(context.knowledge(facts.machine), loads_on=windows),
+        libraries=absent,
+        here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
+        distribution=distribution,
+        nowhere=nowhere,
+    )
+    return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
+
+
+def _sha256(elf: ElfFile) -> str:
+    from hashlib import sha256
+
+    return sha256(elf.image.buffer).hexdigest()

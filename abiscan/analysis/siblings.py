@@ -1,0 +1,66 @@
+"""Where a loader would find an artifact, and the shared objects of its own package that it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.elf import ElfFile, open_elf
+from abiscan.errors import UnreadableFile
+from abiscan.targets import Artifact
+
+
+def load_path(artifact: Artifact, options: ScanOptions) -> str:
+    """The absolute path at which a loader would open it: where it is, or where installing its wheel would put it."""
+    if artifact.disk_path is not None:
+        return artifact.disk_path
+    site = options.environment.site_packages if options.environment is not None else ()
+    root = site[0] if site else options.settings.cwd
+    return os.path.normpath(os.path.join(root, artifact.place))
+
+
+def needed_siblings(artifact: Artifact, elf: ElfFile, options: ScanOptions) -> Mapping[str, ElfFile]:
+    """Path to contents of what the file needs, directly or through others, and its own package ships."""
+    found: dict[str, ElfFile] = {}
+    waiting = list(elf.needed)
+    seen: set[str] = set()
+    while waiting:
+        soname = waiting.pop()
+        if soname in seen:
+            continue
+        seen.add(soname)
+        for path, sibling in _named(artifact, soname, options):
+            if path not in found:
+                found[path] = sibling
+                waiting += sibling.needed
+    return found
+
+
+def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, ElfFile]]:
+    name = soname.rpartition("/")[2]
+    for sibling in artifact.group.named(name):
+        if sibling.place == artifact.place:
+            continue
+        try:
+            opened = sibling.open_tables()
+        except UnreadableFile:
+            continue  # it is an artifact of its own, and reported as such
+        yield load_path(sibling, options), opened
+    if artifact.disk_path is not None and len(artifact.group) == 1:
+        yield from _beside(artifact.disk_path, name)
+
+
+def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
+    """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
+    directory = os.path.dirname(path)
+    parent = os.path.dirname(directory)
+    package = os.path.basename(directory)
+    for place in (directory, os.path.join(directory, "lib"), parent, os.path.join(parent, f"{package}.libs")):
+        candidate = os.path.join(place, name)
+        if os.path.isfile(candidate) and candidate != path:
+            try:
+                yield candidate, open_elf(candidate)
+            except (UnreadableFile, FileNotFoundError):
+                continue
+            return

@@ -1,0 +1,107 @@
+"""Verdict and notes of one shared object: pure functions of what was bound, predicted and looked up."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.ownership.libraries import is_torch_library
+from abiscan.ownership.names import TORCH_NAMESPACES, outer_scope
+from abiscan.releases.matrix import Matrix
+from abiscan.setting.target_torch import TargetTorch
+
+# Names of these are served by the machine, not by torch or the interpreter: they decide `loader`, not `verdict`.
+_OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
+
+
+def verdict_of(
+    imports: Sequence[BoundImport],
+    needed: Sequence[NeededLibrary],
+    torch: TargetTorch | None,
+    *,
+    concerns_torch: bool,
+    broken_library: str | None,
+) -> ArtifactVerdict:
+    """For the target torch: every torch and Python import binds, and so does what the file itself should define.
+
+    Args:
+        concerns_torch: whether the file wants anything of torch.
+        broken_library: a library that it needs and that does not load (`broken_library`).
+    """
+    decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
+    if any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in decisive):
+        return ArtifactVerdict.FAILS
+    if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in needed):
+        return ArtifactVerdict.FAILS
+    if not concerns_torch:
+        found = ArtifactVerdict.NOT_TORCH
+    elif torch is None or any(
+        b.status is Status.UNDECIDED and b.owner in (Owner.TORCH, Owner.PYTHON) for b in decisive
+    ):
+        return ArtifactVerdict.UNDECIDED
+    else:
+        found = ArtifactVerdict.LOADS
+    return found if broken_library is None else ArtifactVerdict.FAILS
+
+
+_UNDEFINED = re.compile(r"^(?P<file>.*): undefined symbol: (?P<name>[^,]+)")
+
+
+def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callable[[str], bool]) -> str | None:
+    """A library that the file needs, where the loader stops at a torch or Python name that it cannot bind: the file
+    binds, and does not load on this torch all the same.
+
+    Args:
+        path: of the file itself, as the loader was asked for it.
+        is_exported: whether some release of torch exports a name.
+    """
+    match = _UNDEFINED.match(prediction.error or "")
+    if match is None or match["file"] == path:
+        return None
+    name = match["name"]
+    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")):
+        return match["file"]
+    return match["file"] if is_exported(name) else None
+
+
+def loads_on(matrix: Matrix, torch: str) -> bool:
+    """Whether some known build of a version loads the file; True where none is known."""
+    builds = [verdict for verdict in matrix.verdicts if verdict.torch == torch]
+    return not builds or any(verdict.loads for verdict in builds)
+
+
+def notes_of(
+    report: ArtifactReport, torch: TargetTorch | None, matrix: Matrix | None, missing: Sequence[str]
+) -> Iterator[str]:
+    """Sentences for a person: what was not there, and why verdict and loader differ.
+
+    Args:
+        missing: needed libraries that were not found.
+    """
+    if torch is None and report.verdict is ArtifactVerdict.UNDECIDED:
+        yield f"no torch build for {report.machine} is known: nothing can be said about its torch imports"
+    elif torch is not None and torch.note is not None:
+        yield torch.note
+    if matrix is not None and matrix.unknown:
+        yield (
+            f"{len(matrix.unknown)} imports are of a kind that the release index does not record; releases are judged "
+            "without them"
+        )
+    absent = [soname for soname in missing if not is_torch_library(soname)]
+    undecided = sum(b.status is Status.UNDECIDED for b in report.imports)
+    if absent:
+        tail = f": {undecided} imports that they may provide are undecided" if undecided else ""
+        yield f"not on this machine: {', '.join(absent)}{tail}"
+    if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
+        yield f"torch binds, but this machine's loader stops: {report.loader.error}"
+    decisive = any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in report.imports)
+    if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:
+        match = _UNDEFINED.match(report.loader.error or "")
+        if match is not None:
+            name = os.path.basename(match["file"])
+            yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
+    if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
+        yield "the loader would load it here all the same: what is missing for the target is provided by this machine"

@@ -1,0 +1,56 @@
+"""`abiscan explain`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from abiscan.cli.exit_status import INCOMPLETE
+from abiscan.cli.options import scan_options, strings, style_for, text_option
+from abiscan.errors import UsageError
+
+
+@click.command()
+@click.argument("text", nargs=-1, metavar="[TEXT|-|FILE]")
+@click.option("--torch", metavar="SPEC", help="The torch that was there: installed, a release, or a path.")
+@click.option("--python", metavar="PATH", help="Whose environment to look at.")
+@click.option("--needed-by", metavar="FILENAME", help="Whose error it was (the shared object's name).")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
+def explain(**given: object) -> None:
+    """Explain a symbol, an error message, or every error in a log (file, argument or standard input)."""
+    from abiscan.analysis.explanation import explain as run_explain
+    from abiscan.report import explain_text, explain_v1
+
+    text = _explain_text(strings(given["text"]))
+    subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
+    if given["form"] == "json":
+        click.echo(explain_v1.render(subjects), nl=False)
+    else:
+        click.echo(explain_text.render(subjects, style_for(given, sys.stdout)), nl=False, color=True)
+    if not subjects:
+        click.echo(
+            "abiscan: no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError "
+            "line, or the whole log",
+            err=True,
+        )
+        sys.exit(INCOMPLETE)
+
+
+def _explain_text(words: Sequence[str]) -> str:
+    limit = 64 << 20
+    if list(words) == ["-"] or not words:
+        if not words and sys.stdin.isatty():
+            raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
+        return sys.stdin.buffer.read(limit).decode("utf-8", "replace")
+    if len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):
+        with open(words[0], "rb") as file:
+            head = file.read(4)
+            if head == b"\x7fELF":
+                raise UsageError(f"{words[0]}: a shared object, not a log: abiscan {words[0]}")
+            return (head + file.read(limit)).decode("utf-8", "replace")
+    return " ".join(words)

@@ -1,0 +1,162 @@
+"""What the command line, the environment variables and the configuration file say: the only reader of all three."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from abiscan.cli.output import progress
+from abiscan.errors import UsageError
+
+if TYPE_CHECKING:
+    import datetime
+
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.environment.python import PythonEnvironment
+    from abiscan.gate.policy import Policy
+    from abiscan.report.text import Style
+
+
+def scan_options(given: dict[str, object], *, matrix: bool = False, within: str | None = None) -> ScanOptions:
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.loader import LoaderSettings
+
+    return ScanOptions(
+        torch=text_option(given.get("torch")),
+        environment=environment_of(text_option(given.get("python"))),
+        settings=LoaderSettings.of(os.environ, os.getcwd()),
+        matrix=bool(given.get("matrix")) or matrix,
+        sources=tuple(strings(given.get("sources") or ())),
+        hashes=bool(given.get("hashes")),
+        user_index=index_directory(),
+        within=within,
+        cache=cache_directory(),
+        progress=None if given.get("quiet") else progress(),
+    )
+
+
+def environment_of(python: str | None) -> PythonEnvironment | None:
+    """The environment of --python, else the active virtual environment, else that of this interpreter."""
+    from abiscan.environment.python import read_environment
+
+    python_path = os.environ.get("PYTHONPATH")
+    user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")
+    if python is not None:
+        return read_environment(python, python_path=python_path, user_base=user_base)
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        active = os.environ.get(variable)
+        if active and os.path.isdir(active):
+            try:
+                return read_environment(active, python_path=python_path, user_base=user_base)
+            except UsageError:
+                continue  # a stale variable of a removed environment: this interpreter's serves
+    return read_environment(sys.executable, python_path=python_path, user_base=user_base) if sys.executable else None
+
+
+def index_directory() -> str:
+    """Where the user's own release index lies (XDG base directory specification)."""
+    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return os.path.join(base, "abiscan", "releases")
+
+
+def cache_directory() -> str:
+    """Where what was read from a torch wheel is kept (XDG base directory specification)."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "abiscan", "wheels")
+
+
+def today() -> datetime.date:
+    import datetime
+
+    return datetime.datetime.now(tz=datetime.UTC).date()
+
+
+def style_for(given: dict[str, object], stream: object) -> Style:
+    from abiscan.report.text import Style
+
+    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    color = {"always": True, "never": False}.get(str(given.get("color")))
+    if color is None:
+        color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = None
+    if terminal:
+        import shutil
+
+        # Prose wider than this is hard to read, however wide the window.
+        width = min(shutil.get_terminal_size().columns, 120)
+    return Style(width=width, color=color, verbose=bool(given.get("verbose")), quiet=bool(given.get("quiet")))
+
+
+def policy_of(given: dict[str, object]) -> Policy:
+    """The configuration file's policy with the command line's options over it."""
+    from msgspec.structs import replace
+
+    from abiscan.gate.policy import Policy
+
+    policy = Policy()
+    named = text_option(given["config"])
+    if named is not None or _may_be_configured():
+        policy = _configured(named)
+    if given["fail_on"] is not None:
+        from abiscan.gate.config import parse_fail_on
+
+        policy = replace(policy, fail_on=parse_fail_on(str(given["fail_on"])))
+    if given["baseline"] is not None:
+        policy = replace(policy, baseline=str(given["baseline"]))
+    if given["no_stale"]:
+        policy = replace(policy, allow_stale=True)
+    if given["require_torch"] is not None:
+        from abiscan.gate.requirements import parse_require_torch
+
+        parse_require_torch(str(given["require_torch"]))
+        policy = replace(policy, require_torch=str(given["require_torch"]))
+    if given["require_stable_abi"] is not None:
+        version = str(given["require_stable_abi"])
+        if version != "any":
+            from abiscan.gate.requirements import parse_stable_abi
+
+            parse_stable_abi(version)
+        policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
+    return policy
+
+
+def _may_be_configured() -> bool:
+    """Whether a file that could hold a configuration lies upward; reading it is `gate.config`'s affair."""
+    directory = os.getcwd()
+    while True:
+        if any(os.path.isfile(os.path.join(directory, name)) for name in ("abiscan.toml", "pyproject.toml")):
+            return True
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return False
+        directory = parent
+
+
+def _configured(named: str | None) -> Policy:
+    from pathlib import Path
+
+    from msgspec.structs import replace
+
+    from abiscan.gate.config import find_config, load_config
+    from abiscan.gate.policy import Policy
+    from abiscan.gate.requirements import GATE_RULES
+    from abiscan.rules import rule_infos
+
+    path = Path(named) if named is not None else find_config(Path.cwd())
+    if path is None:
+        return Policy()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: the configuration cannot be read: {error}") from error
+    policy = load_config(text, str(path), {info.id for info in (*rule_infos(), *GATE_RULES)})
+    return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
+
+
+def strings(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, (tuple, list)) else ()
+
+
+def text_option(value: object) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,116 @@
+"""`abiscan scan`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from abiscan.cli.examples import EXAMPLES
+from abiscan.cli.exit_status import PASS, STATUS
+from abiscan.cli.options import policy_of, scan_options, strings, style_for, text_option, today
+from abiscan.cli.output import emit, outputs_of, read_baseline_file, write
+from abiscan.errors import UsageError
+
+if TYPE_CHECKING:
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.model.report import Report
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@click.option("-r", "--targets-from", "lists", multiple=True, metavar="FILE", help="More targets, one a line.")
+@click.option("--torch", metavar="SPEC", help="Resolve against: installed, a release (2.6.0, 2.6.0+cu124), or a path.")
+@click.option("--python", metavar="PATH", help="Whose environment to look at: an interpreter or a virtual environment.")
+@click.option("--matrix", is_flag=True, help="Also judge every known torch build of the file's architecture.")
+@click.option("--source", "sources", multiple=True, metavar="DIR", help="Find the flagged calls in these sources.")
+@click.option(
+    "-f",
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME[:FILE]",
+    help="text, json, ndjson, sarif, junit, github, markdown, html; repeatable.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note", "never"]),
+    help="Lowest severity that fails the run (default: error).",
+)
+@click.option("--baseline", metavar="FILE", help="Accept what this file lists; only what is new fails.")
+@click.option("--write-baseline", metavar="FILE", help="Write what is found now as the baseline, and pass.")
+@click.option("--no-stale", is_flag=True, help="Let baseline entries pass that match nothing any more.")
+@click.option("--require-torch", metavar="SPEC", help="Every build in this range must load the file ('>=2.4,<2.9').")
+@click.option(
+    "--require-stable-abi",
+    metavar="VERSION",
+    is_flag=False,
+    flag_value="any",
+    help="Only torch's stable C ABI may be imported (of at most this release).",
+)
+@click.option("--config", metavar="FILE", help="Default: [tool.abiscan] in pyproject.toml, or abiscan.toml, upward.")
+@click.option("--hash", "hashes", is_flag=True, help="sha256 of every file in the report (reads all of it).")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes (default: 1).")
+@click.option("-q", "--quiet", is_flag=True, help="Only what fails.")
+@click.option("-v", "--verbose", is_flag=True, help="All imports, all symbols, all releases.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
+@click.pass_context
+def scan(ctx: click.Context, /, **given: object) -> None:
+    """Say whether TARGET... load, why not, and what to do.
+
+    TARGET is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
+    installed package.
+    """
+    ctx.exit(_scan(given))
+
+
+def _scan(given: dict[str, object]) -> int:
+    from abiscan.gate.apply import apply
+    from abiscan.targets import read_target_list
+
+    cwd = os.getcwd()
+    targets = [*strings(given["targets"])]
+    for name in strings(given["lists"]):
+        targets += read_target_list(name, cwd=cwd)
+    if not targets:
+        raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
+    policy = policy_of(given)
+    baseline = None
+    if given["write_baseline"] is None and policy.baseline is not None:
+        from abiscan.gate.baseline import read_baseline
+
+        baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
+    outputs = outputs_of(strings(given["formats"]))
+    options = scan_options(given, matrix=policy.require_torch is not None, within=policy.require_torch)
+    report = apply(
+        _run(targets, options, int(str(given["jobs"]))), policy, baseline, today() if policy.ignores else None
+    )
+    target = text_option(given["write_baseline"])
+    if target is not None:
+        from abiscan.gate.baseline import write_baseline
+
+        write(target, write_baseline(report))
+        click.echo(f"abiscan: wrote the baseline {target}", err=True)
+    style = style_for(given, sys.stdout)
+    for name, path in outputs:
+        emit(report, name, path, style)
+    if not given["quiet"]:
+        from abiscan.report.text import summary_line
+
+        click.echo(f"abiscan: {summary_line(report, style_for(given, sys.stderr))}", err=True, color=True)
+    if target is not None:
+        return PASS
+    return STATUS[report.verdict.value]
+
+
+def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:
+    from abiscan.analysis.run import scan as run_scan
+
+    if jobs == 1:
+        return run_scan(targets, options)
+    from abiscan.analysis.executors import process_pool
+
+    return run_scan(targets, options, jobs=jobs, executor=process_pool(jobs))
