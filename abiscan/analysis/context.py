@@ -1,4 +1,4 @@
-"""What an analysis may use besides the file: the target torch, the loader, the release index, the rules, the demanglers.
+"""What an analysis may use besides the file: target torch, loader, release index, rules, demanglers.
 
 Each part is made when it is first needed, once for a run: a scan of one file that loads never opens a rule's text.
 """

@@ -1,4 +1,4 @@
-"""Who scans the shares of a run. An executor is a function from shares to what they find, in the order of the shares."""
+"""Who scans the shares of a run. An executor is a function from shares to what they find, in their order."""
 
 from __future__ import annotations
 

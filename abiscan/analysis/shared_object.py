@@ -1,4 +1,4 @@
-"""One shared object, from its bytes to its report: bound, predicted, looked up in the releases, judged by rules and causes."""
+"""One shared object, from its bytes to its report: bound, predicted, looked up in the releases, judged by the rules."""
 
 from __future__ import annotations
 

@@ -1,0 +1,145 @@
+"""The run in parts: every way of dividing it gives the same report, and no more is held than one container's members."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.executors import in_process, process_pool
+from abiscan.analysis.merge import judged
+from abiscan.analysis.run import scan, stream
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, Share, plan, scan_share
+from abiscan.errors import UsageError
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def options(cwd: Path) -> ScanOptions:
+    return ScanOptions("2.13.0", None, LoaderSettings(str(cwd)))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Two files, a source, an unreadable one and three wheels, one of them in a folder of its own."""
+    for name in ("good-extension.so", "old-string-extension.so"):
+        shutil.copy(FIXTURES / name, tmp_path / name)
+    (tmp_path / "damaged.so").write_bytes((FIXTURES / "good-extension.so").read_bytes()[:100])
+    (tmp_path / "inner").mkdir()
+    for number, folder in enumerate((tmp_path, tmp_path, tmp_path / "inner")):
+        path = folder / f"demo{number}-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.write(FIXTURES / "good-extension.so", "demo/good.so")
+            wheel.write(FIXTURES / "old-string-extension.so", "demo/old.so")
+            wheel.writestr(f"demo{number}-1.0.dist-info/METADATA", f"Name: demo{number}\nVersion: 1.0\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", [2, 3, 5])
+def test_every_division_gives_the_same_report(tree: Path, jobs: int) -> None:
+    whole = scan(["."], options(tree))
+    assert [c.path for c in whole.containers] == sorted(c.path for c in whole.containers)
+    assert len(whole.containers) == 3
+    assert len(whole.errors) == 1
+    assert scan(["."], options(tree), jobs=jobs) == whole
+
+
+def test_processes_give_the_same_report(tree: Path) -> None:
+    whole = scan(["."], options(tree))
+    assert scan(["."], options(tree), jobs=2, executor=process_pool(2)) == whole
+
+
+def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path) -> None:
+    """What a cluster does: each share by itself, with services of its own, in an order of its own."""
+
+    def backwards(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+        for share in reversed(list(shares)):
+            yield from scan_share(share, AnalysisContext(context.options))
+
+    assert scan(["."], options(tree), jobs=2, executor=backwards).artifacts == scan(["."], options(tree)).artifacts
+
+
+def test_an_archive_is_a_share_of_its_own_where_there_are_enough(tree: Path) -> None:
+    shares = list(plan(["."], options(tree), jobs=2))
+    assert [s.targets for s in shares if s.archives] == [
+        ("demo0-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
+        ("demo1-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
+        ("inner/demo2-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
+    ]
+    assert [(s.part, s.parts) for s in shares if not s.archives] == [(0, 2), (1, 2)]
+    assert sum(s.sources for s in shares) == 1
+
+
+def test_one_archive_is_divided_by_its_members(tree: Path) -> None:
+    name = "demo0-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    assert [(s.targets, s.part, s.parts) for s in plan([name], options(tree), jobs=2)] == [
+        ((name,), 0, 2),
+        ((name,), 1, 2),
+    ]
+
+
+def test_a_target_that_is_not_there_is_told_before_anything_is_read(tree: Path) -> None:
+    with pytest.raises(UsageError, match="no such file"):
+        list(plan(["good-extension.so", "absent.so"], options(tree), jobs=2))
+    with pytest.raises(UsageError, match="no such file"):
+        next(stream(["good-extension.so", "absent.so"], options(tree)))
+
+
+def test_a_container_is_judged_when_its_last_member_is_through() -> None:
+    """Ten thousand containers of two members each: one of them is held at a time, whatever comes after."""
+    made = 0
+
+    def scanned() -> Iterator[Scanned]:
+        nonlocal made
+        for number in range(10_000):
+            path = f"{number}.zip"
+            names = (f"{path}!a.so", f"{path}!b.so")
+            made += 1
+            yield OpenedContainer(_container(path, names))
+            for name in names:
+                yield ScannedArtifact(name, path, (_report(path, name),))
+
+    containers = 0
+    for item in judged(scanned(), lambda machine: ()):
+        if isinstance(item, Container):
+            containers += 1
+            assert made == containers, "the next container was opened before this one was handed on"
+    assert containers == 10_000
+
+
+def test_a_container_whose_members_never_all_come_is_judged_at_the_end() -> None:
+    items: list[Scanned] = [
+        OpenedContainer(_container("a.zip", ("a.zip!a.so", "a.zip!seen-before.so"))),
+        ScannedArtifact("a.zip!a.so", "a.zip", (_report("a.zip", "a.zip!a.so"),)),
+    ]
+    container, report = judged(items, lambda machine: ())
+    assert isinstance(container, Container)
+    assert container.verdict is ArtifactVerdict.LOADS
+    assert container.artifacts == ("a.zip!a.so",)
+    assert isinstance(report, ArtifactReport)
+
+
+def test_in_process_keeps_one_set_of_services(tree: Path) -> None:
+    context = AnalysisContext(options(tree))
+    list(in_process(plan(["good-extension.so"], context.options), context))
+    index = context.index
+    list(in_process(plan(["old-string-extension.so"], context.options), context))
+    assert context.index is index
+
+
+def _container(path: str, members: tuple[str, ...]) -> Container:
+    return Container(path, "archive", None, None, (), (), (), (), ArtifactVerdict.UNDECIDED, members)
+
+
+def _report(path: str, display: str) -> ArtifactReport:
+    from abiscan.model.report import ArtifactKind
+
+    member = display.partition("!")[2]
+    return ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 1, "x86_64", ArtifactVerdict.LOADS)
