@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from abiscan.model.binding import (
     NeededLibrary,
     Owner,
     Status,
+    StopKind,
 )
 from abiscan.model.facts import SharedObject
 from abiscan.model.fingerprint import module_key
@@ -340,19 +340,16 @@ def _verdict(
     return ArtifactVerdict.LOADS
 
 
-_UNDEFINED = re.compile(r"^(?P<file>.*): undefined symbol: (?P<name>[^,]+)")
-
-
 def _broken_sibling(prediction: LoaderPrediction, place: str, machine: str, world: World) -> str | None:
     """A library that the file needs, where the loader stops at a torch or Python name that it cannot bind: the file
     binds, and does not load on this torch all the same."""
-    match = _UNDEFINED.match(prediction.error or "")
-    if match is None or match["file"] == place:
+    stop = prediction.stop
+    if stop is None or stop.symbol is None or stop.object == place:
         return None
-    name = match["name"]
+    name = stop.symbol
     if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")):
-        return match["file"]
-    return match["file"] if world.index.history(name, machine) is not None else None
+        return stop.object
+    return stop.object if world.index.history(name, machine) is not None else None
 
 
 def _lacks(aim: Aim, soname: str) -> bool:
@@ -413,11 +410,11 @@ def _notes(report: ArtifactReport, aim: Aim | None, matrix: Matrix | None, missi
         yield f"not on this machine: {', '.join(absent)}{tail}"
     if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
         yield f"torch binds, but this machine's loader stops: {report.loader.error}"
-    decisive = any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in report.imports)
+    decisive = any(b.status.is_unbound for b in report.imports)
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:
-        match = _UNDEFINED.match(report.loader.error or "")
-        if match is not None:
-            name = os.path.basename(match["file"])
+        stop = report.loader.stop
+        if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
+            name = os.path.basename(stop.object)
             yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here all the same: what is missing for the target is provided by this machine"

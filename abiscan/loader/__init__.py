@@ -11,21 +11,19 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from abiscan.elf import ElfFile
+from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch import InstalledTorch
 from abiscan.loader.binding import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.loader_settings import LoaderSettings
-from abiscan.loader.process import (
-    Environment,
-    Process,
-    TorchFolder,
-    build_process,
-)
+from abiscan.loader.process import Process, build_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.ownership.libraries import TorchExports, is_torch_library
+from abiscan.ownership.libraries import is_torch_library
+from abiscan.releases.exports import TargetExports
 
-__all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
+__all__ = ["FileBinding", "Loader", "LoaderSettings"]
 
 
 class Loader:
@@ -38,7 +36,7 @@ class Loader:
     """
 
     def __init__(
-        self, settings: LoaderSettings, environment: Environment | None, torch: TorchFolder | None = None
+        self, settings: LoaderSettings, environment: PythonEnvironment | None, torch: InstalledTorch | None = None
     ) -> None:
         self._builder = None if environment is None else build_process(settings, environment, torch)
         self._torch_libraries = () if torch is None else torch.libraries
@@ -138,7 +136,7 @@ class Loader:
         elf: ElfFile,
         path: str,
         siblings: Mapping[str, ElfFile] | None = None,
-        exports: TorchExports | None = None,
+        exports: TargetExports | None = None,
     ) -> FileBinding:
         """Status and provider of every import.
 

@@ -14,10 +14,11 @@ from msgspec import Struct
 from abiscan.elf import ElfFile, gnu_hash, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
+from abiscan.loader.definitions import PLT_CLASS, Reference
 from abiscan.loader.examination import Examination
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import PLT_CLASS, Reference, resolve
+from abiscan.loader.lookup import resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
 from abiscan.model.binding import (
     BoundImport,
@@ -27,8 +28,9 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
-from abiscan.ownership.libraries import TorchExports, in_scope, is_torch_library
+from abiscan.ownership.libraries import in_scope, is_torch_library
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.releases.exports import TargetExports
 
 
 class FileBinding(Struct, frozen=True):
@@ -39,14 +41,12 @@ class FileBinding(Struct, frozen=True):
         needed: the file's own DT_NEEDED entries.
         missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
         missing_torch_libraries: those of them that are torch's own of another variant.
-        notes: sentences for a person.
     """
 
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
     missing_libraries: tuple[str, ...]
     missing_torch_libraries: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
 
 # (status, provider) of each import, by its place in .dynsym.
@@ -59,7 +59,7 @@ def bind_imports(
     *,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TorchExports | None,
+    exports: TargetExports | None,
 ) -> FileBinding:
     """Bind every import of `elf`.
 
@@ -92,18 +92,7 @@ def bind_imports(
     else:
         lacking = [name for name in missing if is_torch_library(name)]
     here = [name for name in missing if exports is None or name not in exports.sonames]
-    return FileBinding(
-        tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)), _notes(examination)
-    )
-
-
-def _notes(examination: Examination | None) -> tuple[str, ...]:
-    if examination is None:
-        return ()
-    borrowed = sorted(item.label for item in examination.closure.borrowed)
-    if not borrowed:
-        return ()
-    return (f"taken from the same package, where the loader itself would not look: {', '.join(borrowed)}",)
+    return FileBinding(tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)))
 
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
@@ -121,7 +110,7 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
     return Status.MISSING
 
 
-def _may_be_torchs(symbol: Import, owner: Owner, exports: TorchExports | None, elf: ElfFile) -> bool:
+def _may_be_torchs(symbol: Import, owner: Owner, exports: TargetExports | None, elf: ElfFile) -> bool:
     """Whether the release may export a name all the same, of a kind that the index does not record: a C name of a
     library that is linked into torch's. What the C++ runtime and the C library should have is theirs to miss."""
     return (
@@ -149,7 +138,7 @@ def _in_scope(
     examination: Examination,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TorchExports | None,
+    exports: TargetExports | None,
 ) -> _Answers:
     closure = examination.closure
     root = closure.root
@@ -166,7 +155,7 @@ def _in_scope(
         else:
             open_ones.append(lookup)
     if open_ones and exports is not None:
-        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports)
+        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports.sonames)
         open_ones = _in_exports(open_ones, answers, exports, reached)
     # Nobody misses a weak one, wherever else it is exported.
     referred = {symbol.index for symbol in elf.imports if symbol.relocated}
@@ -189,7 +178,7 @@ def _import_lookups(elf: ElfFile, examination: Examination, root: LinkMap) -> li
 
 
 def _in_exports(
-    lookups: list[Lookup], answers: _Answers, exports: TorchExports, reached: Iterable[str]
+    lookups: list[Lookup], answers: _Answers, exports: TargetExports, reached: Iterable[str]
 ) -> list[Lookup]:
     """Answer from a build that is not on this machine; what it does not export is returned."""
     rest = []
@@ -235,7 +224,7 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
 
 
 def _without_scope(
-    elf: ElfFile, exports: TorchExports | None, siblings: dict[str, ElfFile]
+    elf: ElfFile, exports: TargetExports | None, siblings: dict[str, ElfFile]
 ) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
     """Against a released build alone: for a file of another architecture, or where there is no interpreter.
 
@@ -245,7 +234,7 @@ def _without_scope(
     answers: _Answers = {}
     needed, missing = _needed_of_package(elf, siblings)
     if exports is not None:
-        reached = in_scope([*elf.needed, *(name for each in needed.values() for name in each.needed)], exports)
+        reached = in_scope([*elf.needed, *(name for each in needed.values() for name in each.needed)], exports.sonames)
         lookup: Callable[[str], str | None] = exports.library_of
         for symbol in elf.imports:
             beside = next((path for path, each in needed.items() if each.exports_name(*_hashed(symbol.name))), None)

@@ -11,15 +11,15 @@ from abiscan.releases import Build, ReleaseIndex
 
 
 class TargetExports(Protocol):
-    """The exports of one build of torch."""
+    """The exports of one build of torch, asked by name."""
 
     @property
     def sonames(self) -> frozenset[str]:
-        """Its libraries."""
+        """Its libraries (`libc10.so`, ...)."""
         ...
 
     def library_of(self, name: str) -> str | None:
-        """The soname of the library that exports the name; None where none does."""
+        """The soname of the library that exports a mangled name; None where none does."""
         ...
 
     def knows(self, name: str) -> bool:
