@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from abiscan.elf.image import PT_LOAD, Segment
-from abiscan.elf.references import references
+from abiscan.elf.relocations import GOT, references
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -37,9 +37,6 @@ _MAX_SYMBOLS: Final = 1 << 20
 PT_GNU_EH_FRAME: Final = 0x6474E550
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _SHT_SYMTAB, _SHT_NOBITS = 2, 8
-
-# R_X86_64_GLOB_DAT, JUMP_SLOT; R_AARCH64_GLOB_DAT, JUMP_SLOT: the loader writes the plain address into a GOT slot.
-_GOT_TYPES = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
 
 
 class CallSite(Struct, frozen=True):
@@ -72,12 +69,16 @@ def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    got_types = _GOT_TYPES.get(elf.machine)
+    got_types = GOT.get(elf.machine)
     code = [s for s in elf.image.segments if s.type == PT_LOAD and s.flags & 1 and s.file_size]
     if got_types is None or not elf.image.little_endian or sum(s.file_size for s in code) > MAX_CODE:
         return {}
     symbols = {each.index: each.name for each in elf.imports if each.name in names}
-    slots = {each.place: symbols[each.symbol] for each in references(elf, symbols) if each.type in got_types}
+    slots = {
+        each.place: symbols[each.symbol]
+        for each in references(elf.image, elf.dynamic, symbols)
+        if each.type in got_types
+    }
     if not slots:
         return {}
     search = _x86_64 if elf.machine == "x86_64" else _aarch64
