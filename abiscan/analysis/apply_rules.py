@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.analysis.context import Aim, World
-from abiscan.elf import ElfFile
+from abiscan.binary import Binary
 from abiscan.mangling import parse
 from abiscan.model.binding import BoundImport, NeededLibrary, Owner
 from abiscan.model.facts import SharedObject
@@ -29,7 +29,7 @@ from abiscan.rules import (
 )
 
 if TYPE_CHECKING:
-    from abiscan.elf.typeinfo import DerivedClass
+    from abiscan.model.facts import DerivedClass
 
 
 class Bound(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Bound(Struct, frozen=True):
             is judged, and reading it takes longer than all the rest.
     """
 
-    elf: ElfFile
+    elf: Binary
     facts: SharedObject
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
@@ -103,12 +103,10 @@ def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] 
     return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
 
 
-def call_sites(elf: ElfFile, names: Collection[str], world: World, *, lines: bool) -> dict[str, tuple[Location, ...]]:
+def call_sites(elf: Binary, names: Collection[str], world: World, *, lines: bool) -> dict[str, tuple[Location, ...]]:
     """Where the binary calls the flagged imports; with `lines`, the source line too, where debug information tells."""
-    from abiscan.elf.callsites import find_call_sites
-
     found = {}
-    for name, sites in find_call_sites(elf, names, lines=lines).items():
+    for name, sites in elf.call_sites(names, lines=lines).items():
         places = []
         for site in sites:
             function = None
@@ -156,11 +154,9 @@ def _derived(bound: Bound) -> tuple[DerivedClass, ...]:
 
 
 @lru_cache(maxsize=1)
-def _derived_classes(elf: ElfFile, bases: frozenset[str]) -> tuple[DerivedClass, ...]:
+def _derived_classes(elf: Binary, bases: frozenset[str]) -> tuple[DerivedClass, ...]:
     """Kept for the file at hand: its findings and its releases both ask."""
-    from abiscan.elf.typeinfo import derived_classes
-
-    return derived_classes(elf, bases)
+    return elf.derived_classes(bases)
 
 
 def _vtables(code: str, machine: str, world: World) -> list[tuple[str, tuple[str | int | None, ...]]]:

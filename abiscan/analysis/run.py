@@ -18,7 +18,7 @@ from abiscan import __version__
 from abiscan.analysis.apply_rules import Bound, drift_of_releases, findings_of
 from abiscan.analysis.context import Aim, ScanOptions, World
 from abiscan.analysis.provenance import provenance
-from abiscan.elf import ElfFile
+from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.loader import LoaderSettings
 from abiscan.model.binding import (
@@ -218,9 +218,9 @@ def _installed_at(artifact: Artifact, options: ScanOptions) -> str:
     return os.path.normpath(os.path.join(root, artifact.place))
 
 
-def _siblings(artifact: Artifact, elf: ElfFile, world: World) -> Mapping[str, ElfFile]:
+def _siblings(artifact: Artifact, elf: Binary, world: World) -> Mapping[str, Binary]:
     """Path to contents of what the file needs, directly or through others, and its own package ships."""
-    found: dict[str, ElfFile] = {}
+    found: dict[str, Binary] = {}
     waiting = list(elf.needed)
     seen: set[str] = set()
     while waiting:
@@ -235,7 +235,7 @@ def _siblings(artifact: Artifact, elf: ElfFile, world: World) -> Mapping[str, El
     return found
 
 
-def _named(artifact: Artifact, soname: str, world: World) -> Iterator[tuple[str, ElfFile]]:
+def _named(artifact: Artifact, soname: str, world: World) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
     for sibling in artifact.group.named(name):
         if sibling.place == artifact.place:
@@ -249,10 +249,8 @@ def _named(artifact: Artifact, soname: str, world: World) -> Iterator[tuple[str,
         yield from _beside(artifact.disk_path, name)
 
 
-def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
+def _beside(path: str, name: str) -> Iterator[tuple[str, Binary]]:
     """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
-    from abiscan.elf import open_elf
-
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
     package = os.path.basename(directory)
@@ -260,7 +258,7 @@ def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
         candidate = os.path.join(place, name)
         if os.path.isfile(candidate) and candidate != path:
             try:
-                yield candidate, open_elf(candidate)
+                yield candidate, open_binary(candidate)
             except (UnreadableFile, FileNotFoundError):
                 continue
             return
@@ -277,7 +275,7 @@ def _demangled(imports: Sequence[BoundImport], world: World) -> tuple[BoundImpor
 
 
 def _prediction(
-    elf: ElfFile, place: str, siblings: Mapping[str, ElfFile], aim: Aim | None, world: World
+    elf: Binary, place: str, siblings: Mapping[str, Binary], aim: Aim | None, world: World
 ) -> LoaderPrediction:
     """What the loader does here; of a wheel's member, as if the wheel were installed in the environment."""
     if aim is None or not aim.installed:
@@ -475,15 +473,13 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None) -> tuple[
 
 def _facts_of(path: str) -> SharedObject | None:
     """The facts of a file that a message names, if it is there and is one."""
-    from abiscan.elf import open_elf
-
     try:
-        return open_elf(path).facts()
+        return open_binary(path).facts()
     except (UnreadableFile, OSError, ValueError):
         return None
 
 
-def _sha256(elf: ElfFile) -> str:
+def _sha256(elf: Binary) -> str:
     from hashlib import sha256
 
-    return sha256(elf.image.buffer).hexdigest()
+    return sha256(elf.buffer).hexdigest()

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from abiscan.elf.image import PT_LOAD, Segment
 from abiscan.elf.relocations import GOT, references
+from abiscan.model.facts import CallSite
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -37,26 +38,6 @@ _MAX_SYMBOLS: Final = 1 << 20
 PT_GNU_EH_FRAME: Final = 0x6474E550
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _SHT_SYMTAB, _SHT_NOBITS = 2, 8
-
-
-class CallSite(Struct, frozen=True):
-    """One place that uses an import.
-
-    Attributes:
-        address: of the instruction, relative to the load base; `offset`: of it in the file.
-        function: mangled name of the function around it; None where the file keeps no name for it.
-        function_start: its first address, from the symbol or from .eh_frame_hdr; None where neither tells.
-        called: False where only the address is taken.
-        file, line: from DWARF, where it is there and was asked for.
-    """
-
-    address: int
-    offset: int
-    function: str | None
-    function_start: int | None
-    called: bool
-    file: str | None = None
-    line: int | None = None
 
 
 def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:

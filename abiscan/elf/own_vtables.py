@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from abiscan.elf.relocations import pointers
 from abiscan.errors import UnreadableFile
+from abiscan.model.facts import VtableWord
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -21,9 +22,6 @@ _WORD = 8
 # Functions of one table that are read; libtorch's longest has about fifty.
 _MAX_FUNCTIONS = 512
 _MAX_NAME = 1 << 16
-
-# A function by its symbol; 0 for the two words before the functions; None for one that only has an address.
-Slot = str | int | None
 
 
 class Pointers:
@@ -79,17 +77,18 @@ class Pointers:
                 yield place, address
 
 
-def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[Slot, ...]]:
+def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[VtableWord, ...]]:
     """The primary vtable of each type: address of its type information -> words.
 
     Args:
         types: addresses of type information in the file.
 
     Returns:
-        Words up to the first that is no pointer: without a symbol a table's end is not written down, so there may be
+        A function by its symbol, None for one that only has an address, 0 for the two words before the functions; up to
+        the first word that is no pointer: without a symbol a table's end is not written down, so there may be
         too many. A type without a table (nobody constructs it) is left out.
     """
-    found: dict[int, tuple[Slot, ...]] = {}
+    found: dict[int, tuple[VtableWord, ...]] = {}
     for place, address in pointers.to(types):
         # The offset to top stands before it; a pointer there means another kind of table (the GOT, a base list).
         if address in found or place - _WORD in pointers or place + _WORD not in pointers:

@@ -11,15 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from abiscan.elf.own_vtables import (
-    Pointers,
-    Slot,
-    own_vtables,
-    type_name,
-)
+from abiscan.elf.own_vtables import Pointers, own_vtables, type_name
 from abiscan.elf.relocations import ABSOLUTE, Reference, references
+from abiscan.model.facts import DerivedClass
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -29,22 +23,6 @@ _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
 _WORD = 8
 # Bases of one class that are looked at; each takes two words behind the first three.
 _MAX_BASES = 32
-
-
-class DerivedClass(Struct, frozen=True):
-    """A class of the file with a base whose type information another library exports.
-
-    Attributes:
-        base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
-        name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
-        vtable_size: bytes of the derived class's vtable, where it is exported.
-        slots: its words (`own_vtables`), where the base is its only one, so that they begin with the base's.
-    """
-
-    base: str
-    name: str | None
-    vtable_size: int | None
-    slots: tuple[Slot, ...] | None = None
 
 
 def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:

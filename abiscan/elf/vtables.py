@@ -16,16 +16,14 @@ from abiscan.elf.file import ElfFile
 from abiscan.elf.relocations import ABSOLUTE, pointers
 from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
 from abiscan.errors import UnreadableFile
-from abiscan.model.facts import Export
+from abiscan.model.facts import Export, VtableWord
 
 _SHT_SYMTAB = 2
 # A table of a megabyte has 131,072 functions: no class has.
 _MAX_TABLE = 1 << 20
 
-Word = str | int | None
 
-
-def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word, ...]]:
+def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
     """The words of each vtable, in order.
 
     Args:
@@ -64,7 +62,7 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word
                     addresses.setdefault(table.value + 8 * index, value)
     names = _names_of(elf, set(addresses.values()))
 
-    def word(at: int, value: int) -> Word:
+    def word(at: int, value: int) -> VtableWord:
         if at in symbols:
             return symbols[at]
         if at in addresses:
