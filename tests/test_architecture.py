@@ -15,6 +15,7 @@ PACKAGE = Path(abiscan.__file__).parent
 FLOORS: tuple[set[str], ...] = (
     {"errors", "model", "data"},
     {"elf", "mangling"},
+    {"binary"},
     {"ownership", "wheel"},
     {"releases", "targets"},
     {"environment"},

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.elf import ElfFile
+from abiscan.binary import Binary
 from abiscan.mangling import parse
 from abiscan.model.binding import BoundImport, NeededLibrary, Owner
 from abiscan.model.facts import SharedObject
@@ -29,7 +29,7 @@ from abiscan.rules import (
 from abiscan.setting.target_torch import TargetTorch
 
 if TYPE_CHECKING:
-    from abiscan.elf.typeinfo import DerivedClass
+    from abiscan.model.facts import DerivedClass
 
 
 class Bound(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Bound(Struct, frozen=True):
         derived: its classes that derive from one of torch's.
     """
 
-    elf: ElfFile
+    binary: Binary
     facts: SharedObject
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
@@ -63,7 +63,7 @@ def findings_of(bound: Bound, context: AnalysisContext) -> tuple[tuple[Finding, 
     findings = run(context.rules, subject)
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
-        findings = attach_locations(findings, call_sites(bound.elf, wanted, context, lines=bound.lines))
+        findings = attach_locations(findings, call_sites(bound.binary, wanted, context, lines=bound.lines))
     findings += _drift(bound, context)
     if context.sources:
         from abiscan.source import attach_sources
@@ -106,13 +106,11 @@ def libraries_of_name(name: str, machine: str, context: AnalysisContext) -> tupl
 
 
 def call_sites(
-    elf: ElfFile, names: Collection[str], context: AnalysisContext, *, lines: bool
+    binary: Binary, names: Collection[str], context: AnalysisContext, *, lines: bool
 ) -> dict[str, tuple[Location, ...]]:
     """Where the binary calls the flagged imports; with `lines`, the source line too, where debug information tells."""
-    from abiscan.elf.callsites import find_call_sites
-
     found = {}
-    for name, sites in find_call_sites(elf, names, lines=lines).items():
+    for name, sites in binary.call_sites(names, lines=lines).items():
         places = []
         for site in sites:
             function = None
@@ -150,16 +148,12 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
     return find_drift(rule("vtable-drift"), subject)
 
 
-def derived_classes_of(elf: ElfFile, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:
+def derived_classes_of(binary: Binary, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:
     """The classes of a file that derive from one of torch's."""
     bases = frozenset(
         b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_ZTI") and b.symbol.relocated
     )
-    if not bases:
-        return ()
-    from abiscan.elf.typeinfo import derived_classes
-
-    return derived_classes(elf, bases)
+    return binary.derived_classes(bases) if bases else ()
 
 
 def _vtables(code: str, machine: str, context: AnalysisContext) -> list[tuple[str, tuple[str | int | None, ...]]]:

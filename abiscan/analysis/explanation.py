@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.elf import open_elf
+from abiscan.binary import open_binary
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject
@@ -42,6 +42,6 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
 def _facts_of(path: str) -> SharedObject | None:
     """The facts of a file that a message names, if it is there and is one."""
     try:
-        return open_elf(path).facts()
+        return open_binary(path).facts()
     except (UnreadableFile, OSError, ValueError):
         return None

@@ -6,8 +6,8 @@ import glob
 import os
 from collections.abc import Callable
 
+from abiscan.binary import Binary, open_binary
 from abiscan.diagnosis import Environment
-from abiscan.elf import ElfFile, open_elf
 from abiscan.environment.python import PythonEnvironment
 from abiscan.environment.torch import find_torches
 from abiscan.errors import UnreadableFile
@@ -38,9 +38,9 @@ def _python_exports(environment: PythonEnvironment, loader: Loader) -> Callable[
     """Whether the interpreter, or the libpython that it is linked to, exports a name."""
     if environment.executable is None:
         return None
-    files: list[ElfFile] = []
+    files: list[Binary] = []
     try:
-        files.append(open_elf(environment.executable))
+        files.append(open_binary(environment.executable))
     except (UnreadableFile, FileNotFoundError):
         return None
     for soname in files[0].needed:
@@ -48,7 +48,7 @@ def _python_exports(environment: PythonEnvironment, loader: Loader) -> Callable[
             found = loader.find(soname)
             if found is not None:
                 files.append(found[1])
-    return lambda name: any(elf.exports_name(name) for elf in files)
+    return lambda name: any(each.exports_name(name) for each in files)
 
 
 def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:
@@ -56,7 +56,7 @@ def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:
     for soname in _VERSIONED:
         found = loader.find(soname)
         if found is not None:
-            versions[soname] = tuple(version.name for version, _index, _flags in found[1].symbols.definitions())
+            versions[soname] = found[1].version_definitions
     return versions
 
 

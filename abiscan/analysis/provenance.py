@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from abiscan.elf import ElfFile
-from abiscan.elf.gpu import gpu_architectures
+from abiscan.binary import Binary
 from abiscan.mangling import string_abi
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SharedObject
@@ -19,7 +18,7 @@ _VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
 
 
 def provenance(
-    elf: ElfFile, facts: SharedObject, imports: Sequence[BoundImport], matrix: Matrix | None, *, name: str
+    binary: Binary, facts: SharedObject, imports: Sequence[BoundImport], matrix: Matrix | None, *, name: str
 ) -> Provenance:
     """What the file tells of its making.
 
@@ -37,7 +36,7 @@ def provenance(
         built_for_basis=basis,
         python_abi=_python_abi(name, imports),
         cuda=_cuda(facts.needed),
-        gpu_archs=gpu_architectures(elf.image),
+        gpu_archs=binary.gpu_architectures(),
         abi=_abi(torch_names),
         glibc_needed=highest(facts, "GLIBC"),
         libstdcxx_needed=highest(facts, "GLIBCXX"),

@@ -13,7 +13,7 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
-from abiscan.elf import ElfFile
+from abiscan.binary import Binary
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
 
 def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:
     """Everything about one shared object."""
-    elf = artifact.open()
-    facts = elf.facts()
+    binary = artifact.open()
+    facts = binary.facts()
     # The first file decides whose newest build stands in where no torch is installed and none is named.
-    context.chosen(elf.machine)
-    torch = context.torch_for(elf.machine)
+    context.chosen(binary.machine)
+    torch = context.torch_for(binary.machine)
     path = load_path(artifact, context.options)
-    siblings = needed_siblings(artifact, elf, context.options)
+    siblings = needed_siblings(artifact, binary, context.options)
     # The loader knows the installed target itself; any other is told to it.
     exports = None if torch is None or torch.installed else torch.exports
-    binding = context.loader.bind(elf, path, siblings, exports)
+    binding = context.loader.bind(binary, path, siblings, exports)
     imports = _demangled(binding.imports, context)
-    prediction = _prediction(elf, path, {} if artifact.disk_path is not None else siblings, torch, context)
+    prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
     torch_needs = _torch_needs(facts, imports)
     concerns_torch = bool(torch_needs.names or torch_needs.libraries)
     matrix = judge(torch_needs, context.index, reasons=context.options.matrix) if concerns_torch else None
     imports = _with_windows(imports, matrix)
     needed = _with_shipped(binding.needed, torch)
-    made = provenance(elf, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
     bound = Bound(
-        elf=elf,
+        binary=binary,
         facts=facts,
         imports=imports,
         needed=needed,
@@ -69,7 +69,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         matrix=matrix,
         built_for=made.built_for,
         lines=artifact.disk_path is not None,
-        derived=derived_classes_of(elf, imports),
+        derived=derived_classes_of(binary, imports),
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
@@ -80,7 +80,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         size=artifact.size,
         machine=facts.machine,
         verdict=verdict_of(imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken),
-        sha256=_sha256(elf) if context.options.hashes else None,
+        sha256=_sha256(binary) if context.options.hashes else None,
         build_id=facts.build_id,
         loader=prediction,
         needed=needed,
@@ -108,12 +108,12 @@ def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tupl
 
 
 def _prediction(
-    elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], torch: TargetTorch | None, context: AnalysisContext
+    binary: Binary, path: str, siblings: Mapping[str, Binary], torch: TargetTorch | None, context: AnalysisContext
 ) -> LoaderPrediction:
     """What the loader does here; of a wheel's member, as if the wheel were installed in the environment."""
     if torch is None or not torch.installed:
         return LoaderPrediction(None, undecided="the target torch is not installed in an environment here")
-    return context.loader.predict(elf, path, siblings)
+    return context.loader.predict(binary, path, siblings)
 
 
 def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport]) -> TorchNeeds:
@@ -183,7 +183,7 @@ def _with_causes(
     return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
 
 
-def _sha256(elf: ElfFile) -> str:
+def _sha256(binary: Binary) -> str:
     from hashlib import sha256
 
-    return sha256(elf.image.buffer).hexdigest()
+    return sha256(binary.buffer).hexdigest()

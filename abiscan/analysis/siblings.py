@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.elf import ElfFile, open_elf
+from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.targets import Artifact
 
@@ -20,10 +20,10 @@ def load_path(artifact: Artifact, options: ScanOptions) -> str:
     return os.path.normpath(os.path.join(root, artifact.place))
 
 
-def needed_siblings(artifact: Artifact, elf: ElfFile, options: ScanOptions) -> Mapping[str, ElfFile]:
+def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) -> Mapping[str, Binary]:
     """Path to contents of what the file needs, directly or through others, and its own package ships."""
-    found: dict[str, ElfFile] = {}
-    waiting = list(elf.needed)
+    found: dict[str, Binary] = {}
+    waiting = list(binary.needed)
     seen: set[str] = set()
     while waiting:
         soname = waiting.pop()
@@ -37,7 +37,7 @@ def needed_siblings(artifact: Artifact, elf: ElfFile, options: ScanOptions) -> M
     return found
 
 
-def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, ElfFile]]:
+def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
     for sibling in artifact.group.named(name):
         if sibling.place == artifact.place:
@@ -51,7 +51,7 @@ def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tu
         yield from _beside(artifact.disk_path, name)
 
 
-def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
+def _beside(path: str, name: str) -> Iterator[tuple[str, Binary]]:
     """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
@@ -60,7 +60,7 @@ def _beside(path: str, name: str) -> Iterator[tuple[str, ElfFile]]:
         candidate = os.path.join(place, name)
         if os.path.isfile(candidate) and candidate != path:
             try:
-                yield candidate, open_elf(candidate)
+                yield candidate, open_binary(candidate)
             except (UnreadableFile, FileNotFoundError):
                 continue
             return

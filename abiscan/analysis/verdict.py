@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 
-from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status
+from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.ownership.libraries import is_torch_library
 from abiscan.ownership.names import TORCH_NAMESPACES, outer_scope
@@ -32,7 +31,7 @@ def verdict_of(
         broken_library: a library that it needs and that does not load (`broken_library`).
     """
     decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
-    if any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in decisive):
+    if any(b.status.is_unbound for b in decisive):
         return ArtifactVerdict.FAILS
     if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in needed):
         return ArtifactVerdict.FAILS
@@ -47,9 +46,6 @@ def verdict_of(
     return found if broken_library is None else ArtifactVerdict.FAILS
 
 
-_UNDEFINED = re.compile(r"^(?P<file>.*): undefined symbol: (?P<name>[^,]+)")
-
-
 def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callable[[str], bool]) -> str | None:
     """A library that the file needs, where the loader stops at a torch or Python name that it cannot bind: the file
     binds, and does not load on this torch all the same.
@@ -58,13 +54,13 @@ def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callabl
         path: of the file itself, as the loader was asked for it.
         is_exported: whether some release of torch exports a name.
     """
-    match = _UNDEFINED.match(prediction.error or "")
-    if match is None or match["file"] == path:
+    stop = prediction.stop
+    if stop is None or stop.symbol is None or stop.object == path:
         return None
-    name = match["name"]
-    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")):
-        return match["file"]
-    return match["file"] if is_exported(name) else None
+    name = stop.symbol
+    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")) or is_exported(name):
+        return stop.object
+    return None
 
 
 def loads_on(matrix: Matrix, torch: str) -> bool:
@@ -97,11 +93,11 @@ def notes_of(
         yield f"not on this machine: {', '.join(absent)}{tail}"
     if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
         yield f"torch binds, but this machine's loader stops: {report.loader.error}"
-    decisive = any(b.status in (Status.MISSING, Status.UNREACHABLE) for b in report.imports)
+    decisive = any(b.status.is_unbound for b in report.imports)
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:
-        match = _UNDEFINED.match(report.loader.error or "")
-        if match is not None:
-            name = os.path.basename(match["file"])
+        stop = report.loader.stop
+        if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
+            name = os.path.basename(stop.object)
             yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here all the same: what is missing for the target is provided by this machine"

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from abiscan.elf.image import PT_LOAD, Segment
-from abiscan.elf.references import references
+from abiscan.elf.relocations import GOT, references
+from abiscan.model.facts import CallSite
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -38,29 +39,6 @@ PT_GNU_EH_FRAME: Final = 0x6474E550
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _SHT_SYMTAB, _SHT_NOBITS = 2, 8
 
-# R_X86_64_GLOB_DAT, JUMP_SLOT; R_AARCH64_GLOB_DAT, JUMP_SLOT: the loader writes the plain address into a GOT slot.
-_GOT_TYPES = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
-
-
-class CallSite(Struct, frozen=True):
-    """One place that uses an import.
-
-    Attributes:
-        address: of the instruction, relative to the load base; `offset`: of it in the file.
-        function: mangled name of the function around it; None where the file keeps no name for it.
-        function_start: its first address, from the symbol or from .eh_frame_hdr; None where neither tells.
-        called: False where only the address is taken.
-        file, line: from DWARF, where it is there and was asked for.
-    """
-
-    address: int
-    offset: int
-    function: str | None
-    function_start: int | None
-    called: bool
-    file: str | None = None
-    line: int | None = None
-
 
 def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
     """Where the code uses each import, in address order; names without a site are left out.
@@ -72,12 +50,16 @@ def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    got_types = _GOT_TYPES.get(elf.machine)
+    got_types = GOT.get(elf.machine)
     code = [s for s in elf.image.segments if s.type == PT_LOAD and s.flags & 1 and s.file_size]
     if got_types is None or not elf.image.little_endian or sum(s.file_size for s in code) > MAX_CODE:
         return {}
     symbols = {each.index: each.name for each in elf.imports if each.name in names}
-    slots = {each.place: symbols[each.symbol] for each in references(elf, symbols) if each.type in got_types}
+    slots = {
+        each.place: symbols[each.symbol]
+        for each in references(elf.image, elf.dynamic, symbols)
+        if each.type in got_types
+    }
     if not slots:
         return {}
     search = _x86_64 if elf.machine == "x86_64" else _aarch64

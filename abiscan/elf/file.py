@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -27,6 +27,8 @@ from abiscan.elf.symbols import (
 )
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import (
+    CallSite,
+    DerivedClass,
     Export,
     Import,
     SharedObject,
@@ -34,6 +36,7 @@ from abiscan.model.facts import (
     SymbolType,
     VersionNeed,
     Visibility,
+    VtableWord,
 )
 
 if TYPE_CHECKING:
@@ -88,6 +91,16 @@ class ElfFile:
     def machine(self) -> str:
         """`x86_64`, `aarch64`, ..."""
         return self.image.machine
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.image.size
+
+    @property
+    def buffer(self) -> bytes | mmap.mmap:
+        """The whole file."""
+        return self.image.buffer
 
     @property
     def is_executable(self) -> bool:
@@ -159,11 +172,11 @@ class ElfFile:
             )
         return tuple(found)
 
-    def exports_name(self, name: str | bytes, hashed: int | None = None) -> bool:
+    def exports_name(self, name: str | bytes) -> bool:
         """Whether some entry of this name can satisfy an unversioned reference's name test: defined, not local, not
         hidden. Versions are not weighed; `loader` does that."""
         raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
-        return any(self._is_export(self.symbols.raw(index)) for index in self.symbols.find(raw, hashed))
+        return any(self._is_export(self.symbols.raw(index)) for index in self.symbols.find(raw))
 
     @staticmethod
     def _is_export(symbol: RawSymbol) -> bool:
@@ -225,7 +238,44 @@ class ElfFile:
             at += len(wanted)
         return tuple(sorted(found))
 
+    # --- what few files are asked: read by modules of their own, imported then -----------------------------------
+
+    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+        """See `vtables.read_vtables`."""
+        from abiscan.elf.vtables import read_vtables
+
+        return read_vtables(self, tables)
+
+    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+        """See `typeinfo.derived_classes`."""
+        from abiscan.elf.typeinfo import derived_classes
+
+        return derived_classes(self, bases)
+
+    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+        """See `callsites.find_call_sites`."""
+        from abiscan.elf.callsites import find_call_sites
+
+        return find_call_sites(self, names, lines)
+
+    def gpu_architectures(self) -> tuple[str, ...]:
+        """See `gpu.gpu_architectures`."""
+        from abiscan.elf.gpu import gpu_architectures
+
+        return gpu_architectures(self.image)
+
+    def lookup_ranges(self) -> list[tuple[int, int]]:
+        """See `tables.lookup_ranges`."""
+        from abiscan.elf.tables import lookup_ranges
+
+        return lookup_ranges(self)
+
     # --- the frozen facts ---------------------------------------------------------------------------------------
+
+    @property
+    def version_definitions(self) -> tuple[str, ...]:
+        """Names of .gnu.version_d, the file's own included."""
+        return tuple(version.name for version, _index, _flags in self.symbols.definitions())
 
     def facts(self) -> SharedObject:
         """Everything that later stages read of the file, as a value."""
@@ -236,7 +286,7 @@ class ElfFile:
         )
         return SharedObject(
             path=self.path,
-            size=self.image.size,
+            size=self.size,
             machine=self.machine,
             bits=64 if self.image.is64 else 32,
             little_endian=self.image.little_endian,
@@ -247,7 +297,7 @@ class ElfFile:
             build_id=notes.build_id(self.image),
             imports=self.imports,
             version_needs=needs,
-            version_definitions=tuple(version.name for version, _index, _flags in self.symbols.definitions()),
+            version_definitions=self.version_definitions,
             compilers=notes.compilers(self.image),
             has_sections=notes.has_sections(self.image),
         )
@@ -277,9 +327,22 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
         UnreadableFile: it cannot be opened or is no ELF file with a dynamic section.
         FileNotFoundError: nothing is there.
     """
+    shown = display if display is not None else os.fspath(path)
+    return ElfFile(map_file(path, shown), shown)
+
+
+def map_file(path: str | os.PathLike[str], shown: str) -> mmap.mmap:
+    """Map a file of any format.
+
+    Args:
+        shown: how to call it in messages.
+
+    Raises:
+        UnreadableFile: it is empty or no regular file, or cannot be opened.
+        FileNotFoundError: nothing is there.
+    """
     import mmap
 
-    shown = display if display is not None else os.fspath(path)
     try:
         # O_NONBLOCK: between a check and the opening a FIFO could take the file's place and block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -293,12 +356,11 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
             raise UnreadableFile(shown, f"{_kind_of(status.st_mode)}, not a shared object")
         if status.st_size == 0:
             raise UnreadableFile(shown, describe_other(b""))
-        buffer = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
     finally:
         os.close(descriptor)
-    return ElfFile(buffer, shown)
 
 
 def read_elf(data: bytes, display: str) -> ElfFile:

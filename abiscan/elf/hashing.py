@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 _WORD = 0xFFFFFFFF
 # 5381 * 33**n modulo 2**32, the part of gnu_hash that depends on the length of the name alone.
@@ -11,6 +12,8 @@ _SEEDS: list[int] = [5381]
 _NARROWEST = 32
 
 
+# The same name is looked up in one library after the other.
+@lru_cache(maxsize=64)
 def gnu_hash(name: bytes) -> int:
     """DT_GNU_HASH's function (djb2, modulo 2**32)."""
     h = 5381

@@ -11,22 +11,17 @@ from collections.abc import Container, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from abiscan.elf.dynamic import DT_RELA, DT_RELASZ
+from abiscan.elf.relocations import pointers
 from abiscan.errors import UnreadableFile
+from abiscan.model.facts import VtableWord
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
-# R_*_64 (symbol + addend) and R_*_RELATIVE (base + addend): x86-64 psABI table 4.10, AArch64 ELF ABI 5.7.
-_ABSOLUTE = {"x86_64": 1, "aarch64": 257}
-_RELATIVE = {"x86_64": 8, "aarch64": 1027}
 _WORD = 8
 # Functions of one table that are read; libtorch's longest has about fifty.
 _MAX_FUNCTIONS = 512
 _MAX_NAME = 1 << 16
-
-# A function by its symbol; 0 for the two words before the functions; None for one that only has an address.
-Slot = str | int | None
 
 
 class Pointers:
@@ -41,19 +36,7 @@ class Pointers:
     def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
         # (index in .dynsym, 0) or (0, address in the file)
-        self._at: dict[int, tuple[int, int]] = {}
-        values, absolute, relative = elf.dynamic.values, _ABSOLUTE.get(elf.machine), _RELATIVE.get(elf.machine)
-        if absolute is None or DT_RELA not in values or not values.get(DT_RELASZ):
-            return
-        count = values[DT_RELASZ] // 24
-        offset = elf.image.offset_of(values[DT_RELA], "a relocation table")
-        view = elf.image.words(offset, 3 * count, "Q", "a relocation table").tolist()
-        for place, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
-            kind = info & 0xFFFFFFFF
-            if kind == relative:
-                self._at[place] = (0, addend)
-            elif kind == absolute:
-                self._at[place] = (info >> 32, 0)
+        self._at = {place: (index, address) for place, index, address in pointers(elf.image, elf.dynamic)}
 
     def __contains__(self, place: int) -> bool:
         return place in self._at
@@ -94,17 +77,18 @@ class Pointers:
                 yield place, address
 
 
-def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[Slot, ...]]:
+def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[VtableWord, ...]]:
     """The primary vtable of each type: address of its type information -> words.
 
     Args:
         types: addresses of type information in the file.
 
     Returns:
-        Words up to the first that is no pointer: without a symbol a table's end is not written down, so there may be
+        A function by its symbol, None for one that only has an address, 0 for the two words before the functions; up to
+        the first word that is no pointer: without a symbol a table's end is not written down, so there may be
         too many. A type without a table (nobody constructs it) is left out.
     """
-    found: dict[int, tuple[Slot, ...]] = {}
+    found: dict[int, tuple[VtableWord, ...]] = {}
     for place, address in pointers.to(types):
         # The offset to top stands before it; a pointer there means another kind of table (the GOT, a base list).
         if address in found or place - _WORD in pointers or place + _WORD not in pointers:

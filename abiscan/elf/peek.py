@@ -5,10 +5,10 @@ For deciding which of a tree's thousands of files are opened at all; whoever ope
 
 from __future__ import annotations
 
-import enum
 from typing import Literal
 
 from abiscan.elf.sniff import looks_like_elf
+from abiscan.model.facts import BinaryKind
 
 # As many bytes of a file as `peek` looks at: the ELF header and a dozen program headers.
 PEEK_SIZE = 1024
@@ -18,18 +18,7 @@ _PT_INTERP = 3
 _DEVICE_MACHINES = frozenset({190, 224})  # EM_CUDA, EM_AMDGPU
 
 
-class ElfKind(enum.Enum):
-    """What an ELF file is, as far as its first bytes tell."""
-
-    SHARED_OBJECT = "shared object"
-    EXECUTABLE = "executable"
-    OBJECT = "object file"
-    CORE = "core dump"
-    DEVICE_CODE = "device code"
-    UNKNOWN = "unknown"
-
-
-def peek(head: bytes) -> ElfKind | None:
+def peek(head: bytes) -> BinaryKind | None:
     """The kind of the ELF file that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is no
     ELF file. A position-independent executable is told from a shared object by its PT_INTERP, which a few libraries
     (libc.so.6) have as well: trust a name that says `.so` over EXECUTABLE.
@@ -37,7 +26,7 @@ def peek(head: bytes) -> ElfKind | None:
     if not looks_like_elf(head):
         return None
     if len(head) < 52 or head[4] not in (1, 2) or head[5] not in (1, 2):
-        return ElfKind.UNKNOWN
+        return BinaryKind.UNKNOWN
     order: Literal["little", "big"] = "little" if head[5] == 1 else "big"
     is64 = head[4] == 2
 
@@ -45,18 +34,18 @@ def peek(head: bytes) -> ElfKind | None:
         return int.from_bytes(head[at : at + size], order)
 
     if number(18, 2) in _DEVICE_MACHINES:
-        return ElfKind.DEVICE_CODE
+        return BinaryKind.DEVICE_CODE
     match number(16, 2):
         case 1:  # ET_REL
-            return ElfKind.OBJECT
+            return BinaryKind.OBJECT
         case 2:  # ET_EXEC
-            return ElfKind.EXECUTABLE
+            return BinaryKind.EXECUTABLE
         case 4:  # ET_CORE
-            return ElfKind.CORE
+            return BinaryKind.CORE
         case 3:  # ET_DYN
             pass
         case _:
-            return ElfKind.UNKNOWN
+            return BinaryKind.UNKNOWN
     table, entry, count = (
         (number(32, 8), number(54, 2), number(56, 2)) if is64 else (number(28, 4), number(42, 2), number(44, 2))
     )
@@ -65,5 +54,5 @@ def peek(head: bytes) -> ElfKind | None:
         if at + 4 > len(head):
             break
         if number(at, 4) == _PT_INTERP:
-            return ElfKind.EXECUTABLE
-    return ElfKind.SHARED_OBJECT
+            return BinaryKind.EXECUTABLE
+    return BinaryKind.SHARED_OBJECT

@@ -11,43 +11,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from abiscan.elf.own_vtables import (
-    Pointers,
-    Slot,
-    own_vtables,
-    type_name,
-)
-from abiscan.elf.references import Reference, references
+from abiscan.elf.own_vtables import Pointers, own_vtables, type_name
+from abiscan.elf.relocations import ABSOLUTE, Reference, references
+from abiscan.model.facts import DerivedClass
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
 _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
-# R_X86_64_64, R_AARCH64_ABS64: the loader writes symbol + addend.
-_ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}
-_RELATIVE = {"x86_64": 8, "aarch64": 1027}
 _WORD = 8
 # Bases of one class that are looked at; each takes two words behind the first three.
 _MAX_BASES = 32
-
-
-class DerivedClass(Struct, frozen=True):
-    """A class of the file with a base whose type information another library exports.
-
-    Attributes:
-        base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
-        name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
-        vtable_size: bytes of the derived class's vtable, where it is exported.
-        slots: its words (`own_vtables`), where the base is its only one, so that they begin with the base's.
-    """
-
-    base: str
-    name: str | None
-    vtable_size: int | None
-    slots: tuple[Slot, ...] | None = None
 
 
 def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
@@ -59,8 +34,8 @@ def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    kinds = _ABSOLUTE.get(elf.machine)
-    if kinds is None:
+    absolute = ABSOLUTE.get(elf.machine)
+    if absolute is None:
         return ()
     wanted = {
         each.index: each.name
@@ -72,8 +47,8 @@ def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple
         return ()
     pointers: list[Reference] = []
     heads: dict[int, str] = {}
-    for each in references(elf, wanted.keys() | kind_of.keys()):
-        if each.type not in kinds:
+    for each in references(elf.image, elf.dynamic, wanted.keys() | kind_of.keys()):
+        if each.type != absolute:
             continue
         if each.symbol in wanted:
             pointers.append(each)

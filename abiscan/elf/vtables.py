@@ -11,23 +11,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from abiscan.elf.dynamic import DT_RELA, DT_RELASZ, DT_RELR
+from abiscan.elf.dynamic import DT_RELR
 from abiscan.elf.file import ElfFile
+from abiscan.elf.relocations import ABSOLUTE, pointers
 from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
 from abiscan.errors import UnreadableFile
-from abiscan.model.facts import Export
+from abiscan.model.facts import Export, VtableWord
 
-# R_*_64 (symbol + addend) and R_*_RELATIVE (base + addend) by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7.
-_ABSOLUTE = {"x86_64": 1, "aarch64": 257}
-_RELATIVE = {"x86_64": 8, "aarch64": 1027}
 _SHT_SYMTAB = 2
 # A table of a megabyte has 131,072 functions: no class has.
 _MAX_TABLE = 1 << 20
 
-Word = str | int | None
 
-
-def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word, ...]]:
+def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
     """The words of each vtable, in order.
 
     Args:
@@ -42,7 +38,7 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word
     """
     image = elf.image
     wanted = [t for t in tables if 0 < t.size <= _MAX_TABLE and t.size % 8 == 0 and t.value]
-    if not wanted or not image.is64 or elf.machine not in _ABSOLUTE:
+    if not wanted or not image.is64 or elf.machine not in ABSOLUTE:
         return {}
     low = min(t.value for t in wanted)
     high = max(t.value + t.size for t in wanted)
@@ -66,7 +62,7 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word
                     addresses.setdefault(table.value + 8 * index, value)
     names = _names_of(elf, set(addresses.values()))
 
-    def word(at: int, value: int) -> Word:
+    def word(at: int, value: int) -> VtableWord:
         if at in symbols:
             return symbols[at]
         if at in addresses:
@@ -82,25 +78,15 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Word
 
 def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[int, int]]:
     """Relocated words of an address range: those that name a symbol, and those that hold an address."""
-    image, values = elf.image, elf.dynamic.values
     symbols: dict[int, str] = {}
     addresses: dict[int, int] = {}
-    if DT_RELA not in values or not values.get(DT_RELASZ):
-        return symbols, addresses
-    count = values[DT_RELASZ] // 24
-    offset = image.offset_of(values[DT_RELA], "a relocation table")
-    absolute, relative = _ABSOLUTE[elf.machine], _RELATIVE[elf.machine]
-    chunk = 1 << 16
-    for start in range(0, count, chunk):
-        view = image.words(offset + 24 * start, 3 * min(chunk, count - start), "Q", "a relocation table").tolist()
-        for at, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
-            if low <= at < high:
-                kind = info & 0xFFFFFFFF
-                if kind == absolute:
-                    raw = elf.symbols.name_of(elf.symbols.raw(info >> 32))
-                    symbols[at] = raw.decode("utf-8", "surrogateescape")
-                elif kind == relative:
-                    addresses[at] = addend
+    for place, index, address in pointers(elf.image, elf.dynamic):
+        if not low <= place < high:
+            continue
+        if index:
+            symbols[place] = elf.symbols.name_of(elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+        else:
+            addresses[place] = address
     return symbols, addresses
 
 

@@ -10,7 +10,7 @@ import os
 
 from msgspec import Struct
 
-from abiscan.elf import looks_like_elf
+from abiscan.binary import looks_like_binary
 from abiscan.errors import UsageError
 
 # A .pth file of a real environment has a handful of lines.
@@ -66,7 +66,7 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(path)))
     config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"))
     real = os.path.realpath(path)
-    if not _is_elf(real):
+    if not _is_binary(real):
         return _ask(path, python_path, user_base)
     if config is None and not os.path.samefile(path, real):
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is where the link leads.
@@ -98,10 +98,10 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
     )
 
 
-def _is_elf(path: str) -> bool:
+def _is_binary(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return looks_like_elf(file.read(4))
+            return looks_like_binary(file.read(16))
     except OSError:
         return False
 
@@ -198,7 +198,7 @@ def _pth_directories(site: str) -> list[str]:
 
 
 def _ask(path: str, python_path: str | None, user_base: str | None) -> PythonEnvironment:
-    """Start what is no ELF file (a shim, a wrapper script) to learn which interpreter it leads to."""
+    """Start what is no binary (a shim, a wrapper script) to learn which interpreter it leads to."""
     import subprocess
 
     try:
@@ -213,6 +213,6 @@ def _ask(path: str, python_path: str | None, user_base: str | None) -> PythonEnv
     except (OSError, subprocess.SubprocessError) as error:
         raise UsageError(f"{path}: it is not an interpreter, and running it failed: {error}") from error
     real = done.stdout.strip()
-    if not real or not os.path.isfile(real) or not _is_elf(os.path.realpath(real)):
+    if not real or not os.path.isfile(real) or not _is_binary(os.path.realpath(real)):
         raise UsageError(f"{path}: it leads to no Python interpreter that can be read ({real or 'no answer'})")
     return read_environment(real, python_path=python_path, user_base=user_base)

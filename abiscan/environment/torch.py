@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from abiscan.elf import open_elf
+from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
 
@@ -119,7 +119,7 @@ def read_torch(root: str, environment: PythonEnvironment | None = None) -> Insta
         hip=hip,
         git_revision=values.get("git_version"),
         cxx11_abi=_string_abi(libraries),
-        machine=open_elf(c10).machine,
+        machine=open_binary(c10).machine,
         python=environment,
     )
 
@@ -190,11 +190,11 @@ def _string_abi(libraries: Iterable[str]) -> bool | None:
         if os.path.basename(path) not in ("libc10.so", "libtorch_cpu.so"):
             continue
         try:
-            elf = open_elf(path)
+            library = open_binary(path)
         except (UnreadableFile, FileNotFoundError):
             continue
         for probe in _STRING_PROBES:
-            names = elf.names_with_prefix(probe, limit=50)
+            names = library.names_with_prefix(probe, limit=50)
             if any("NSt7__cxx1112basic_string" in name for name in names):
                 return True
             if any("RKSs" in name or name.endswith("ESs") for name in names):

@@ -7,25 +7,25 @@ loader, function by function (the modules name theirs); docs/loader.md says what
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from msgspec import Struct
 
+from abiscan.binary import Binary
 from abiscan.elf import ElfFile
-from abiscan.loader.binding import FileBinding, bind_imports
+from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch import InstalledTorch
+from abiscan.loader.binding import FileBinding, bind_alone, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.loader_settings import LoaderSettings
-from abiscan.loader.process import (
-    Environment,
-    Process,
-    TorchFolder,
-    build_process,
-)
+from abiscan.loader.process import Process, build_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.ownership.libraries import TorchExports, is_torch_library
+from abiscan.ownership.libraries import is_torch_library
+from abiscan.releases.exports import TargetExports
 
-__all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
+__all__ = ["FileBinding", "Loader", "LoaderSettings"]
 
 
 class Loader:
@@ -38,27 +38,28 @@ class Loader:
     """
 
     def __init__(
-        self, settings: LoaderSettings, environment: Environment | None, torch: TorchFolder | None = None
+        self, settings: LoaderSettings, environment: PythonEnvironment | None, torch: InstalledTorch | None = None
     ) -> None:
         self._builder = None if environment is None else build_process(settings, environment, torch)
         self._torch_libraries = () if torch is None else torch.libraries
         self._processes: dict[bool, Process] = {}
         self._last: _Opened | None = None
 
-    def _process(self, *, modules: bool) -> Process | None:
-        if self._builder is None:
-            return None
+    def _process(self, *, modules: bool) -> Process:
+        assert self._builder is not None
         if modules not in self._processes:
             self._processes[modules] = self._builder.build(modules=modules)
         return self._processes[modules]
 
-    def _serves(self, elf: ElfFile) -> bool:
-        return self._builder is not None and elf.machine == self._builder.linker.machine
+    def _serves(self, binary: Binary | None) -> TypeGuard[ElfFile]:
+        return (
+            self._builder is not None and isinstance(binary, ElfFile) and binary.machine == self._builder.linker.machine
+        )
 
     def _examine(
         self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]
-    ) -> Examination | None:
-        """Open a file, once for its binding and its prediction; None where there is no interpreter to open it in."""
+    ) -> Examination:
+        """Open a file, once for its binding and its prediction."""
         last = self._last
         if last is not None and last.is_of(elf, path, siblings, withheld):
             return last.examination
@@ -66,13 +67,8 @@ class Loader:
         self._last = _Opened(elf, path, frozenset(siblings), withheld, examination)
         return examination
 
-    def _open(
-        self, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]
-    ) -> Examination | None:
-        quick = self._process(modules=False)
-        if quick is None:
-            return None
-        first = examine(quick, elf, path, siblings, withheld)
+    def _open(self, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]) -> Examination:
+        first = examine(self._process(modules=False), elf, path, siblings, withheld)
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
@@ -82,21 +78,19 @@ class Loader:
         # the attempt ends with it.
         if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
             return first
-        full = self._process(modules=True)
-        assert full is not None
-        return examine(full, elf, path, siblings, withheld)
+        return examine(self._process(modules=True), elf, path, siblings, withheld)
 
     def forget(self) -> None:
         """Let go of the file that was looked at last: one that was unpacked to memory is large."""
         self._last = None
 
     def predict(
-        self, elf: ElfFile | None, path: str, siblings: Mapping[str, ElfFile] | None = None
+        self, binary: Binary | None, path: str, siblings: Mapping[str, Binary] | None = None
     ) -> LoaderPrediction:
         """What `dlopen(path, RTLD_NOW | RTLD_LOCAL)` does.
 
         Args:
-            elf: the file; None for one on disk that could not be read as a shared object, of which the loader has
+            binary: the file; None for one on disk that could not be read as a shared object, of which the loader has
                 something to say all the same.
             path: absolute, as it would be handed to dlopen. For a member of a wheel, where pip would put it
                 (`<site-packages>/<member>`): the answer is then for the wheel as if it were installed there.
@@ -104,26 +98,23 @@ class Loader:
         """
         if self._builder is None:
             return LoaderPrediction(None, undecided="no interpreter was found to open the file in")
-        if elf is None or not self._serves(elf):
+        if not self._serves(binary):
             process = self._process(modules=False)
-            assert process is not None
             said = examine_unreadable(process, path)
-            if elf is None:
+            if binary is None:
                 return said
             return LoaderPrediction(
                 None,
-                undecided=f"the file is for {elf.machine}, the interpreter for {process.linker.machine}"
+                undecided=f"the file is for {binary.machine}, the interpreter for {process.linker.machine}"
                 + (f"; its loader would say: {said.error}" if said.error is not None else ""),
             )
-        examination = self._examine(elf, path, siblings or {}, frozenset())
-        assert examination is not None
-        return examination.predict()
+        return self._examine(binary, path, _elf_files(siblings), frozenset()).predict()
 
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
         """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""
-        process = self._process(modules=False)
-        if process is None:
+        if self._builder is None:
             return None
+        process = self._process(modules=False)
         for item in process.namespace.maps:
             if item.elf is not None and soname in (item.elf.soname, item.name.rpartition("/")[2]):
                 return item.name, item.elf
@@ -135,10 +126,10 @@ class Loader:
 
     def bind(
         self,
-        elf: ElfFile,
+        binary: Binary,
         path: str,
-        siblings: Mapping[str, ElfFile] | None = None,
-        exports: TorchExports | None = None,
+        siblings: Mapping[str, Binary] | None = None,
+        exports: TargetExports | None = None,
     ) -> FileBinding:
         """Status and provider of every import.
 
@@ -146,17 +137,24 @@ class Loader:
             path, siblings: as for `predict`. Siblings of a file on disk are those of its package.
             exports: the target torch, where it is not the one this loader was made with.
         """
-        beside = siblings or {}
-        if self._torch_libraries and self._serves(elf):
+        if not self._serves(binary):
+            return bind_alone(binary, dict(siblings or {}), exports)
+        if self._torch_libraries:
             exports = None
         withheld = frozenset[str]() if exports is None else exports.sonames
+        beside = _elf_files(siblings)
         return bind_imports(
-            elf,
-            self._examine(elf, path, beside, withheld) if self._serves(elf) else None,
-            siblings=dict(beside),
+            binary,
+            self._examine(binary, path, beside, withheld),
+            siblings=beside,
             torch_libraries=self._torch_libraries,
             exports=exports,
         )
+
+
+def _elf_files(siblings: Mapping[str, Binary] | None) -> dict[str, ElfFile]:
+    """Those that this loader can open at all."""
+    return {path: each for path, each in (siblings or {}).items() if isinstance(each, ElfFile)}
 
 
 class _Opened(Struct, frozen=True):
@@ -166,7 +164,7 @@ class _Opened(Struct, frozen=True):
     path: str
     siblings: frozenset[str]
     withheld: frozenset[str]
-    examination: Examination | None
+    examination: Examination
 
     def is_of(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]) -> bool:
         # An examination with siblings serves a question without them: what only they provide, it has marked as such.

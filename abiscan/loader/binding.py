@@ -7,17 +7,19 @@ loader would not have found it (Python code often loads it first).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from abiscan.elf import ElfFile, gnu_hash, open_elf
+from abiscan.binary import Binary
+from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
+from abiscan.loader.definitions import PLT_CLASS, Reference
 from abiscan.loader.examination import Examination
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import PLT_CLASS, Reference, resolve
+from abiscan.loader.lookup import resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
 from abiscan.model.binding import (
     BoundImport,
@@ -27,8 +29,9 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
-from abiscan.ownership.libraries import TorchExports, in_scope, is_torch_library
+from abiscan.ownership.libraries import in_scope, is_torch_library
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.releases.exports import TargetExports
 
 
 class FileBinding(Struct, frozen=True):
@@ -39,14 +42,12 @@ class FileBinding(Struct, frozen=True):
         needed: the file's own DT_NEEDED entries.
         missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
         missing_torch_libraries: those of them that are torch's own of another variant.
-        notes: sentences for a person.
     """
 
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
     missing_libraries: tuple[str, ...]
     missing_torch_libraries: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
 
 # (status, provider) of each import, by its place in .dynsym.
@@ -55,36 +56,73 @@ _Answers = dict[int, tuple[Status, str | None]]
 
 def bind_imports(
     elf: ElfFile,
-    examination: Examination | None,
+    examination: Examination,
     *,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TorchExports | None,
+    exports: TargetExports | None,
 ) -> FileBinding:
-    """Bind every import of `elf`.
+    """Bind every import of `elf` in the scope that the modelled process gives it.
 
     Args:
-        examination: the file opened in the modelled process; None where there is no interpreter.
+        examination: the file opened in that process.
         torch_libraries: paths of the installed target's libraries.
         exports: the target's exports, where it is not installed.
     """
-    if examination is None:
-        answers, missing, needed = _without_scope(elf, exports, siblings)
-    else:
-        answers = _in_scope(elf, examination, siblings, torch_libraries, exports)
-        missing = [name for _item, name in examination.closure.missing]
-        needed = _needed(elf, examination)
+    answers = _in_scope(elf, examination, siblings, torch_libraries, exports)
+    missing = [name for _item, name in examination.closure.missing]
+    return _file_binding(elf, answers, missing, _needed(elf, examination), exports, scope_known=True)
+
+
+def bind_alone(binary: Binary, siblings: dict[str, Binary], exports: TargetExports | None) -> FileBinding:
+    """Bind every import against a released build alone: for a file of another architecture or format, or where there is
+    no interpreter.
+
+    Only what the file's package and the build have is known; the scope's order is not asked for, since nothing else
+    could tell which of two providers comes first.
+    """
+    answers: _Answers = {}
+    needed, missing = _needed_of_package(binary, siblings)
+    if exports is not None:
+        everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
+        reached = in_scope(everything, exports.sonames)
+        for symbol in binary.imports:
+            beside = next((path for path, each in needed.items() if each.exports_name(symbol.name)), None)
+            soname = None if beside is not None else exports.library_of(symbol.name)
+            if beside is not None:
+                answers[symbol.index] = (Status.RESOLVED, beside.rpartition("/")[2])
+            elif soname is not None:
+                answers[symbol.index] = (Status.RESOLVED if soname in reached else Status.UNREACHABLE, soname)
+    found = {path.rpartition("/")[2]: path for path in needed}
+    libraries = tuple(NeededLibrary(name, found.get(name.rpartition("/")[2])) for name in binary.needed)
+    return _file_binding(binary, answers, missing, libraries, exports, scope_known=False)
+
+
+def _file_binding(
+    binary: Binary,
+    answers: _Answers,
+    missing: list[str],
+    needed: tuple[NeededLibrary, ...],
+    exports: TargetExports | None,
+    *,
+    scope_known: bool,
+) -> FileBinding:
+    """Put together what was found; what was not is missing, weak or undecided.
+
+    Args:
+        scope_known: whether every library that could have a name was looked at, not torch's and the package's alone.
+    """
     foreign = [name for name in missing if not is_torch_library(name)]
-    scopes = OwnScopes(elf)
+    scopes = OwnScopes(binary)
     bound = []
-    for symbol in elf.imports:
+    for symbol in binary.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
         owner = owner_of(symbol, provider, scopes)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
-            if examination is None and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):
+            if not scope_known and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):
                 status = Status.UNDECIDED
-            if status is Status.MISSING and _may_be_torchs(symbol, owner, exports, elf):
+            if status is Status.MISSING and _may_be_torchs(symbol, owner, exports, binary):
                 status = Status.UNDECIDED
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
     if exports is not None:
@@ -92,18 +130,7 @@ def bind_imports(
     else:
         lacking = [name for name in missing if is_torch_library(name)]
     here = [name for name in missing if exports is None or name not in exports.sonames]
-    return FileBinding(
-        tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)), _notes(examination)
-    )
-
-
-def _notes(examination: Examination | None) -> tuple[str, ...]:
-    if examination is None:
-        return ()
-    borrowed = sorted(item.label for item in examination.closure.borrowed)
-    if not borrowed:
-        return ()
-    return (f"taken from the same package, where the loader itself would not look: {', '.join(borrowed)}",)
+    return FileBinding(tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)))
 
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
@@ -121,14 +148,14 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
     return Status.MISSING
 
 
-def _may_be_torchs(symbol: Import, owner: Owner, exports: TorchExports | None, elf: ElfFile) -> bool:
+def _may_be_torchs(symbol: Import, owner: Owner, exports: TargetExports | None, binary: Binary) -> bool:
     """Whether the release may export a name all the same, of a kind that the index does not record: a C name of a
     library that is linked into torch's. What the C++ runtime and the C library should have is theirs to miss."""
     return (
         exports is not None
         and owner in (Owner.OTHER, Owner.SELF)
         and not exports.knows(symbol.name)
-        and any(is_torch_library(name) for name in elf.needed)
+        and any(is_torch_library(name) for name in binary.needed)
     )
 
 
@@ -149,7 +176,7 @@ def _in_scope(
     examination: Examination,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TorchExports | None,
+    exports: TargetExports | None,
 ) -> _Answers:
     closure = examination.closure
     root = closure.root
@@ -166,7 +193,7 @@ def _in_scope(
         else:
             open_ones.append(lookup)
     if open_ones and exports is not None:
-        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports)
+        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports.sonames)
         open_ones = _in_exports(open_ones, answers, exports, reached)
     # Nobody misses a weak one, wherever else it is exported.
     referred = {symbol.index for symbol in elf.imports if symbol.relocated}
@@ -189,7 +216,7 @@ def _import_lookups(elf: ElfFile, examination: Examination, root: LinkMap) -> li
 
 
 def _in_exports(
-    lookups: list[Lookup], answers: _Answers, exports: TorchExports, reached: Iterable[str]
+    lookups: list[Lookup], answers: _Answers, exports: TargetExports, reached: Iterable[str]
 ) -> list[Lookup]:
     """Answer from a build that is not on this machine; what it does not export is returned."""
     rest = []
@@ -234,47 +261,18 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
     return LinkMap(elf, path, None, None, origin=None)
 
 
-def _without_scope(
-    elf: ElfFile, exports: TorchExports | None, siblings: dict[str, ElfFile]
-) -> tuple[_Answers, list[str], tuple[NeededLibrary, ...]]:
-    """Against a released build alone: for a file of another architecture, or where there is no interpreter.
-
-    Only what the file's package and the build have is known; the scope's order is not asked for, since nothing else
-    could tell which of two providers comes first.
-    """
-    answers: _Answers = {}
-    needed, missing = _needed_of_package(elf, siblings)
-    if exports is not None:
-        reached = in_scope([*elf.needed, *(name for each in needed.values() for name in each.needed)], exports)
-        lookup: Callable[[str], str | None] = exports.library_of
-        for symbol in elf.imports:
-            beside = next((path for path, each in needed.items() if each.exports_name(*_hashed(symbol.name))), None)
-            soname = None if beside is not None else lookup(symbol.name)
-            if beside is not None:
-                answers[symbol.index] = (Status.RESOLVED, beside.rpartition("/")[2])
-            elif soname is not None:
-                answers[symbol.index] = (Status.RESOLVED if soname in reached else Status.UNREACHABLE, soname)
-    found = {path.rpartition("/")[2]: path for path in needed}
-    return answers, missing, tuple(NeededLibrary(name, found.get(name.rpartition("/")[2])) for name in elf.needed)
-
-
-def _needed_of_package(elf: ElfFile, siblings: dict[str, ElfFile]) -> tuple[dict[str, ElfFile], list[str]]:
+def _needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:
     """The siblings that a file needs, directly or through others, and the names of what is no sibling."""
     names = {path.rpartition("/")[2]: path for path in siblings}
     names |= {each.soname: path for path, each in siblings.items() if each.soname}
-    needed: dict[str, ElfFile] = {}
+    needed: dict[str, Binary] = {}
     missing: list[str] = []
-    waiting = list(elf.needed)
+    waiting = list(binary.needed)
     for name in waiting:  # grows while it is read: breadth first
         path = names.get(name.rpartition("/")[2])
         if path is None:
             missing.append(name)
-        elif path not in needed and siblings[path].machine == elf.machine:
+        elif path not in needed and siblings[path].machine == binary.machine:
             needed[path] = siblings[path]
             waiting += siblings[path].needed
     return needed, list(dict.fromkeys(missing))
-
-
-def _hashed(name: str) -> tuple[bytes, int]:
-    raw = name.encode("utf-8", "surrogateescape")
-    return raw, gnu_hash(raw)

@@ -14,6 +14,7 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.opened_files import Opened
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.verify import verify_object
+from abiscan.model.binding import LoaderStop, StopKind
 
 
 class Closure(Struct):
@@ -24,7 +25,6 @@ class Closure(Struct):
         failure: the first thing that stops the loader while mapping; None if nothing does.
         undecided: why it is not known what the loader does, where that is so and comes first.
         missing: (object, DT_NEEDED name) of what was not found, in order.
-        borrowed: objects that only a sibling's place was known for: the loader would have stopped.
         direct: what the root itself needs; `served` maps its DT_NEEDED entries to these.
     """
 
@@ -33,7 +33,6 @@ class Closure(Struct):
     failure: LoadFailure | None = None
     undecided: str | None = None
     missing: list[tuple[LinkMap, str]] = field(default_factory=list)
-    borrowed: set[LinkMap] = field(default_factory=set)
     direct: tuple[LinkMap, ...] = ()
     served: dict[str, LinkMap] = field(default_factory=dict)
 
@@ -96,7 +95,7 @@ class Mapper:
         if known is not None:
             return known
         if name in self._withheld:
-            raise LoadFailure(name, "cannot open shared object file", errno.ENOENT)
+            raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, name, errno=errno.ENOENT))
         return self._map_file(name, self._search.find(name, loader), owner)
 
     def _map_file(self, name: str, opened: Opened, owner: LinkMap | None) -> LinkMap:
@@ -106,11 +105,12 @@ class Mapper:
             return known
         if opened.elf is None:
             if opened.complaint is not None:
-                raise LoadFailure(name, opened.complaint)
+                raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=opened.complaint))
             raise Undecidable(f"{opened.path} is damaged ({opened.damage}); whether the loader notices is chance")
         complaint = verify_object(opened.elf, self._linker, stack_is_executable=self._stack_is_executable)
         if complaint is not None:
-            raise LoadFailure(name, *complaint)
+            words, number = complaint
+            raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=words, errno=number))
         item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin=origin_of(opened.path, self._cwd))
         return self._namespace.add(item, name)
 
@@ -180,7 +180,6 @@ class Mapper:
                 if substitute is None:
                     closure.missing.append((item, name))
                     continue
-                closure.borrowed.add(substitute)
                 dependency = substitute
             found.append(dependency)
             if tag != DT_NEEDED:

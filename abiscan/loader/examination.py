@@ -19,7 +19,7 @@ from abiscan.loader.relocate import (
     unknown_relocation,
 )
 from abiscan.loader.symbol_versions import check_versions
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction
+from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 
 
 class Examination:
@@ -95,9 +95,9 @@ class Examination:
                 raise closure.failure
             self._relocate(closure)
         except LoadFailure as failure:
-            # musl says it in other words.
-            text = failure.text if process.linker.flavour is Flavour.GLIBC else None
-            return LoaderPrediction(LoaderOutcome.FAILS, text)
+            # musl says it in other words, and may stop at another place.
+            stop = failure.stop if process.linker.flavour is Flavour.GLIBC else None
+            return LoaderPrediction(LoaderOutcome.FAILS, stop)
         except Undecidable as reason:
             return _unknown(str(reason))
         return LoaderPrediction(LoaderOutcome.LOADS)
@@ -121,18 +121,18 @@ class Examination:
             self._check_isa(order)
         static_tls = self.process.static_tls()
         for item in reversed(order):
-            failure = first_missing(item, self.lookups(item), self.bindings(item)) or unknown_relocation(item)
+            stop = first_missing(item, self.lookups(item), self.bindings(item)) or unknown_relocation(item)
             if static_tls.wanted_by(item) and not static_tls.take(item):
-                raise LoadFailure(item.name, "cannot allocate memory in static TLS block")
-            if failure is not None:
-                raise failure
+                raise LoadFailure(LoaderStop(StopKind.STATIC_TLS, item.name))
+            if stop is not None:
+                raise LoadFailure(stop)
 
     def _check_isa(self, order: list[LinkMap]) -> None:
         """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""
         for item in reversed(order):
             needed = x86_isa_needed(item.elf.image) if item.elf is not None else 0
             if needed & ~self.process.search.hardware.isa_bits:
-                raise LoadFailure(item.name, "CPU ISA level is lower than required")
+                raise LoadFailure(LoaderStop(StopKind.ISA_LEVEL, item.name))
 
 
 def _is_called(item: LinkMap, name: str) -> bool:
@@ -169,7 +169,7 @@ def examine_unreadable(process: Process, path: str) -> LoaderPrediction:
     try:
         process.mapper(process.namespace.fork()).map(path, process.caller, None)
     except LoadFailure as failure:
-        return LoaderPrediction(LoaderOutcome.FAILS, failure.text)
+        return LoaderPrediction(LoaderOutcome.FAILS, failure.stop)
     except Undecidable as reason:
         return _unknown(str(reason))
     return _unknown(f"{path} could not be read")

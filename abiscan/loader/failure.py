@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from abiscan.model.binding import LoaderStop
 
 
 class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader, not an error of this program
-    """The loader refuses. `text` is what `dlerror` says.
+    """The loader refuses; `str()` is what `dlerror` says."""
 
-    glibc composes it as `object: message`, and adds `: ` and strerror where the failure has an errno
-    (dlfcn/dlerror.c in its sources).
-    """
-
-    def __init__(self, name: str, message: str, errno: int = 0) -> None:
-        text = f"{name}: {message}" if name else message
-        self.text = f"{text}: {os.strerror(errno)}" if errno else text
-        super().__init__(self.text)
+    def __init__(self, stop: LoaderStop) -> None:
+        self.stop = stop
+        super().__init__(stop.message)
 
 
 class Undecidable(Exception):  # noqa: N818 - see LoadFailure

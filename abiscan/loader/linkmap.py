@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from abiscan.elf import ElfFile
+from abiscan.loader.definitions import Definitions
 from abiscan.loader.opened_files import FileId
-
-if TYPE_CHECKING:
-    from abiscan.elf import ElfFile
-    from abiscan.loader.lookup import Definitions
 
 
 class LinkMap:
@@ -28,7 +25,7 @@ class LinkMap:
     """
 
     __slots__ = (
-        "definitions",
+        "_definitions",
         "elf",
         "file_id",
         "index",
@@ -66,7 +63,14 @@ class LinkMap:
         self.search: tuple[LinkMap, ...] | None = None
         self.rpath_dirs: tuple[str, ...] | None = None
         self.runpath_dirs: tuple[str, ...] | None = None
-        self.definitions: Definitions | None = None
+        self._definitions: Definitions | None = None
+
+    @property
+    def definitions(self) -> Definitions | None:
+        """Its exports, read when first asked for; None for the vDSO."""
+        if self._definitions is None and self.elf is not None:
+            self._definitions = Definitions(self.elf)
+        return self._definitions
 
     @property
     def label(self) -> str:

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
-from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
-from abiscan.loader.verify import Skip, verify_damaged, verify_header
+from abiscan.loader.verify import Skip, headers_are_cut, verify_damaged, verify_header
+from abiscan.model.binding import LoaderStop, StopKind
 
 FileId = tuple[int, int] | str
 
@@ -47,12 +48,7 @@ class Absent(Struct, frozen=True):
 class Refused(Struct, frozen=True):
     """A file at which the whole load ends."""
 
-    path: str
-    message: str
-    errno: int = 0
-
-    def failure(self) -> LoadFailure:
-        return LoadFailure(self.path, self.message, self.errno)
+    stop: LoaderStop
 
 
 class Files:
@@ -143,7 +139,7 @@ class Files:
     @staticmethod
     def _turned_down(path: str, verdict: str | Skip) -> Absent | Refused:
         if isinstance(verdict, str):
-            return Refused(path, verdict)
+            return Refused(LoaderStop(StopKind.INVALID_FILE, path, detail=verdict))
         return Absent(errno.ENOENT, other_class=verdict is Skip.OTHER_CLASS)
 
     def _probe_bytes(self, path: str, host: str, reason: str) -> Opened | Absent | Refused:
@@ -161,12 +157,16 @@ class Files:
             if verdict is not None:
                 return self._turned_down(path, verdict)
             with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as buffer:
+                if headers_are_cut(buffer, self._linker):
+                    return Refused(_unread(path))
                 complaint = verify_damaged(buffer, path, self._linker)
         except OSError as error:
             # A directory opens, but cannot be read.
-            return Refused(path, "cannot read file data", error.errno or 0)
+            return Refused(_unread(path, error.errno or 0))
         finally:
             os.close(descriptor)
-        if complaint == "cannot read file data":
-            return Refused(path, complaint)
         return Opened(path, (status.st_dev, status.st_ino), None, reason, complaint)
+
+
+def _unread(path: str, errno: int = 0) -> LoaderStop:
+    return LoaderStop(StopKind.INVALID_FILE, path, detail="cannot read file data", errno=errno)

@@ -1,21 +1,20 @@
 """The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
 
-Which extension modules of the standard library and of numpy `import torch` brings was observed (dl_iterate_phdr on
-CPython 3.11 with torch 2.13); those that later interpreters add (_zstd, _sha2) are from their sources. Modules that an
-interpreter has built in are simply not there as files. They matter only where one of their libraries, already loaded,
-answers for a library that a file needs.
+What `import torch` loads, and in which order, is told by `environment.preloads`. Modules that an interpreter has built
+in are simply not there as files.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Sequence
-from typing import Protocol
 
 from msgspec import Struct, field
 
 from abiscan.elf import ElfFile, open_elf
+from abiscan.environment import preloads
+from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch import InstalledTorch
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
@@ -27,68 +26,6 @@ from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.tls import StaticTls
 from abiscan.loader.verify import wants_executable_stack
-
-
-class Environment(Protocol):
-    """What is asked of a Python environment (`libtorch.environment.PythonEnvironment` has it)."""
-
-    @property
-    def executable(self) -> str | None: ...
-
-    @property
-    def version(self) -> tuple[int, int] | None: ...
-
-    @property
-    def site_packages(self) -> tuple[str, ...]: ...
-
-    @property
-    def stdlib(self) -> str | None: ...
-
-
-class TorchFolder(Protocol):
-    """What is asked of an installed torch (`libtorch.installed.InstalledTorch` has it)."""
-
-    @property
-    def library_dir(self) -> str: ...
-
-    @property
-    def libraries(self) -> tuple[str, ...]: ...
-
-    @property
-    def extension(self) -> str | None: ...
-
-
-# `ctypes` itself, by which a library is opened.
-_CTYPES = ("_ctypes", "_struct")
-_BEFORE_TORCH = (
-    *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
-    *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
-)
-_NUMPY_MODULES = (
-    ("_core/_multiarray_umath", "core/_multiarray_umath"),
-    ("linalg/_umath_linalg",),
-)
-# numpy before 2 imports its FFT and random modules at once.
-_OLD_NUMPY_MODULES = (
-    ("core/_multiarray_tests",),
-    ("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
-    *((f"random/{name}",) for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
-    *((f"random/{name}",) for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
-)
-_AFTER_TORCH = (
-    *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),
-    *("_ssl", "_multiprocessing", "_posixshmem", "_asyncio"),
-)
-# torch/__init__.py, _preload_cuda_deps: folder below site-packages/nvidia, pattern, in its order.
-_CUDA_PRELOADS = (
-    *(("cublas", "libcublasLt.so.*[0-9]"), ("cublas", "libcublas.so.*[0-9]"), ("cudnn", "libcudnn.so.*[0-9]")),
-    *(("cuda_nvrtc", "libnvrtc.so.*[0-9]"), ("cuda_nvrtc", "libnvrtc-builtins.so.*[0-9]")),
-    *(("cuda_runtime", "libcudart.so.*[0-9]"), ("cuda_cupti", "libcupti.so.*[0-9]")),
-    *(("cufft", "libcufft.so.*[0-9]"), ("curand", "libcurand.so.*[0-9]"), ("nvjitlink", "libnvJitLink.so.*[0-9]")),
-    *(("cusparse", "libcusparse.so.*[0-9]"), ("cusparselt", "libcusparseLt.so.*[0-9]")),
-    *(("cusolver", "libcusolver.so.*[0-9]"), ("nccl", "libnccl.so.*[0-9]")),
-    *(("nvshmem", "libnvshmem_host.so.*[0-9]"), ("cufile", "libcufile.so.*[0-9]"), ("nvtx", "libnvToolsExt.so.*[0-9]")),
-)
 
 
 class Process(Struct):
@@ -149,7 +86,7 @@ class ProcessBuilder:
     """
 
     def __init__(
-        self, settings: LoaderSettings, environment: Environment, executable: str, torch: TorchFolder | None
+        self, settings: LoaderSettings, environment: PythonEnvironment, executable: str, torch: InstalledTorch | None
     ) -> None:
         self._settings = settings
         self._environment = environment
@@ -179,11 +116,11 @@ class ProcessBuilder:
             return process
         # torch's own libraries are found by path, so it makes no difference to them that modules come first.
         if modules:
-            self._import_modules(process, _CTYPES)
+            self._import_modules(process, preloads.CTYPES)
             process.caller = self._module_map(process, "_ctypes") or main
         if self._torch is not None:
             if modules:
-                self._import_modules(process, _BEFORE_TORCH)
+                self._import_modules(process, preloads.BEFORE_TORCH)
             first = len(namespace)
             try:
                 self._import_torch(process, self._torch)
@@ -192,7 +129,7 @@ class ProcessBuilder:
             process.torch = namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
-                self._import_modules(process, _AFTER_TORCH)
+                self._import_modules(process, preloads.AFTER_TORCH)
         return process
 
     # --- start-up -----------------------------------------------------------------------------------------------
@@ -247,17 +184,17 @@ class ProcessBuilder:
             process.namespace.scope += [m for m in closure.maps if m not in known]
         return closure
 
-    def _import_torch(self, process: Process, torch: TorchFolder) -> None:
-        """torch/__init__.py: libtorch_global_deps globally, then torch._C; for a libtorch folder, its libraries."""
+    def _import_torch(self, process: Process, torch: InstalledTorch) -> None:
+        """`preloads.global_dependencies` for everybody, then torch._C; for a libtorch folder, its libraries."""
         if torch.extension is None:
             for path in torch.libraries:
                 self._dlopen(process, path)
             return
-        deps = os.path.join(torch.library_dir, "libtorch_global_deps.so")
+        deps = preloads.global_dependencies(torch)
         if os.path.exists(self.files.host(deps)):
             try:
                 self._dlopen(process, deps, to_global=True)
-                if any("libcudart.so" in item.name for item in process.namespace):
+                if any(preloads.CUDA_RUNTIME in item.name for item in process.namespace):
                     self._preload_cuda(process)
             except LoadFailure:
                 self._preload_cuda(process)
@@ -265,26 +202,11 @@ class ProcessBuilder:
         self._dlopen(process, torch.extension)
 
     def _preload_cuda(self, process: Process) -> None:
-        for folder, pattern in _CUDA_PRELOADS:
-            path = self._nvidia_library(folder, pattern)
-            if path is not None:
-                try:
-                    self._dlopen(process, path)
-                except (LoadFailure, Undecidable):
-                    return
-
-    def _nvidia_library(self, folder: str, pattern: str) -> str | None:
-        for site in self._environment.site_packages:
-            # CUDA 13's wheels put all libraries into one folder (nvidia/cu13/lib).
-            for directory in (f"{site}/nvidia/{folder}/lib", f"{site}/nvidia/cu13/lib"):
-                try:
-                    names = sorted(os.listdir(directory))
-                except OSError:
-                    continue
-                for name in names:
-                    if fnmatch.fnmatchcase(name, pattern):
-                        return f"{directory}/{name}"
-        return None
+        for path in preloads.cuda_libraries(self._environment.site_packages):
+            try:
+                self._dlopen(process, path)
+            except (LoadFailure, Undecidable):
+                return
 
     def _suffixes(self) -> tuple[str, ...]:
         """Endings of extension modules of this interpreter, best first."""
@@ -330,7 +252,7 @@ class ProcessBuilder:
             old = not os.path.isdir(self.files.host(f"{directory}/_core")) or self._find_module(
                 directory, ("core/_multiarray_umath",)
             )
-            for names in (*_NUMPY_MODULES, *(_OLD_NUMPY_MODULES if old else ())):
+            for names in (*preloads.NUMPY, *(preloads.OLD_NUMPY if old else ())):
                 path = self._find_module(directory, names)
                 if path is not None:
                     self._import(process, path)
@@ -338,7 +260,7 @@ class ProcessBuilder:
 
 
 def build_process(
-    settings: LoaderSettings, environment: Environment, torch: TorchFolder | None
+    settings: LoaderSettings, environment: PythonEnvironment, torch: InstalledTorch | None
 ) -> ProcessBuilder | None:
     """The builder for an environment, None where it has no interpreter that can be read."""
     if environment.executable is None:

@@ -7,17 +7,10 @@ from msgspec import Struct
 
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
-from abiscan.loader.failure import LoadFailure
+from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import (
-    COPY_CLASS,
-    PLT_CLASS,
-    Binding,
-    Reference,
-    Version,
-    definitions_of,
-    resolve,
-)
+from abiscan.loader.lookup import Binding, resolve
+from abiscan.model.binding import LoaderStop, StopKind
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {
@@ -58,7 +51,7 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
         return []
     classes = _TYPE_CLASSES.get(elf.machine, {})
     get = classes.get
-    exports = definitions_of(item)
+    exports = item.definitions
     pairs = elf.relocated
     entries = dict.fromkeys(index for index, _ in pairs)
     in_table = exports is not None and exports.table is not None
@@ -72,7 +65,7 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
     """Lookups of (entry, type class) pairs of an object, with the versions that the object asks for."""
     if item.elf is None:
         return []
-    exports = definitions_of(item)
+    exports = item.definitions
     versions: dict[int, Version] = {} if exports is None else exports.versions
     table = item.elf.symbols
     names = [table.name_of(symbol) for symbol, _ in symbols]
@@ -100,23 +93,24 @@ def bind(
     return resolve(references, [lookup.hash for lookup in lookups], scope, asserts=asserts)
 
 
-def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | None]) -> LoadFailure | None:
-    """The loader's complaint about the first strong reference that nothing satisfies."""
+def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | None]) -> LoaderStop | None:
+    """The stop at the first strong reference that nothing satisfies."""
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is None and not lookup.weak:
             name = lookup.reference.name.decode("utf-8", "surrogateescape")
             version = lookup.reference.version
-            suffix = "" if version is None else f", version {version.name}"
-            return LoadFailure(item.name, f"undefined symbol: {name}{suffix}")
+            return LoaderStop(
+                StopKind.UNDEFINED_SYMBOL, item.name, symbol=name, version=None if version is None else version.name
+            )
     return None
 
 
-def unknown_relocation(item: LinkMap) -> LoadFailure | None:
-    """The complaint about a relocation type that the loader does not know (x86-64 only)."""
+def unknown_relocation(item: LinkMap) -> LoaderStop | None:
+    """The stop at a relocation type that the loader does not know (x86-64 only)."""
     if item.elf is None or item.elf.machine != "x86_64":
         return None
     for _index, kind in item.elf.relocated:
         if kind not in _KNOWN_X86_64:
-            text = f"{kind:08x}" if kind > 0xFF else f"{kind:02x}"
-            return LoadFailure(item.name, f"unexpected reloc type 0x{text}")
+            text = f"0x{kind:08x}" if kind > 0xFF else f"0x{kind:02x}"
+            return LoaderStop(StopKind.UNKNOWN_RELOCATION, item.name, detail=text)
     return None

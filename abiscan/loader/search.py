@@ -21,6 +21,7 @@ from abiscan.loader.opened_files import (
     Refused,
 )
 from abiscan.loader.tokens import expand_tokens
+from abiscan.model.binding import LoaderStop, StopKind
 
 _ENVIRONMENT_SEPARATORS = re.compile("[:;]")
 
@@ -146,8 +147,9 @@ class Search:
         if found is None:
             if self._other_class:
                 # The class that was found, not the one that is wanted.
-                raise LoadFailure(name, f"wrong ELF class: ELFCLASS{32 if self._linker.bits == 64 else 64}")
-            raise LoadFailure(name, "cannot open shared object file", self._errno)
+                found_class = f"ELFCLASS{32 if self._linker.bits == 64 else 64}"
+                raise LoadFailure(LoaderStop(StopKind.WRONG_CLASS, name, detail=found_class))
+            raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, name, errno=self._errno))
         return found
 
     def _find_path(self, name: str, loader: LinkMap | None) -> Opened | None:
@@ -157,7 +159,7 @@ class Search:
     def _open(self, path: str) -> Opened | None:
         result = self.files.probe(path)
         if isinstance(result, Refused):
-            raise result.failure()
+            raise LoadFailure(result.stop)
         if isinstance(result, Absent):
             self._errno = result.errno
             self._other_class |= result.other_class

@@ -5,9 +5,12 @@ from __future__ import annotations
 from abiscan.elf.dynamic import DT_RELR
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap, Namespace
+from abiscan.model.binding import LoaderStop, StopKind
 
 # DT_RELR is read since 2.36; before, the tag is not known to the loader.
 _RELR_MARK = "GLIBC_ABI_DT_RELR"
+_RELR_UNMARKED = "DT_RELR without GLIBC_ABI_DT_RELR dependency"
+_ASSERTION = "dl-version.c: 205: _dl_check_map_versions: Assertion `needed != NULL' failed!"
 
 
 def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap], *, knows_relr: bool) -> None:
@@ -27,16 +30,13 @@ def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap],
     for library, entries in elf.symbols.needs():
         provider = namespace.find_exact(library)
         if provider is None:
-            raise LoadFailure(
-                "Inconsistency detected by ld.so",
-                "dl-version.c: 205: _dl_check_map_versions: Assertion `needed != NULL' failed!",
-            )
+            raise LoadFailure(LoaderStop(StopKind.ASSERTION, item.name, detail=_ASSERTION))
         defined = _defined(provider)
         for version, _index in entries:
             relr_mark |= version.name == _RELR_MARK
             if defined is not None and (version.hash, version.name) not in defined and not version.weak:
                 raise LoadFailure(
-                    provider.name, f"version `{version.name}' not found (required by {item.name or 'the executable'})"
+                    LoaderStop(StopKind.VERSION_NOT_FOUND, provider.name, version=version.name, required_by=item.name)
                 )
     if (
         knows_relr
@@ -45,7 +45,7 @@ def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap],
         and DT_RELR in elf.dynamic.values
         and any(name.startswith("libc.so.") for name in elf.needed)
     ):
-        raise LoadFailure(item.name, "DT_RELR without GLIBC_ABI_DT_RELR dependency")
+        raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, item.name, detail=_RELR_UNMARKED))
 
 
 def _defined(item: LinkMap) -> set[tuple[int, str]] | None:

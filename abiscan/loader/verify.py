@@ -65,17 +65,13 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
         return "ELF file ABI version invalid"
     if any(head[9:16]):
         return "nonzero padding in e_ident"
-
-    def half(at: int) -> int:
-        return int.from_bytes(head[at : at + 2], "little" if linker.little_endian else "big")
-
-    if int.from_bytes(head[20:24], "little" if linker.little_endian else "big") != 1:
+    if _number(head, 20, 4, linker) != 1:
         return "ELF file version does not match current one"
-    if half(18) != linker.machine_number:
+    if _number(head, 18, 2, linker) != linker.machine_number:
         return Skip.OTHER_MACHINE
-    if half(16) not in (ET_DYN, ET_EXEC):
+    if _number(head, 16, 2, linker) not in (ET_DYN, ET_EXEC):
         return "only ET_DYN and ET_EXEC can be loaded"
-    if half(54 if linker.bits == 64 else 42) != _PHENTSIZE[linker.bits]:
+    if _number(head, 54 if linker.bits == 64 else 42, 2, linker) != _PHENTSIZE[linker.bits]:
         return "ELF file's phentsize not the expected size"
     return None
 
@@ -123,18 +119,23 @@ def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLi
     return None
 
 
+def headers_are_cut(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> bool:
+    """Whether the program headers of a file whose header is accepted end beyond it: the loader reads them with one
+    read, and refuses the file where that is short."""
+    at, size, count_at = (32, 8, 56) if linker.bits == 64 else (28, 4, 44)
+    offset, count = _number(buffer, at, size, linker), _number(buffer, count_at, 2, linker)
+    return count > 0 and offset + count * _PHENTSIZE[linker.bits] > len(buffer)
+
+
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
     """As `verify_object`, for a file whose header is accepted but that `ElfFile` refuses: the loader's complaint, or
     None if it has none before it maps the file (what then happens depends on which pages it touches)."""
     try:
         image = Image(buffer, path)
     except UnreadableFile:
-        head = bytes(buffer[:64])
-        order = "little" if linker.little_endian else "big"
-        at, size = (32, 8) if linker.bits == 64 else (28, 4)
-        phoff = int.from_bytes(head[at : at + size], "little" if order == "little" else "big")
-        count_at = 56 if linker.bits == 64 else 44
-        count = int.from_bytes(head[count_at : count_at + 2], "little" if order == "little" else "big")
-        # The loader reads the program headers with one read, and complains if it is short.
-        return "cannot read file data" if phoff + count * _PHENTSIZE[linker.bits] > len(buffer) else None
+        return None
     return _verify_segments(image.segments, image.type, linker)
+
+
+def _number(buffer: bytes | mmap.mmap, at: int, size: int, linker: RuntimeLinker) -> int:
+    return int.from_bytes(buffer[at : at + size], "little" if linker.little_endian else "big")

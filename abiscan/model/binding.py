@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 
 from msgspec import Struct
 
@@ -42,6 +43,16 @@ class Status(enum.StrEnum):
     WEAK = "weak"
     UNREACHABLE = "unreachable"
     UNDECIDED = "undecided"
+
+    @property
+    def is_unbound(self) -> bool:
+        """No library in the file's scope exports it, and the loader stops at it: MISSING or UNREACHABLE."""
+        return self is Status.MISSING or self is Status.UNREACHABLE
+
+    @property
+    def may_be_unbound(self) -> bool:
+        """`is_unbound`, or UNDECIDED, which may turn out to be: what causes are looked for."""
+        return self.is_unbound or self is Status.UNDECIDED
 
 
 class BoundImport(Struct, frozen=True):
@@ -87,15 +98,87 @@ class LoaderOutcome(enum.StrEnum):
     FAILS = "fails"
 
 
+class StopKind(enum.StrEnum):
+    """Why a loader refuses a file."""
+
+    UNDEFINED_SYMBOL = "undefined-symbol"
+    VERSION_NOT_FOUND = "version-not-found"
+    LIBRARY_NOT_FOUND = "library-not-found"
+    WRONG_CLASS = "wrong-class"
+    INVALID_FILE = "invalid-file"
+    UNKNOWN_RELOCATION = "unknown-relocation"
+    STATIC_TLS = "static-tls"
+    ISA_LEVEL = "isa-level"
+    ASSERTION = "assertion"
+
+
+class LoaderStop(Struct, frozen=True):
+    """Where glibc's loader stops, and why.
+
+    Attributes:
+        object: the file it stops at, as it names that: the path it was found at, or the name that was searched for. For
+            VERSION_NOT_FOUND it is the library that lacks the version.
+        symbol: the mangled name that nothing exports (UNDEFINED_SYMBOL).
+        version: the version asked for (UNDEFINED_SYMBOL where the reference has one, VERSION_NOT_FOUND).
+        required_by: the file that asks for the version (VERSION_NOT_FOUND); empty for the executable.
+        detail: the loader's own words (INVALID_FILE, ASSERTION), the class that the file has (WRONG_CLASS:
+            `ELFCLASS32`), the relocation type (UNKNOWN_RELOCATION: `0x2a`).
+        errno: of the system call that failed; 0 where none did.
+    """
+
+    kind: StopKind
+    object: str
+    symbol: str | None = None
+    version: str | None = None
+    required_by: str = ""
+    detail: str = ""
+    errno: int = 0
+
+    @property
+    def message(self) -> str:
+        """What `dlerror` says: `object: message`, and strerror where there is an errno (dlfcn/dlerror.c of glibc)."""
+        text = self._words
+        if self.kind is StopKind.ASSERTION:
+            return f"Inconsistency detected by ld.so: {text}"
+        text = f"{self.object}: {text}" if self.object else text
+        return f"{text}: {os.strerror(self.errno)}" if self.errno else text
+
+    @property
+    def _words(self) -> str:
+        match self.kind:
+            case StopKind.UNDEFINED_SYMBOL:
+                version = "" if self.version is None else f", version {self.version}"
+                return f"undefined symbol: {self.symbol}{version}"
+            case StopKind.VERSION_NOT_FOUND:
+                return f"version `{self.version}' not found (required by {self.required_by or 'the executable'})"
+            case StopKind.LIBRARY_NOT_FOUND:
+                return "cannot open shared object file"
+            case StopKind.WRONG_CLASS:
+                return f"wrong ELF class: {self.detail}"
+            case StopKind.UNKNOWN_RELOCATION:
+                return f"unexpected reloc type {self.detail}"
+            case StopKind.STATIC_TLS:
+                return "cannot allocate memory in static TLS block"
+            case StopKind.ISA_LEVEL:
+                return "CPU ISA level is lower than required"
+            case StopKind.INVALID_FILE | StopKind.ASSERTION:
+                return self.detail
+
+
 class LoaderPrediction(Struct, frozen=True):
     """What `dlopen(file, RTLD_NOW | RTLD_LOCAL)` after `import torch` would do on this machine.
 
     Attributes:
         outcome: None where it cannot be predicted (not installed here, other architecture, or `undecided` says why).
-        error: the loader's own first message, where it fails.
+        stop: where and why glibc's loader stops first, where it fails; None for musl's, which checks in another order.
         undecided: why no prediction is made, in a sentence.
     """
 
     outcome: LoaderOutcome | None
-    error: str | None = None
+    stop: LoaderStop | None = None
     undecided: str | None = None
+
+    @property
+    def error(self) -> str | None:
+        """The loader's own first message, where it is known to fail."""
+        return None if self.stop is None else self.stop.message

@@ -1,10 +1,22 @@
-"""What one shared object says of itself, and its imports and exports (made by `elf`)."""
+"""What one shared object says of itself: its imports and exports, the classes it derives, the places that use an import
+(made by `elf`)."""
 
 from __future__ import annotations
 
 import enum
 
 from msgspec import Struct
+
+
+class BinaryKind(enum.Enum):
+    """What a binary is, as far as its first bytes tell."""
+
+    SHARED_OBJECT = "shared object"
+    EXECUTABLE = "executable"
+    OBJECT = "object file"
+    CORE = "core dump"
+    DEVICE_CODE = "device code"
+    UNKNOWN = "unknown"
 
 
 class SymbolBinding(enum.StrEnum):
@@ -118,3 +130,44 @@ class SharedObject(Struct, frozen=True):
     version_definitions: tuple[str, ...]
     compilers: tuple[str, ...]
     has_sections: bool
+
+
+# A word of a vtable: the mangled name that it points to; a number that is no address (offset to top, or 0); None where
+# no name is known for the address.
+VtableWord = str | int | None
+
+
+class DerivedClass(Struct, frozen=True):
+    """A class of the file with a base whose type information another library exports.
+
+    Attributes:
+        base: mangled name of the base's type information (`_ZTIN5torch8autograd4NodeE`).
+        name: mangled name of the derived class's own; None where the file does not keep it as a symbol.
+        vtable_size: bytes of the derived class's vtable, where it is exported.
+        slots: its words, where the base is its only one, so that they begin with the base's.
+    """
+
+    base: str
+    name: str | None
+    vtable_size: int | None
+    slots: tuple[VtableWord, ...] | None = None
+
+
+class CallSite(Struct, frozen=True):
+    """One place that uses an import.
+
+    Attributes:
+        address: of the instruction, relative to the load base; `offset`: of it in the file.
+        function: mangled name of the function around it; None where the file keeps no name for it.
+        function_start: its first address, from the symbol or from .eh_frame_hdr; None where neither tells.
+        called: False where only the address is taken.
+        file, line: from DWARF, where it is there and was asked for.
+    """
+
+    address: int
+    offset: int
+    function: str | None
+    function_start: int | None
+    called: bool
+    file: str | None = None
+    line: int | None = None

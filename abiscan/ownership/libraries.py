@@ -1,10 +1,9 @@
-"""What a torch that is not on this machine exports: the little that binding needs of the release index."""
+"""Which libraries are torch's own, and which of them brings which others into a file's scope."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Collection, Iterable
 
 # File names of torch's own libraries; what else begins with libtorch (libtorchaudio, libtorch_tensorrt) is others'.
 _TORCH_LIBRARY = re.compile(
@@ -32,37 +31,20 @@ _BRINGS: dict[str, tuple[str, ...]] = {
 _USUAL = ("libtorch", "libtorch_cpu", "libc10")
 
 
-class TorchExports(Protocol):
-    """The exports of one build of torch, by name."""
-
-    @property
-    def sonames(self) -> frozenset[str]:
-        """Its libraries (`libc10.so`, ...)."""
-        ...
-
-    def library_of(self, name: str) -> str | None:
-        """The soname of the library that exports a mangled name, None where none does."""
-        ...
-
-    def knows(self, name: str) -> bool:
-        """Whether None from `library_of` says that no library exports the name; False where it was not recorded."""
-        ...
-
-
 def is_torch_library(name: str) -> bool:
     """Whether a needed library is one of torch's own, of any variant."""
     return _TORCH_LIBRARY.match(name.rpartition("/")[2]) is not None
 
 
-def in_scope(needed: Iterable[str], exports: TorchExports) -> frozenset[str]:
-    """The libraries of a build that come into the scope of a file that needs `needed`, by what these need."""
+def in_scope(needed: Iterable[str], libraries: Collection[str]) -> frozenset[str]:
+    """Which of a build's `libraries` (sonames) come into the scope of a file that needs `needed`."""
     reached: set[str] = set()
-    waiting = [name for name in needed if name in exports.sonames]
+    waiting = [name for name in needed if name in libraries]
     while waiting:
         name = waiting.pop()
         if name in reached:
             continue
         reached.add(name)
         brought = _BRINGS.get(name.partition(".so")[0], _USUAL)
-        waiting += [f"{other}.so" for other in brought if f"{other}.so" in exports.sonames]
+        waiting += [f"{other}.so" for other in brought if f"{other}.so" in libraries]
     return frozenset(reached)

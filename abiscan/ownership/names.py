@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.elf import ElfFile
+from abiscan.binary import Binary
 from abiscan.model.binding import Owner
 from abiscan.model.facts import Import
 from abiscan.ownership.libraries import is_torch_library
@@ -174,8 +174,8 @@ class OwnScopes:
     A name that nothing provides belongs to the file if the file exports others of the same outermost scope.
     """
 
-    def __init__(self, elf: ElfFile) -> None:
-        self._elf = elf
+    def __init__(self, binary: Binary) -> None:
+        self._binary = binary
         self._known: dict[str, bool] = {}
 
     def has(self, name: str, scope: str | None) -> bool:
@@ -188,5 +188,5 @@ class OwnScopes:
         if scope not in self._known:
             length = f"{len(scope)}{scope}"
             prefixes = (f"_ZN{length}", f"_ZNK{length}", f"_ZTVN{length}", f"_ZTIN{length}", f"_ZTSN{length}")
-            self._known[scope] = any(self._elf.names_with_prefix(prefix, limit=1) for prefix in prefixes)
+            self._known[scope] = any(self._binary.names_with_prefix(prefix, limit=1) for prefix in prefixes)
         return self._known[scope]

@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from abiscan.elf import ElfFile, gnu_hash, open_elf
+from abiscan.binary import Binary, open_binary
 from abiscan.releases import Build, ReleaseIndex
 
 
 class TargetExports(Protocol):
-    """The exports of one build of torch."""
+    """The exports of one build of torch, asked by name."""
 
     @property
     def sonames(self) -> frozenset[str]:
-        """Its libraries."""
+        """Its libraries (`libc10.so`, ...)."""
         ...
 
     def library_of(self, name: str) -> str | None:
-        """The soname of the library that exports the name; None where none does."""
+        """The soname of the library that exports a mangled name; None where none does."""
         ...
 
     def knows(self, name: str) -> bool:
@@ -76,17 +76,17 @@ class InstalledExports:
     def __init__(
         self,
         libraries: Sequence[str],
-        opener: Callable[[str], ElfFile] = open_elf,
+        opener: Callable[[str], Binary] = open_binary,
         released: Callable[[str, int], Sequence[str]] | None = None,
     ) -> None:
         self._released = released
         self._paths = tuple(libraries)
         self.sonames = frozenset(os.path.basename(path) for path in libraries)
         self._open = opener
-        self._files: list[tuple[str, ElfFile]] | None = None
+        self._files: list[tuple[str, Binary]] | None = None
         self._known: dict[str, str | None] = {}
 
-    def _libraries(self) -> list[tuple[str, ElfFile]]:
+    def _libraries(self) -> list[tuple[str, Binary]]:
         if self._files is None:
             # A damaged one is an error of the run: what it exports is not known, and must not be told as missing.
             self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
@@ -99,11 +99,7 @@ class InstalledExports:
             UnreadableFile: a library of the torch is damaged.
         """
         if name not in self._known:
-            raw = name.encode("utf-8", "surrogateescape")
-            hashed = gnu_hash(raw)
-            self._known[name] = next(
-                (soname for soname, elf in self._libraries() if elf.exports_name(raw, hashed)), None
-            )
+            self._known[name] = next((soname for soname, each in self._libraries() if each.exports_name(name)), None)
         return self._known[name]
 
     def knows(self, name: str) -> bool:
@@ -119,8 +115,8 @@ class InstalledExports:
         found: set[str] = set()
         if self._released is not None:
             return tuple(sorted(n for n in self._released(prefix, limit) if self.library_of(n) is not None))
-        for _soname, elf in self._libraries():
-            found.update(elf.names_with_prefix(prefix, limit - len(found)))
+        for _soname, library in self._libraries():
+            found.update(library.names_with_prefix(prefix, limit - len(found)))
             if len(found) >= limit:
                 break
         return tuple(sorted(found))

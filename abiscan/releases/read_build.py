@@ -17,8 +17,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from abiscan.elf import open_elf
-from abiscan.elf.vtables import read_vtables
+from abiscan.binary import open_binary
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
@@ -115,14 +114,14 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
             continue
         progress(base)
         with _on_disk(member, shown) as file:
-            elf = open_elf(file, f"{shown}!{member.path}")
-            exports = [export for export in elf.exports() if not export.hidden_version]
-            machines.add(elf.machine)
+            binary = open_binary(file, f"{shown}!{member.path}")
+            exports = [export for export in binary.exports() if not export.hidden_version]
+            machines.add(binary.machine)
             libraries[member.path] = RawLibrary(
-                soname=elf.soname,
-                needed=elf.needed,
+                soname=binary.soname,
+                needed=binary.needed,
                 symbols=tuple((e.name, e.type.value, e.binding.value, e.size, e.version or "") for e in exports),
-                vtables=read_vtables(elf, [e for e in exports if e.name.startswith("_ZTV")]),
+                vtables=binary.vtables([e for e in exports if e.name.startswith("_ZTV")]),
             )
     if not any(path.rsplit("/", 1)[-1] == "libc10.so" for path in libraries):
         raise UnreadableFile(shown, "no torch in it: libc10.so is missing (a wheel of torch for Linux is wanted)")

@@ -31,7 +31,7 @@ def attach_locations(findings: Iterable[Finding], places: Mapping[str, tuple[Loc
     """The findings with the places of their symbols.
 
     Args:
-        places: of `elf.callsites` or of the sources, by mangled name; each in a stable order.
+        places: of `Binary.call_sites` or of the sources, by mangled name; each in a stable order.
     """
     result = []
     for finding in findings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from abiscan.elf import ElfFile, looks_like_elf
+from abiscan.binary import Binary, looks_like_binary
 from abiscan.errors import UnreadableFile
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind, zips
@@ -102,12 +102,12 @@ class ZipContent:
     def __init__(self, archive: ZipArchive, member: zips.ZipMember) -> None:
         self._archive, self._member = archive, member
 
-    def open(self, display: str) -> ElfFile:
+    def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         archive, member = self._archive, self._member
         return archive.kept.whole(member.offset, member.size, display, lambda: archive.unpack(member, display))
 
-    def open_tables(self, display: str) -> ElfFile:
+    def open_tables(self, display: str) -> Binary:
         """As `Artifact.open_tables`."""
         archive, member = self._archive, self._member
         return archive.kept.tables(member.offset, member.size, display, lambda: archive.unpack(member, display))
@@ -172,7 +172,7 @@ def _judge_zip_member(
         # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
         size = file_kind.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
         head = archive.head(member, size)
-        if size == _GLANCE and looks_like_elf(head):
+        if size == _GLANCE and looks_like_binary(head):
             head = archive.head(member, file_kind.PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
@@ -301,12 +301,12 @@ class TarContent:
     def __init__(self, archive: TarArchive, number: int, size: int, name: str) -> None:
         self._archive, self._number, self._size, self._name = archive, number, size, name
 
-    def open(self, display: str) -> ElfFile:
+    def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         archive, number = self._archive, self._number
         return archive.kept.whole(number, self._size, display, lambda: archive.unpack(number, display))
 
-    def open_tables(self, display: str) -> ElfFile:
+    def open_tables(self, display: str) -> Binary:
         """As `Artifact.open_tables`."""
         archive, number = self._archive, self._number
         return archive.kept.tables(number, self._size, display, lambda: archive.unpack(number, display))

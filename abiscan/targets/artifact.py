@@ -11,7 +11,7 @@ from abiscan.model.report import ArtifactKind
 from abiscan.wheel.metadata import ContainerFacts
 
 if TYPE_CHECKING:
-    from abiscan.elf import ElfFile
+    from abiscan.binary import Binary
 
 MIB, GIB = 1 << 20, 1 << 30
 
@@ -68,10 +68,10 @@ class Note(Struct, frozen=True):
 class Content(Protocol):
     """Where an artifact's bytes come from."""
 
-    def open(self, display: str) -> ElfFile:
+    def open(self, display: str) -> Binary:
         """All of it."""
 
-    def open_tables(self, display: str) -> ElfFile:
+    def open_tables(self, display: str) -> Binary:
         """Enough of it for facts and symbol lookups; the rest may read as zeros."""
 
     def read(self, limit: int) -> bytes:
@@ -157,19 +157,19 @@ class Artifact(Struct, frozen=True):
         archive, else its path on disk."""
         return self.install_path or self.member or self.disk_path or self.path
 
-    def open(self) -> ElfFile:
+    def open(self) -> Binary:
         """Read it: a memory map for a file on disk, unpacked to memory for a member.
 
         The last few unpacked members stay in memory (`Limits.kept`); don't hold on to what is returned for longer
         than the work on it takes.
 
         Raises:
-            UnreadableFile: it is no ELF file after all, or the archive is damaged.
+            UnreadableFile: it is no binary after all, or the archive is damaged.
         """
         return self.content.open(self.display)
 
-    def open_tables(self) -> ElfFile:
-        """The same for looking names up only: an `ElfFile` whose facts, imports and exports are right and whose code
+    def open_tables(self) -> Binary:
+        """The same for looking names up only: a `Binary` whose facts, imports and exports are right and whose code
         and data may read as zeros. Cheap to keep, and each member is unpacked once for it.
 
         Raises:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-from abiscan.elf import ElfFile
-from abiscan.elf.tables import lookup_ranges
+from abiscan.binary import Binary, read_binary
 from abiscan.targets.inflate import Buffer, anonymous
 
 
@@ -17,25 +16,25 @@ class KeptFiles:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._whole: OrderedDict[Hashable, ElfFile] = OrderedDict()
-        self._tables: dict[Hashable, ElfFile] = {}
+        self._whole: OrderedDict[Hashable, Binary] = OrderedDict()
+        self._tables: dict[Hashable, Binary] = {}
 
     def allow(self, size: int) -> None:
         """A file of `size` bytes is among the ones to come: keep room for it."""
         self._budget = max(self._budget, size)
 
-    def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> ElfFile:
+    def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> Binary:
         """The file in full, unpacked if it is not kept."""
         found = self._whole.get(key)
         if found is not None:
             self._whole.move_to_end(key)
             return found
         self._make_room(size)
-        elf = ElfFile(unpack(), display)
-        self._whole[key] = elf
-        return elf
+        binary = read_binary(unpack(), display)
+        self._whole[key] = binary
+        return binary
 
-    def tables(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> ElfFile:
+    def tables(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> Binary:
         """The file, or its tables, whichever is kept."""
         found = self._tables.get(key)
         return found if found is not None else self.whole(key, size, display, unpack)
@@ -45,18 +44,17 @@ class KeptFiles:
         return key in self._whole
 
     def _make_room(self, size: int) -> None:
-        total = sum(elf.image.size for elf in self._whole.values())
+        total = sum(each.size for each in self._whole.values())
         while self._whole and total + size > self._budget:
-            key, elf = self._whole.popitem(last=False)
-            total -= elf.image.size
+            key, binary = self._whole.popitem(last=False)
+            total -= binary.size
             if key not in self._tables:
-                self._tables[key] = _tables_of(elf)
+                self._tables[key] = _tables_of(binary)
 
 
-def _tables_of(elf: ElfFile) -> ElfFile:
+def _tables_of(binary: Binary) -> Binary:
     """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""
-    image = elf.image
-    copy = anonymous(image.size, elf.path, filled=False)
-    for at, size in lookup_ranges(elf):
-        copy[at : at + size] = image.buffer[at : at + size]
-    return ElfFile(copy, elf.path)
+    copy = anonymous(binary.size, binary.path, filled=False)
+    for at, size in binary.lookup_ranges():
+        copy[at : at + size] = binary.buffer[at : at + size]
+    return read_binary(copy, binary.path)

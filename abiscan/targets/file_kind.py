@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from abiscan.elf.peek import PEEK_SIZE, ElfKind, peek
+from abiscan.binary import PEEK_SIZE, peek
+from abiscan.model.facts import BinaryKind
 from abiscan.model.report import ArtifactKind
 
 __all__ = [
@@ -54,7 +55,7 @@ def shared_object_inside(head: bytes, name: str) -> bool:
     """Whether a file of a directory or archive is a shared object of the host. Executables, object files and device
     code are ELF too and not of interest unless they are named as shared objects are."""
     kind = peek(head)
-    return kind is ElfKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
+    return kind is BinaryKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
 
 
 def source_suffix(name: str) -> bool:
@@ -77,6 +78,6 @@ def is_unsafe_name(name: str) -> bool:
     return name.startswith(("/", "\\")) or name[1:3] in (":/", ":\\") or ".." in name.replace("\\", "/").split("/")
 
 
-def is_elf(head: bytes) -> bool:
-    """ELF of any kind."""
+def is_binary(head: bytes) -> bool:
+    """A binary of any kind."""
     return peek(head) is not None

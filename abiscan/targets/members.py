@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from abiscan.elf.sniff import describe_other
+from abiscan.binary import describe_other
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Content, Group, Note, Options

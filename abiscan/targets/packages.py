@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.elf.sniff import describe_other
+from abiscan.binary import describe_other
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.elf import ElfFile, open_elf
-from abiscan.elf.sniff import describe_other
+from abiscan.binary import Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
@@ -30,14 +29,14 @@ class DiskContent:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def open(self, display: str) -> ElfFile:
+    def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         try:
-            return open_elf(self._path, display)
+            return open_binary(self._path, display)
         except FileNotFoundError:
             raise UnreadableFile(display, "it was there and has gone") from None
 
-    def open_tables(self, display: str) -> ElfFile:
+    def open_tables(self, display: str) -> Binary:
         """The same: a map takes only what is read."""
         return self.open(display)
 
@@ -59,7 +58,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
         return
-    form = None if file_kind.is_elf(head) else file_kind.archive_form(head)
+    form = None if file_kind.is_binary(head) else file_kind.archive_form(head)
     if form is not None and not file_kind.named_like_shared_object(display):
         if options.archives:
             from abiscan.targets.archives import expand_archive
@@ -81,7 +80,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
 
 
 def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
-    if file_kind.is_elf(head):
+    if file_kind.is_binary(head):
         return ArtifactKind.SHARED_OBJECT  # executables and object files as well: `elf` says what they are
     return file_kind.source_kind(display, head) if head else None
 
@@ -146,7 +145,7 @@ def archive_at(path: str, display: str) -> bool:
         _size, head = _look(path, display)
     except UnreadableFile:
         return False
-    return not file_kind.is_elf(head) and file_kind.archive_form(head) is not None
+    return not file_kind.is_binary(head) and file_kind.archive_form(head) is not None
 
 
 def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], bool]:

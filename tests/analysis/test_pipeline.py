@@ -1,4 +1,4 @@
-"""The run in parts: every way of dividing it gives the same report, and no more is held than one container's members."""
+"""The run in parts: every way of dividing it gives the same report, and one container is held at a time."""
 
 from __future__ import annotations
 

@@ -9,9 +9,11 @@ from abiscan.model.binding import (
     DemangledBy,
     LoaderOutcome,
     LoaderPrediction,
+    LoaderStop,
     NeededLibrary,
     Owner,
     Status,
+    StopKind,
 )
 from abiscan.model.cause import (
     Cause,
@@ -220,7 +222,8 @@ def failing() -> ArtifactReport:
         build_id="aabbccdd",
         sha256="0" * 64,
         loader=LoaderPrediction(
-            LoaderOutcome.FAILS, f"example/_C.cpython-311-x86_64-linux-gnu.so: undefined symbol: {CHECK_FAIL_OLD}"
+            LoaderOutcome.FAILS,
+            LoaderStop(StopKind.UNDEFINED_SYMBOL, "example/_C.cpython-311-x86_64-linux-gnu.so", symbol=CHECK_FAIL_OLD),
         ),
         needed=(NeededLibrary("libtorch_cpu.so", "torch/lib/libtorch_cpu.so"), NeededLibrary("libavcodec.so.58", None)),
         imports=(
@@ -332,7 +335,7 @@ def hostile() -> Report:
                 f"dist/{name}.whl",
                 f"pkg/{name}.so",
                 verdict=ArtifactVerdict.FAILS,
-                loader=LoaderPrediction(LoaderOutcome.FAILS, f"{name}: undefined symbol: {name}"),
+                loader=LoaderPrediction(LoaderOutcome.FAILS, LoaderStop(StopKind.UNDEFINED_SYMBOL, name, symbol=name)),
                 needed=(NeededLibrary(name, None),),
                 imports=(an_import(name, Status.MISSING, demangled=name, causes=(replace(CXX11, fix=name),)),),
                 releases=tuple(replace(r, reason=name, drift=(name,), missing=(name,)) for r in releases()),

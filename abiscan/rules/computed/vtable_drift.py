@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from abiscan.elf.typeinfo import DerivedClass
 from abiscan.mangling import parse
 from abiscan.model.cause import Confidence
+from abiscan.model.facts import DerivedClass
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import fingerprint
 from abiscan.rules.schema import Rule
@@ -86,7 +86,7 @@ class DriftSubject(Struct, frozen=True):
     """What the comparison needs of a file and its target.
 
     Attributes:
-        derived: of `elf.typeinfo.derived_classes`.
+        derived: of `Binary.derived_classes`.
         module: as in `RuleSubject`.
         target: the target torch, as a person would write it (`torch 2.13.0`).
         in_target: class (`N5torch8autograd4NodeE`) -> words of its vtable; None where nobody can say.

@@ -1,0 +1,22 @@
+"""What a scan asks of a binary, whatever its format, and the one place that knows which formats there are.
+
+`Binary` is what the stages above read; `elf` implements it. A new format is a room beside `elf` and a row of `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from abiscan.binary.formats import FORMATS, PEEK_SIZE, Format, looks_like_binary, open_binary, peek, read_binary
+from abiscan.binary.protocol import Binary
+from abiscan.elf.sniff import describe_other
+
+__all__ = [
+    "FORMATS",
+    "PEEK_SIZE",
+    "Binary",
+    "Format",
+    "describe_other",
+    "looks_like_binary",
+    "open_binary",
+    "peek",
+    "read_binary",
+]

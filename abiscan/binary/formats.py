@@ -1,0 +1,81 @@
+"""The formats of binaries, told apart by their first bytes."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from abiscan.binary.protocol import Binary
+from abiscan.elf.file import ElfFile, map_file
+from abiscan.elf.peek import PEEK_SIZE as ELF_PEEK_SIZE
+from abiscan.elf.peek import peek as peek_elf
+from abiscan.elf.sniff import ELF_MAGIC, describe_other
+from abiscan.errors import UnreadableFile
+from abiscan.model.facts import BinaryKind
+
+
+class Format(Struct, frozen=True):
+    """A format of binaries.
+
+    Attributes:
+        magic: its files' first bytes.
+        peek_size: how many of the first bytes `peek` looks at.
+        peek: the kind of a file that starts with these bytes; None if it is none of this format.
+        read: contents and the name for messages -> the binary; raises UnreadableFile.
+    """
+
+    magic: bytes
+    peek_size: int
+    peek: Callable[[bytes], BinaryKind | None]
+    read: Callable[[bytes | mmap.mmap, str], Binary]
+
+
+FORMATS = (Format(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, ElfFile),)
+# As many of a file's first bytes as `peek` looks at.
+PEEK_SIZE = max(each.peek_size for each in FORMATS)
+
+
+def _format_of(head: bytes) -> Format | None:
+    return next((each for each in FORMATS if head.startswith(each.magic)), None)
+
+
+def looks_like_binary(head: bytes) -> bool:
+    """Whether these first bytes of a file are those of a binary; a few are enough."""
+    return _format_of(head) is not None
+
+
+def peek(head: bytes) -> BinaryKind | None:
+    """The kind of the binary that starts with `head` (PEEK_SIZE bytes, or all of a shorter file); None if it is none.
+    Whoever opens the file checks everything again."""
+    found = _format_of(head)
+    return None if found is None else found.peek(head)
+
+
+def open_binary(path: str | os.PathLike[str], display: str | None = None) -> Binary:
+    """Map a file and read its headers.
+
+    Args:
+        path: the file on disk; FIFOs, devices and directories are refused without being opened.
+        display: how to call it in messages (default: `path`).
+
+    Raises:
+        UnreadableFile: it cannot be opened or is no shared object or executable; the message says what it is.
+        FileNotFoundError: nothing is there.
+    """
+    shown = display if display is not None else os.fspath(path)
+    return read_binary(map_file(path, shown), shown)
+
+
+def read_binary(buffer: bytes | mmap.mmap, display: str) -> Binary:
+    """The same for contents that are in memory, such as a member of a wheel.
+
+    Raises:
+        UnreadableFile: as `open_binary`.
+    """
+    found = _format_of(buffer[:8])
+    if found is None:
+        raise UnreadableFile(display, describe_other(buffer[:512]))
+    return found.read(buffer, display)

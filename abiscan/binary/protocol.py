@@ -1,0 +1,109 @@
+"""What the stages above ask of an open binary."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import mmap
+
+    from abiscan.model.facts import CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
+
+
+class Binary(Protocol):
+    """A shared object or executable, open. Names are as the linker has them (mangled), decoded as UTF-8 with
+    `surrogateescape`; every method may raise UnreadableFile, where a table that it reads lies outside of the file.
+    """
+
+    @property
+    def path(self) -> str:
+        """As the user would write it."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        ...
+
+    @property
+    def buffer(self) -> bytes | mmap.mmap:
+        """The whole file."""
+        ...
+
+    @property
+    def machine(self) -> str:
+        """`x86_64`, `aarch64`, ..., as `uname -m` has it."""
+        ...
+
+    @property
+    def soname(self) -> str | None:
+        """What the library calls itself."""
+        ...
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The libraries that it asks for, in order."""
+        ...
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """What it takes from other libraries, in table order."""
+        ...
+
+    @property
+    def version_definitions(self) -> tuple[str, ...]:
+        """The symbol versions that it defines (`GLIBCXX_3.4.30`)."""
+        ...
+
+    def __hash__(self) -> int:
+        """An open file equals itself alone."""
+        ...
+
+    def facts(self) -> SharedObject:
+        """Everything that is read of every file, as a value."""
+        ...
+
+    def exports_name(self, name: str) -> bool:
+        """Whether it exports a name, in any version."""
+        ...
+
+    def export(self, name: str) -> Export | None:
+        """The export of this name, the default version first."""
+        ...
+
+    def exports(self) -> Iterator[Export]:
+        """Every export, in table order; slow for a large library."""
+        ...
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exported names that start with `prefix`, sorted, at most `limit`."""
+        ...
+
+    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+        """The words of each exported vtable, by its name."""
+        ...
+
+    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+        """Its classes with a base of another library, sorted.
+
+        Args:
+            bases: names of the type information that counts (default: all that is imported).
+        """
+        ...
+
+    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+        """Where its code uses each of these imports, in address order; names without a site are left out.
+
+        Args:
+            lines: look for source lines in debug information, too.
+        """
+        ...
+
+    def gpu_architectures(self) -> tuple[str, ...]:
+        """`sm_90`, `compute_90`, `gfx942`: what the device code in it is for, sorted."""
+        ...
+
+    def lookup_ranges(self) -> list[tuple[int, int]]:
+        """(offset, size) of the parts that facts and lookups by name read: a copy with only these serves for them."""
+        ...

@@ -1,0 +1,108 @@
+"""What an object defines, and the test whether a definition serves a reference: `check_match` in elf/dl-lookup.c of
+glibc."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from abiscan.elf import ElfFile, RawSymbol
+from abiscan.elf.symbols import (
+    DEFINITION_TYPES,
+    SHN_ABS,
+    SHN_UNDEF,
+    STT_TLS,
+    VER_FLG_BASE,
+    VERSYM_HIDDEN,
+)
+
+PLT_CLASS, COPY_CLASS = 1, 2
+
+
+class Version(Struct, frozen=True):
+    """An entry of l_versions (struct r_found_version). `library` is None for a version that the object defines."""
+
+    name: str
+    hash: int
+    hidden: bool
+    library: str | None
+
+
+class Reference(Struct, frozen=True):
+    """What is looked up.
+
+    Attributes:
+        version: None for an unversioned reference.
+        type_class: PLT_CLASS where an undefined entry with an address will not do, COPY_CLASS for a copy relocation.
+    """
+
+    name: bytes
+    version: Version | None
+    type_class: int
+
+
+class Definitions:
+    """The exports of one object, as references see them.
+
+    Attributes:
+        table: None where the object has no hash table, and so nothing that can be found.
+    """
+
+    def __init__(self, elf: ElfFile) -> None:
+        self.table = elf.symbols if elf.symbols.has_hash else None
+        self._symbols = elf.symbols
+        self._versions: dict[int, Version] | None = None
+
+    @property
+    def versions(self) -> dict[int, Version]:
+        """l_versions: version index to version. The base version, which is the file's own name, is left out; so an
+        index without an entry is one whose hash is 0."""
+        if self._versions is None:
+            found: dict[int, Version] = {}
+            if self._symbols.has_versions:
+                for library, entries in self._symbols.needs():
+                    for version, index in entries:
+                        found[index & 0x7FFF] = Version(version.name, version.hash, bool(index & 0x8000), library)
+                for version, index, flags in self._symbols.definitions():
+                    if not flags & VER_FLG_BASE:
+                        found[index & 0x7FFF] = Version(version.name, version.hash, False, None)
+                    else:
+                        found.setdefault(0, _NO_VERSION)
+            self._versions = found
+        return self._versions
+
+    def match(self, reference: Reference, hashed: int) -> RawSymbol | None:
+        """The entry of this object that a reference accepts, whatever its binding."""
+        if self.table is None:
+            return None
+        indices = self.table.find(reference.name, hashed)
+        if not indices:
+            return None
+        wanted = reference.version
+        versions = self.versions
+        defaults: list[RawSymbol] = []
+        for index in indices:
+            symbol = self.table.raw(index)
+            if symbol.value == 0 and symbol.section != SHN_ABS and symbol.type != STT_TLS:
+                continue
+            if symbol.section == SHN_UNDEF and reference.type_class & PLT_CLASS:
+                continue
+            if symbol.type not in DEFINITION_TYPES:
+                continue
+            if versions:
+                raw = self.table.version_index(index)
+                number = raw & 0x7FFF
+                own = versions.get(number, _NO_VERSION)
+                if wanted is not None:
+                    same = own.hash == wanted.hash and own.name == wanted.name
+                    if not same and (wanted.hidden or own.hash or raw & VERSYM_HIDDEN):
+                        continue
+                elif number >= 3:
+                    # An unversioned reference takes the oldest version; of others only one that stands alone.
+                    if not raw & VERSYM_HIDDEN:
+                        defaults.append(symbol)
+                    continue
+            return symbol
+        return defaults[0] if len(defaults) == 1 else None
+
+
+_NO_VERSION = Version("", 0, False, None)
