@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
     from abiscan.model.report import Report
-    from abiscan.report.text import Style
+    from abiscan.report.style import Style
 
 PASS, FAIL, USAGE, INCOMPLETE = 0, 1, 2, 3
 
@@ -397,7 +397,7 @@ def _today() -> datetime.date:
 
 
 def _style(given: dict[str, object], stream: object) -> Style:
-    from abiscan.report.text import Style
+    from abiscan.report.style import Style
 
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     color = {"always": True, "never": False}.get(str(given.get("color")))
