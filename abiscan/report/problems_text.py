@@ -29,13 +29,12 @@ def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         lines += wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
         evidence = group.evidence if style.verbose else group.evidence[: _EVIDENCE if number == 0 else 1]
         for sentence in evidence:
-            lines += wrap(printable(sentence), style, "    - ", "      ")
+            lines += wrap(sentence, style, "    - ", "      ")
         limit = len(group.symbols) if style.verbose else (_SYMBOLS_FIRST if number == 0 else _SYMBOLS_OTHER)
         if group.symbols:
             lines.append(f"    explains {counted(len(group.symbols), 'import')}:")
         for symbol in group.symbols[:limit]:
-            name = printable(names.get(symbol, symbol))
-            lines += wrap(name, style, "      ", "        ", chop=not style.verbose)
+            lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
         if len(group.symbols) > limit:
             lines.append(style.dim(f"      ... and {len(group.symbols) - limit} more"))
         if group.fix:
@@ -47,7 +46,7 @@ def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _fix(group: CauseGroup, style: Style) -> list[str]:
     first, *rest = group.fix.split("\n")
-    lines = wrap(printable(first), style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
     lines += [f"      {printable(line)}" for line in rest]
     return lines
 
@@ -87,7 +86,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     label = f"  {style.paint(first.severity.value, _SEVERITY_COLOR[first.severity])}[{first.rule}]: "
     lines: list[str] = []
     for finding in findings if style.verbose else findings[:1]:
-        lines += wrap(printable(finding.message), style, label, "    ")
+        lines += wrap(finding.message, style, label, "    ")
         for location in finding.locations if style.verbose else finding.locations[:2]:
             where = location.function or ""
             if location.file is not None:
@@ -95,9 +94,9 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
             elif location.offset is not None:
                 where = f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
             if where:
-                lines += wrap(printable(where), style, "    at ", "      ", chop=not style.verbose)
+                lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is findings[-1 if style.verbose else 0]:
-            lines += wrap(printable(finding.fix.split("\n")[0]), style, "    " + style.paint("fix: ", "32"), "      ")
+            lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "32"), "      ")
             lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
     if not style.verbose and len(findings) > 1:
         lines.append(style.dim(f"    ... and {len(findings) - 1} more of this rule"))

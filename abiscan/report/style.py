@@ -6,6 +6,8 @@ import textwrap
 
 from msgspec import Struct
 
+from abiscan.report.escape import printable
+
 
 class Style(Struct, frozen=True):
     """How to write: width in columns (None: never wrap, for a pipe), colours, all of it."""
@@ -27,10 +29,11 @@ class Style(Struct, frozen=True):
 
 
 def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) -> list[str]:
-    """Lines of `text` behind `first`, continued behind `rest`. Continuation never breaks a word that fits on a line.
+    """Lines of `text`, made printable, behind `first`, continued behind `rest`. No word that fits on a line is broken.
 
     With `chop`, a text longer than two lines ends in "...": mangled names run to thousands of characters.
     """
+    text = printable(text)
     bare = _visible_length(first)
     if style.width is None:
         limit = 400

@@ -60,9 +60,7 @@ def render(report: Report, style: Style | None = None) -> str:
             lines += wrap(_container_line(container, inside), style, "", "  ")
         lines += shown
     for error in report.errors:
-        lines += wrap(
-            f"{printable(error.path)}: {printable(error.message)}", style, style.paint("unreadable ", "31;1"), "  "
-        )
+        lines += wrap(f"{error.path}: {error.message}", style, style.paint("unreadable ", "31;1"), "  ")
     lines += _run_notes(report, style)
     return "\n".join(lines) + "\n" if lines else ""
 
@@ -132,7 +130,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport]) -> 
     else:
         words = f"none of {total} imports torch"
     asked = f" ({'; '.join(container.requires_torch)})" if container.requires_torch else ""
-    return printable(f"{container.path}: {words}{asked}")
+    return f"{container.path}: {words}{asked}"
 
 
 def summary_line(report: Report, style: Style | None = None) -> str:
@@ -181,7 +179,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
     accepted = len(artifact.findings) - len(artifact.standing)
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")
-    windows = _matrix_line(artifact).partition(";")[0]
+    windows = printable(_matrix_line(artifact).partition(";")[0])
     if windows:
         extra.insert(0, windows)
     tail = style.dim("  (" + "; ".join(extra) + ")") if extra else ""
@@ -206,7 +204,7 @@ def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> lis
 
 
 def _headline(artifact: ArtifactReport, target: Target | None) -> str:
-    name = printable(artifact.display)
+    name = artifact.display
     against = f" on {target_words(target)}" if target is not None else ""
     counts = status_counts(artifact.imports)
     missing = counts[Status.MISSING] + counts[Status.UNREACHABLE]
@@ -240,9 +238,9 @@ def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         own = error.partition(": ")
         if own[0].endswith(artifact.member or artifact.path):
             error = own[2]
-        return wrap(printable(error), style, "  " + style.strong("loader says: "), "    ", chop=len(error) > _LONG)
+        return wrap(error, style, "  " + style.strong("loader says: "), "    ", chop=len(error) > _LONG)
     if loader.outcome is None and loader.undecided and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
-        return wrap(printable(loader.undecided), style, "  loader: ", "    ") if style.verbose else []
+        return wrap(loader.undecided, style, "  loader: ", "    ") if style.verbose else []
     return []
 
 
@@ -266,7 +264,7 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         lines += wrap(built, style, "  built: ", "    ")
     notes = artifact.notes if style.verbose else artifact.notes[:2]
     for note in notes:
-        lines += wrap(printable(note), style, "  note: ", "    ")
+        lines += wrap(note, style, "  note: ", "    ")
     if len(artifact.notes) > len(notes):
         lines.append(style.dim(f"  {counted(len(artifact.notes) - len(notes), 'more note')}: -v"))
     return lines
@@ -304,7 +302,7 @@ def _provenance_words(artifact: ArtifactReport) -> str:
         parts.append(f"CUDA {p.cuda}")
     if p.gpu_archs:
         parts.append(" ".join(p.gpu_archs))
-    parts += [printable(c) for c in p.compilers[:2]]
+    parts += p.compilers[:2]
     return ", ".join(parts)
 
 
@@ -366,10 +364,10 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines = ["  releases:"]
     for release in artifact.releases:
         word = style.paint("loads", "32") if release.loads else style.paint("fails", "31")
-        tail = "" if release.loads else f"  {len(release.missing)} missing: {release.reason}"
+        tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
         if release.drift:
             tail += f"  drift: {', '.join(printable(d) for d in release.drift)}"
-        lines.append(f"    {word}  {release.build:<28}{tail}")
+        lines.append(f"    {word}  {printable(release.build):<28}{tail}")
     return lines
 
 
@@ -377,7 +375,7 @@ def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
     notes = [n for n in (report.target.note if report.target else None, *report.notes) if n]
     for note in notes:
-        lines += wrap(printable(note), style, "note: ", "  ")
+        lines += wrap(note, style, "note: ", "  ")
     for entry in report.stale:
-        lines += wrap(printable(f"{entry.entry} ({entry.source})"), style, style.paint("stale: ", "33;1"), "  ")
+        lines += wrap(f"{entry.entry} ({entry.source})", style, style.paint("stale: ", "33;1"), "  ")
     return lines
