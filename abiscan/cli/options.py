@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
-    from abiscan.report.text import Style
+    from abiscan.report.style import Style
 
 
 def scan_options(given: dict[str, object], *, matrix: bool = False, within: str | None = None) -> ScanOptions:
@@ -73,7 +73,7 @@ def today() -> datetime.date:
 
 
 def style_for(given: dict[str, object], stream: object) -> Style:
-    from abiscan.report.text import Style
+    from abiscan.report.style import Style
 
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     color = {"always": True, "never": False}.get(str(given.get("color")))

@@ -13,7 +13,7 @@ from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
     from abiscan.model.report import Report
-    from abiscan.report.text import Style
+    from abiscan.report.style import Style
 
 
 def progress() -> Callable[[str], None] | None:

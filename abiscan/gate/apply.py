@@ -57,7 +57,7 @@ def apply(
             notes.append(note)
     accepted, unsure = _unsure(report, used_whole)
     notes += accepted
-    failing = any(not f.suppressed and policy.fails(f.severity) for a in report.artifacts for f in a.findings)
+    failing = any(policy.fails(f.severity) for a in report.artifacts for f in a.standing)
     if policy.fail_on is not None and any(
         not any(ignore.covers_path(display) for ignore in used_whole) for display in unexplained
     ):
@@ -185,7 +185,7 @@ def _with_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple[
             # What is ignored uses up its entry too: adding an ignore must not make the baseline stale.
             numbered.append((total, finding, key))
             total += 1
-    accepted = baselines.known(numbered, matcher)
+    accepted = matcher.accept(numbered)
     artifacts: list[ArtifactReport] = []
     total = 0
     for artifact in report.artifacts:

@@ -14,7 +14,8 @@ be read, or for a requirement that this run was not asked for, stay silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -62,70 +63,93 @@ class Baseline(Struct, frozen=True):
 
 
 class Matcher:
-    """Pairs findings with entries; remembers which entries were used."""
+    """Pairs findings with entries, each entry as often as its count says; remembers which were used."""
 
     def __init__(self, baseline: Baseline) -> None:
-        self.baseline = baseline
-        self.left = {place: entry.count for place, entry in enumerate(baseline.entries)}
-        self._by_fingerprint: dict[str, list[int]] = {}
+        self._entries = baseline.entries
+        self._left = [entry.count for entry in baseline.entries]
+        # Places in `_entries` by fingerprint and module; those with a directory also by fingerprint and bare name.
+        self._exact: dict[tuple[str, str], deque[int]] = {}
+        self._placed: dict[tuple[str, str], deque[int]] = {}
         for place, entry in enumerate(baseline.entries):
-            self._by_fingerprint.setdefault(entry.fingerprint, []).append(place)
+            self._exact.setdefault((entry.fingerprint, entry.artifact), deque()).append(place)
+            if "/" in entry.artifact:
+                self._placed.setdefault((entry.fingerprint, _bare(entry.artifact)), deque()).append(place)
 
-    def take(self, finding: Finding, key: str, *, exact: bool) -> bool:
-        """Use up one entry for the finding, if there is one.
+    def accept(self, findings: Iterable[tuple[int, Finding, str]]) -> set[int]:
+        """The numbers of those (number, finding, `module_key` of its file) that the baseline accepts.
 
-        Args:
-            key: `module_key` of the finding's file.
-            exact: only an entry with this very key will do. Ask so for every finding first: else a bare name could use
-                up the entry of a place.
+        All entries of the very place are paired first: else a bare name could use up the entry of a place.
         """
-        for place in self._by_fingerprint.get(finding.fingerprint, ()):
-            entry = self.baseline.entries[place]
-            if self.left[place] and (entry.artifact == key if exact else same_module(entry.artifact, key)):
-                self.left[place] -= 1
+        pending = sorted(findings, key=lambda item: (item[2], item[1].rule, item[1].symbol or "", item[0]))
+        accepted = {n for n, finding, key in pending if self._use(self._exact, finding, key)}
+        for number, finding, key in pending:
+            if number not in accepted:
+                # What has a place can still be meant by an entry with a bare name, and the reverse.
+                index = self._exact if "/" in key else self._placed
+                if self._use(index, finding, _bare(key)):
+                    accepted.add(number)
+        return accepted
+
+    def _use(self, index: Mapping[tuple[str, str], deque[int]], finding: Finding, module: str) -> bool:
+        """Use up one entry, if there is one."""
+        places = index.get((finding.fingerprint, module), ())
+        while places:
+            if self._left[places[0]]:
+                self._left[places[0]] -= 1
                 return True
+            places.popleft()
         return False
 
     def stale(self, report: Report) -> list[Entry]:
         """Entries with a count left that this run could have used."""
         active = {rule.id for rule in report.rules}
         gate_rules = {rule.id for rule in GATE_RULES}
-        read = [a for a in report.artifacts if a.verdict is not ArtifactVerdict.UNREADABLE]
-        scope = _Scope(read, [a for a in report.artifacts if a.verdict is ArtifactVerdict.UNREADABLE], report)
+        scope = _Scope(report)
         return [
             entry
-            for place, entry in enumerate(self.baseline.entries)
-            if self.left[place] and (entry.rule not in gate_rules or entry.rule in active) and scope.covers(entry)
+            for entry, left in zip(self._entries, self._left, strict=True)
+            if left and (entry.rule not in gate_rules or entry.rule in active) and scope.covers(entry)
         ]
 
 
 class _Scope:
     """What of a baseline this run could speak about."""
 
-    __slots__ = ("_containers", "_damaged", "_keys", "_unread")
+    __slots__ = ("_read", "_unread", "_whole_containers")
 
-    def __init__(self, read: list[ArtifactReport], unread: list[ArtifactReport], report: Report) -> None:
-        self._keys = {module_key(a.path, a.member) for a in read}
-        self._unread = {module_key(a.path, a.member) for a in unread}
-        self._containers = {container_key(a.path) for a in report.artifacts if a.member is not None}
-        self._damaged = {container_key(error.path.split("!", 1)[0]) for error in report.errors}
+    def __init__(self, report: Report) -> None:
+        unreadable = ArtifactVerdict.UNREADABLE
+        self._read = _Modules(a for a in report.artifacts if a.verdict is not unreadable)
+        self._unread = _Modules(a for a in report.artifacts if a.verdict is unreadable)
+        damaged = {container_key(error.path.split("!", 1)[0]) for error in report.errors}
+        self._whole_containers = {container_key(a.path) for a in report.artifacts if a.member is not None} - damaged
 
     def covers(self, entry: Entry) -> bool:
-        if any(same_module(entry.artifact, key) for key in self._unread):
+        if self._unread.may_have(entry.artifact):
             return False
         # A bare name read in this run does not tell which place's module it is: nobody can say that one is gone.
-        if entry.artifact in self._keys:
+        if entry.artifact in self._read.keys or ("/" not in entry.artifact and self._read.may_have(entry.artifact)):
             return True
-        if "/" not in entry.artifact and any(same_module(entry.artifact, key) for key in self._keys):
-            return True
-        return entry.container is not None and entry.container in self._containers - self._damaged
+        return entry.container in self._whole_containers
 
 
-def same_module(a: str, b: str) -> bool:
-    """Whether two `module_key`s can be one module: equal, or one is the bare name of the other."""
-    if a == b:
-        return True
-    return ("/" not in a or "/" not in b) and a.rsplit("/", 1)[-1] == b.rsplit("/", 1)[-1]
+class _Modules:
+    """The modules of some artifacts, by `module_key` and by bare name."""
+
+    __slots__ = ("_names", "keys")
+
+    def __init__(self, artifacts: Iterable[ArtifactReport]) -> None:
+        self.keys = {module_key(a.path, a.member) for a in artifacts}
+        self._names = {_bare(key) for key in self.keys}
+
+    def may_have(self, key: str) -> bool:
+        """Whether `key` can be one of them: it is, or it is the bare name of one, or one is its bare name."""
+        return key in self.keys or (_bare(key) in self.keys if "/" in key else key in self._names)
+
+
+def _bare(key: str) -> str:
+    return key.rsplit("/", 1)[-1]
 
 
 def write_baseline(report: Report) -> str:
@@ -239,12 +263,3 @@ def _parse(value: object, where: str, advice: str) -> Entry:
         text("message"),
         count,
     )
-
-
-def known(findings: Iterable[tuple[int, Finding, str]], matcher: Matcher) -> set[int]:
-    """Which of the numbered (finding, module key) the baseline accepts: exact places first, bare names after."""
-    pending = sorted(findings, key=lambda item: (item[2], item[1].rule, item[1].symbol or "", item[0]))
-    accepted: set[int] = set()
-    for exact in (True, False):
-        accepted |= {n for n, finding, key in pending if n not in accepted and matcher.take(finding, key, exact=exact)}
-    return accepted

@@ -88,8 +88,7 @@ class Policy(Struct, frozen=True):
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""
-        order = list(Severity)
-        return self.fail_on is not None and order.index(severity) <= order.index(self.fail_on)
+        return severity.at_least(self.fail_on)
 
 
 def path_matches(pattern: str, display: str) -> bool:

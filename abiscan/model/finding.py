@@ -11,9 +11,23 @@ from abiscan.model.versions import Windows
 
 
 class Severity(enum.StrEnum):
+    """How bad a finding is, worst first."""
+
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst. Compare ranks: members are texts, and `<` on them is the order of the alphabet."""
+        return _RANKS[self]
+
+    def at_least(self, other: Severity | None) -> bool:
+        """Whether it is as bad as `other` or worse; nothing is as bad as None."""
+        return other is not None and self.rank <= other.rank
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class Location(Struct, frozen=True):

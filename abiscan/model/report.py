@@ -62,6 +62,11 @@ class ArtifactReport(Struct, frozen=True):
         """`path`, or `path!member` for a member of a container."""
         return self.path if self.member is None else f"{self.path}!{self.member}"
 
+    @property
+    def standing(self) -> tuple[Finding, ...]:
+        """The findings that no baseline and no ignore accepts."""
+        return tuple(f for f in self.findings if not f.suppressed)
+
 
 class Container(Struct, frozen=True):
     """A wheel, package or archive of the run: what it declares, and its members' verdicts rolled up.
@@ -133,9 +138,4 @@ class Report(Struct, frozen=True):
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""
-        order = tuple(Severity)
-        return (
-            not finding.suppressed
-            and self.fail_on is not None
-            and order.index(finding.severity) <= order.index(self.fail_on)
-        )
+        return not finding.suppressed and finding.severity.at_least(self.fail_on)

@@ -1,17 +1,19 @@
 """The formats: each a pure function from a `Report` to text, in a module of its own.
 
-Rows name a module, which is imported only when its format is asked for; a plain scan pays for `text` alone.
+Rows name a module, which is imported only when its format is asked for; a plain scan pays for `text` alone. A format
+that can be written artifact by artifact has a `stream` beside its `render`.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from abiscan.errors import UsageError
-from abiscan.model.report import Report
+from abiscan.model.report import ArtifactReport, Report
+from abiscan.report.summary import Summary
 
 
 class Format(Struct, frozen=True):
@@ -19,6 +21,7 @@ class Format(Struct, frozen=True):
 
     Attributes:
         module: where its `render(report) -> str` is.
+        streams: whether the module has `stream(head, counts, artifacts)` too.
         media_type: as in the IANA registry where there is one.
         suffix: of a file that holds it, dot included.
         summary: a few words for `--help`.
@@ -28,12 +31,15 @@ class Format(Struct, frozen=True):
     media_type: str
     suffix: str
     summary: str
+    streams: bool = False
 
 
 FORMATS: dict[str, Format] = {
     "text": Format("abiscan.report.text", "text/plain", ".txt", "for a person at a terminal"),
-    "json": Format("abiscan.report.json_v1", "application/json", ".json", "everything, by `abiscan schema`"),
-    "ndjson": Format("abiscan.report.ndjson", "application/x-ndjson", ".ndjson", "a line per artifact, for dashboards"),
+    "json": Format("abiscan.report.json_v1", "application/json", ".json", "everything, by `abiscan schema`", True),
+    "ndjson": Format(
+        "abiscan.report.ndjson", "application/x-ndjson", ".ndjson", "a line per artifact, for dashboards", True
+    ),
     "sarif": Format("abiscan.report.sarif", "application/sarif+json", ".sarif", "for code scanning"),
     "junit": Format("abiscan.report.junit", "application/xml", ".xml", "for a CI server's test view"),
     "github": Format("abiscan.report.github", "text/plain", ".txt", "annotations of a GitHub workflow run"),
@@ -48,8 +54,31 @@ def render(name: str, report: Report) -> str:
     Raises:
         UsageError: there is no such format.
     """
+    function: Callable[[Report], str] = importlib.import_module(_row(name).module).render
+    return function(report)
+
+
+def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
+    """The same text in pieces, for a run whose artifacts are not all held at once.
+
+    Args:
+        head: the run after the gate, whose own `artifacts` are not looked at.
+        counts: of all the artifacts.
+        artifacts: after the gate, as `order.sorted_artifacts` has them.
+
+    Raises:
+        UsageError: there is no such format, or it needs the whole run.
+    """
+    row = _row(name)
+    if not row.streams:
+        raise UsageError(f"the format {name!r} needs the whole run")
+    function: Callable[[Report, Summary, Iterable[ArtifactReport]], Iterator[str]]
+    function = importlib.import_module(row.module).stream
+    return function(head, counts, artifacts)
+
+
+def _row(name: str) -> Format:
     row = FORMATS.get(name)
     if row is None:
         raise UsageError(f"no format is called {name!r}; there are {', '.join(FORMATS)}")
-    function: Callable[[Report], str] = importlib.import_module(row.module).render
-    return function(report)
+    return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Control, format (bidirectional overrides among them), surrogate, private use, unassigned; line and paragraph ends.
@@ -16,6 +17,17 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if unicodedata.category(c) not in _UNSAFE else _escape(c) for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """`text` made `printable` line by line: its line feeds stay."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def code_fence(text: str) -> str:
+    """Backticks that open and close a Markdown code block which nothing in `text` can close."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(3, longest + 1)
 
 
 def _escape(character: str) -> str:

@@ -8,7 +8,8 @@ from abiscan.model.binding import DemangledBy
 from abiscan.model.cause import Cause
 from abiscan.model.subject import Subject
 from abiscan.report.escape import printable
-from abiscan.report.text import Style, windows_words, wrap
+from abiscan.report.style import Style, wrap
+from abiscan.report.text import windows_words
 
 # Causes and evidence shown without -v.
 _CAUSES, _EVIDENCE = 2, 2
@@ -23,44 +24,42 @@ def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
 
 def _block(subject: Subject, style: Style) -> list[str]:
     title = subject.demangled or subject.mangled or subject.text
-    lines = wrap(printable(title), style, style.paint(f"{subject.kind.value} ", "36"), "  ")
+    lines = wrap(title, style, style.paint(f"{subject.kind.value} ", "36"), "  ")
     if subject.mangled is not None and subject.mangled != title:
         by = {
             DemangledBy.GNU: "",
             DemangledBy.LLVM: " (only LLVM's demangler reads this name; c++filt and libstdc++ here do not)",
             DemangledBy.NONE: "",
         }[subject.demangled_by]
-        lines += wrap(printable(subject.mangled) + by, style, "  mangled: ", "    ")
+        lines += wrap(subject.mangled + by, style, "  mangled: ", "    ")
     if subject.needed_by:
-        lines += wrap(printable(subject.needed_by), style, "  needed by: ", "    ")
+        lines += wrap(subject.needed_by, style, "  needed by: ", "    ")
     if subject.location is not None and subject.location.file is not None:
         line = f":{subject.location.line}" if subject.location.line is not None else ""
-        lines += wrap(printable(f"{subject.location.file}{line}"), style, "  at: ", "    ")
+        lines += wrap(f"{subject.location.file}{line}", style, "  at: ", "    ")
     if subject.windows is not None:
         what = f"torch {windows_words(subject.windows)}" if subject.windows else "no torch release abiscan knows"
         lines += wrap(what, style, "  exported by: ", "    ")
     for entry in subject.history:
-        lines += wrap(printable(entry), style, "  history: ", "    ")
+        lines += wrap(entry, style, "  history: ", "    ")
     causes = subject.causes if style.verbose else subject.causes[:_CAUSES]
     for number, cause in enumerate(causes):
         lines += _cause(cause, number, style)
     if len(subject.causes) > len(causes):
         lines.append(style.dim(f"  {len(subject.causes) - len(causes)} less likely: -v"))
     for note in subject.notes:
-        lines += wrap(printable(note), style, "  note: ", "    ")
+        lines += wrap(note, style, "  note: ", "    ")
     return lines
 
 
 def _cause(cause: Cause, number: int, style: Style) -> list[str]:
     title = style.strong("why: ") if number == 0 else "or:  "
     sentence = cause.evidence[0] if cause.evidence else cause.cause.value
-    lines = wrap(
-        f"{printable(sentence)} [{cause.cause.value}, {cause.confidence.value} confidence]", style, f"  {title}", "    "
-    )
+    lines = wrap(f"{sentence} [{cause.cause.value}, {cause.confidence.value} confidence]", style, f"  {title}", "    ")
     for fact in cause.evidence[1:] if style.verbose else cause.evidence[1 : _EVIDENCE + (number == 0)]:
-        lines += wrap(printable(fact), style, "    - ", "      ")
+        lines += wrap(fact, style, "    - ", "      ")
     if cause.fix:
         first, *rest = cause.fix.split("\n")
-        lines += wrap(printable(first), style, "  " + style.paint("fix: ", "32;1"), "    ")
+        lines += wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
         lines += [f"      {printable(line)}" for line in rest]
     return lines

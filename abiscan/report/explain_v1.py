@@ -11,4 +11,4 @@ from abiscan.report import json_v1
 
 def render(subjects: Sequence[Subject]) -> str:
     """The subjects as one JSON document, ending in a newline."""
-    return json_v1.dump(json_v1.explain_document(subjects, __version__))
+    return json_v1.explain(subjects, __version__)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
-from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
+from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
+from abiscan.report.wording import source_location
 
 MAX_PER_LEVEL = 10
 
@@ -19,19 +20,18 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 def render(report: Report) -> str:
     """A command a line; empty where there is nothing to say."""
     found: dict[str, list[str]] = {level: [] for level in _LEVELS.values()}
-    for error in sorted(report.errors, key=lambda e: (e.path, e.message)):
+    for error in sorted_errors(report):
         text = f"{error.path}: {error.message}"
         found["error"].append(_command("error", error.path.split("!", 1)[0], None, "cannot be read", text))
-    for artifact in sorted_artifacts(report):
+    for artifact in sorted_artifacts(report.artifacts):
         if artifact.verdict is ArtifactVerdict.UNREADABLE:
             text = f"{artifact.display}: could not be read"
             found["error"].append(_command("error", artifact.path, None, "cannot be read", text))
         elif artifact.verdict is ArtifactVerdict.UNDECIDED:
             text = f"{artifact.display}: cannot be decided"
             found["warning"].append(_command("warning", artifact.path, None, "undecided", text))
-        for finding in sorted_findings(artifact.findings):
-            if not finding.suppressed:
-                found[_LEVELS[finding.severity]].append(_finding(artifact, finding))
+        for finding in sorted_findings(artifact.standing):
+            found[_LEVELS[finding.severity]].append(_finding(artifact, finding))
     for entry in report.stale:
         level = "error" if entry.fails else "notice"
         found[level].append(_command(level, entry.source.split(",", 1)[0], None, "stale entry", entry.entry))
@@ -39,7 +39,7 @@ def render(report: Report) -> str:
 
 
 def _finding(artifact: ArtifactReport, finding: Finding) -> str:
-    source = next((location for location in finding.locations if location.file is not None), None)
+    source = source_location(finding)
     message = f"{artifact.display}: {finding.message}" + (f"\nfix: {finding.fix}" if finding.fix else "")
     if source is not None and source.file is not None:
         return _command(_LEVELS[finding.severity], source.file, source.line, finding.rule, message)

@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.report.escape import printable
-from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
+from abiscan.report.escape import printable, printable_lines
+from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 
 _Case = tuple[str, str, str]  # state, name, XML
 
@@ -22,10 +22,10 @@ _Case = tuple[str, str, str]  # state, name, XML
 def render(report: Report) -> str:
     """The run as one XML document, ending in a newline."""
     suites = []
-    for path, members in groupby(sorted_artifacts(report), key=lambda a: a.path):
+    for path, members in groupby(sorted_artifacts(report.artifacts), key=lambda a: a.path):
         suites.append((path, [case for artifact in members for case in _cases(report, artifact)]))
     errors: dict[str, list[_Case]] = {}
-    for error in sorted(report.errors, key=lambda e: (e.path, e.message)):
+    for error in sorted_errors(report):
         body = _element("error", "unreadable", error.message, ())
         errors.setdefault(error.path.split("!", 1)[0], []).append(_case("error", error.path, "can be read", body))
     suites += list(errors.items())
@@ -46,9 +46,10 @@ def render(report: Report) -> str:
 def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
     name = f"loads on torch {report.target.torch} ({report.target.variant})" if report.target else "loads"
     cases = [_loads(report, artifact, name)]
-    findings = sorted_findings(artifact.findings)
-    rules = sorted({f.rule for f in findings})
-    return cases + [_rule(report, artifact, rule, [f for f in findings if f.rule == rule]) for rule in rules]
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in sorted_findings(artifact.findings):
+        by_rule.setdefault(finding.rule, []).append(finding)
+    return cases + [_rule(report, artifact, rule, by_rule[rule]) for rule in sorted(by_rule)]
 
 
 def _loads(report: Report, artifact: ArtifactReport, name: str) -> _Case:
@@ -131,4 +132,4 @@ def _attribute(value: str) -> str:
 
 
 def _text(value: str) -> str:
-    return escape("\n".join(printable(line) for line in value.split("\n")))
+    return escape(printable_lines(value))

@@ -7,45 +7,44 @@ written as a character reference; a backtick span would break on a name with a b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
+from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Severity
-from abiscan.model.report import (
-    ArtifactReport,
-    ArtifactVerdict,
-    Report,
-    Verdict,
-)
-from abiscan.report.escape import printable
-from abiscan.report.json_v1 import sorted_artifacts, sorted_findings, summary
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
+from abiscan.report.escape import code_fence, printable, printable_lines
+from abiscan.report.order import WORST_FIRST, sorted_artifacts, sorted_findings
+from abiscan.report.summary import severity_counts, summary_of
+from abiscan.report.wording import counted, readable_names, source_location, verdict_words
 
 # A GitHub job summary holds 1 MiB a step.
 _MAX = 1_000_000
 _ROWS, _SYMBOLS, _SYMBOL_LENGTH = 200, 5, 300
 
-_VERDICTS = {
-    Verdict.PASS: "✅ pass",
-    Verdict.FAIL: "❌ fail",
-    Verdict.INCOMPLETE: "⚠️ incomplete",
-}
-_STATES = {
-    ArtifactVerdict.LOADS: "✅ loads",
-    ArtifactVerdict.FAILS: "❌ fails",
-    ArtifactVerdict.UNDECIDED: "⚠️ undecided",
-    ArtifactVerdict.UNREADABLE: "⚠️ unreadable",
-    ArtifactVerdict.NOT_TORCH: "not torch",
+_MARKED: dict[Verdict | ArtifactVerdict, str] = {
+    Verdict.PASS: "✅ ",
+    Verdict.FAIL: "❌ ",
+    Verdict.INCOMPLETE: "⚠️ ",
+    ArtifactVerdict.LOADS: "✅ ",
+    ArtifactVerdict.FAILS: "❌ ",
+    ArtifactVerdict.UNDECIDED: "⚠️ ",
+    ArtifactVerdict.UNREADABLE: "⚠️ ",
+    ArtifactVerdict.NOT_TORCH: "",
 }
 _MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")
 
 
 def render(report: Report) -> str:
     """The run as Markdown, ending in a newline, within what a job summary holds."""
+    artifacts = sorted_artifacts(report.artifacts)
     parts = [_head(report)]
-    for section in (_files(report), *_causes(report), _findings(report), _open_ends(report)):
-        if section and sum(len(part.encode()) for part in parts) + len(section.encode()) < _MAX:
-            parts.append(section)
-        elif section:
+    size = len(parts[0].encode())
+    for section in _sections(report, artifacts):
+        size += len(section.encode())
+        if size >= _MAX:
             parts.append("*The rest is left out: a job summary holds no more. The JSON and HTML reports have all.*")
             break
+        parts.append(section)
     return "\n\n".join(parts) + "\n"
 
 
@@ -75,66 +74,70 @@ def _references(text: str) -> str:
 
 def fenced(text: str) -> str:
     """`text` as a code block with a fence that it cannot close."""
-    shown = "\n".join(printable(line) for line in text.split("\n"))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    shown = printable_lines(text)
+    fence = code_fence(shown)
     return f"{fence}sh\n{shown}\n{fence}"
 
 
 def _head(report: Report) -> str:
-    counts = summary(report)
-    words = [f"{counts['artifacts']} file{'' if counts['artifacts'] == 1 else 's'}"]
-    words += [
-        f"{counts[key]} {key.replace('_', ' ')}"
-        for key in ("loads", "fails", "undecided", "unreadable", "not_torch")
-        if counts[key]
-    ]
-    words += [f"{number} {name}{'' if number == 1 else 's'}" for name, number in counts["findings"].items() if number]
-    words += [f"{counts[key]} {key}" for key in ("suppressed", "stale") if counts[key]]
-    lines = [f"## abiscan: {_VERDICTS[report.verdict]}", "", ", ".join(words)]
+    counts = summary_of(report)
+    words = [counted(counts.artifacts, "file")]
+    words += [f"{number} {verdict_words(verdict)}" for verdict, number in counts.verdicts.items() if number]
+    words += [counted(number, severity.value) for severity, number in counts.findings.items() if number]
+    accepted = {"suppressed": counts.suppressed, "stale": counts.stale}
+    words += [f"{number} {word}" for word, number in accepted.items() if number]
+    lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
     if report.target is not None:
         lines[-1] += f" · against torch {plain(report.target.torch)} ({plain(report.target.variant)})"
     return "\n".join(lines)
 
 
-def _files(report: Report) -> str:
-    artifacts = sorted_artifacts(report)
-    if not artifacts:
-        return ""
-    order = [ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED]
-    artifacts.sort(key=lambda a: order.index(a.verdict) if a.verdict in order else len(order))
+def _marked(verdict: Verdict | ArtifactVerdict) -> str:
+    return _MARKED[verdict] + verdict_words(verdict)
+
+
+def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
+    """The sections that have something to say; each is made only when there is room for it."""
+    if artifacts:
+        yield _files(artifacts)
+    for artifact in artifacts:
+        if artifact.causes and artifact.verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED):
+            yield _causes(artifact)
+    for section in (_findings(report, artifacts), _open_ends(report)):
+        if section:
+            yield section
+
+
+def _files(artifacts: Sequence[ArtifactReport]) -> str:
+    # What is in order stays in the order of its path.
+    in_order = WORST_FIRST.index(ArtifactVerdict.LOADS)
+    artifacts = sorted(artifacts, key=lambda a: min(WORST_FIRST.index(a.verdict), in_order))
     judged = any(a.releases for a in artifacts)
     head = ["file", "verdict", *(["torch builds"] if judged else []), *(s.value + "s" for s in Severity)]
     rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for artifact in artifacts[:_ROWS]:
-        cells = [code(artifact.display), _STATES[artifact.verdict]]
+        cells = [code(artifact.display), _marked(artifact.verdict)]
         if judged:
             releases = artifact.releases or ()
             cells.append(f"{sum(r.loads for r in releases)} of {len(releases)}" if releases else "-")
-        for severity in Severity:
-            number = sum(f.severity is severity and not f.suppressed for f in artifact.findings)
-            cells.append(str(number) if number else "-")
+        counts = severity_counts(artifact.standing)
+        cells += [str(counts[severity] or "-") for severity in Severity]
         rows.append(f"| {' | '.join(cells)} |")
     if len(artifacts) > _ROWS:
         rows.append(f"\n… and {len(artifacts) - _ROWS} more files")
     return "\n".join(rows)
 
 
-def _causes(report: Report) -> list[str]:
-    sections = []
-    for artifact in sorted_artifacts(report):
-        if not artifact.causes or artifact.verdict not in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED):
-            continue
-        lines = [f"### {code(artifact.display)}"]
-        if artifact.loader.error:
-            lines.append(f"The loader says: {code(artifact.loader.error)}")
-        lines += [_cause(artifact, number) for number in range(len(artifact.causes))]
-        sections.append("\n\n".join(lines))
-    return sections
+def _causes(artifact: ArtifactReport) -> str:
+    parts = [f"### {code(artifact.display)}"]
+    if artifact.loader.error:
+        parts.append(f"The loader says: {code(artifact.loader.error)}")
+    names = readable_names(artifact)
+    parts += [_cause(group, names) for group in artifact.causes]
+    return "\n\n".join(parts)
 
 
-def _cause(artifact: ArtifactReport, number: int) -> str:
-    group = artifact.causes[number]
-    names = {b.name: b.demangled or b.name for b in artifact.imports}
+def _cause(group: CauseGroup, names: Mapping[str, str]) -> str:
     lines = [f"**{plain(group.summary)}** (`{group.cause.value}`, {group.confidence.value} confidence)", ""]
     lines += [f"- {plain(sentence)}" for sentence in group.evidence]
     lines += [f"- {code(names.get(symbol, symbol))}" for symbol in group.symbols[:_SYMBOLS]]
@@ -145,15 +148,15 @@ def _cause(artifact: ArtifactReport, number: int) -> str:
     return "\n".join(lines)
 
 
-def _findings(report: Report) -> str:
-    hits = [(a, f) for a in sorted_artifacts(report) for f in sorted_findings(a.findings) if not f.suppressed]
+def _findings(report: Report, artifacts: Sequence[ArtifactReport]) -> str:
+    hits = [(a, f) for a in artifacts for f in sorted_findings(a.standing)]
     hits = [(a, f) for a, f in hits if report.failing(f) or f.severity is not Severity.NOTE]
     if not hits:
         return ""
-    hits.sort(key=lambda hit: (not report.failing(hit[1]), list(Severity).index(hit[1].severity)))
+    hits.sort(key=lambda hit: (not report.failing(hit[1]), hit[1].severity.rank))
     rows = ["### Findings", "", "| severity | rule | where | what |", "| --- | --- | --- | --- |"]
     for artifact, finding in hits[:_ROWS]:
-        source = next((location for location in finding.locations if location.file is not None), None)
+        source = source_location(finding)
         where = code(artifact.display if source is None else f"{source.file}:{source.line}")
         mark = " ❌" if report.failing(finding) else ""
         rows.append(f"| {finding.severity.value}{mark} | {plain(finding.rule)} | {where} | {plain(finding.message)} |")

@@ -7,29 +7,46 @@ report has them all. Field names and meanings are those of the JSON report.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from abiscan.model.report import Report
+from abiscan.model.binding import Status
+from abiscan.model.report import ArtifactReport, Report
 from abiscan.report import json_v1
+from abiscan.report.order import sorted_artifacts
+from abiscan.report.summary import Summary, summary_of
 
 
 def render(report: Report) -> str:
     """The lines, each ending in a newline."""
-    target = json_v1.target(report.target)
-    header: dict[str, Any] = {
+    return "".join(stream(report, summary_of(report), sorted_artifacts(report.artifacts)))
+
+
+def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
+    """The same lines one by one: no more than one artifact is held.
+
+    Args:
+        head: the run, whose own `artifacts` are not looked at.
+        counts: of all the artifacts; the first line has them.
+        artifacts: as `order.sorted_artifacts` has them.
+    """
+    target = head.target
+    shared: dict[str, Any] = {
         "schema_version": json_v1.SCHEMA_VERSION,
-        "tool_version": report.version,
-        "torch": target["torch"] if target else None,
-        "variant": target["variant"] if target else None,
-        "target_kind": target["kind"] if target else None,
-        "run_verdict": report.verdict.value,
+        "tool_version": head.version,
+        "torch": json_v1.text(target.torch) if target else None,
+        "variant": json_v1.text(target.variant) if target else None,
+        "target_kind": target.kind if target else None,
+        "run_verdict": head.verdict,
     }
-    whole = json_v1.document(report)
-    records: list[dict[str, Any]] = [
-        {"record": "run", **header, **{key: whole[key] for key in ("summary", "errors", "stale", "notes")}}
-    ]
-    for artifact in whole["artifacts"]:
-        artifact["imports"] = [i for i in artifact["imports"] if i["status"] != "resolved"]
-        records.append({"record": "artifact", **header, **artifact})
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    run = {
+        "summary": json_v1.summary(counts),
+        "errors": json_v1.errors(head),
+        "stale": json_v1.stale(head),
+        "notes": json_v1.texts(head.notes),
+    }
+    yield json_v1.compact({"record": "run", **shared, **run}) + "\n"
+    for artifact in artifacts:
+        record = json_v1.artifact(artifact)
+        record["imports"] = [i for i in record["imports"] if i["status"] is not Status.RESOLVED]
+        yield json_v1.compact({"record": "artifact", **shared, **record}) + "\n"

@@ -14,16 +14,10 @@ import zlib
 from typing import Any
 from urllib.parse import quote
 
-from abiscan.model.cause import Confidence
-from abiscan.model.finding import (
-    Finding,
-    Location,
-    RuleInfo,
-    Severity,
-)
+from abiscan.model.finding import Finding, Location, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.report.escape import printable
-from abiscan.report.json_v1 import sorted_artifacts, sorted_findings
+from abiscan.report.escape import code_fence, printable, printable_lines
+from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MAX_RESULTS = 25_000
@@ -31,9 +25,8 @@ MAX_LOCATIONS = 100
 MAX_COMPRESSED = 10_000_000
 _MAX_DESCRIPTION = 1024
 
-_LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+# SARIF's levels and precisions are our severities and confidences; this property of GitHub's differs in one word.
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
-_PRECISION = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.LOW: "low"}
 
 
 def render(report: Report) -> str:
@@ -54,10 +47,10 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
     """The SARIF log as JSON values, with at most so many results."""
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
-    artifacts = sorted_artifacts(report)
+    artifacts = sorted_artifacts(report.artifacts)
     hits = [(place, a, f) for place, a in enumerate(artifacts) for f in sorted_findings(a.findings)]
     # Stable: within one severity, results stay in the order of the files.
-    hits.sort(key=lambda hit: (hit[2].suppressed, list(Severity).index(hit[2].severity)))
+    hits.sort(key=lambda hit: (hit[2].suppressed, hit[2].severity.rank))
     seen: dict[tuple[str, str], int] = {}
     results = [_result(a, f, place, index, seen) for place, a, f in hits[:max_results]]
     notifications = _notifications(report, artifacts)
@@ -114,8 +107,7 @@ def uri(path: str, member: str | None = None) -> str:
 
 
 def _rules(report: Report) -> list[dict[str, Any]]:
-    known = {rule.id: rule for rule in report.rules}
-    listed = {rule_id: _rule(rule) for rule_id, rule in known.items()}
+    listed = {rule.id: _rule(rule) for rule in report.rules}
     for artifact in report.artifacts:
         for finding in artifact.findings:
             # A result must not point at a rule that is not there.
@@ -128,13 +120,13 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
     described: dict[str, Any] = {
         "id": printable(rule.id),
         "name": "".join(part.capitalize() for part in rule.id.split("-")),
-        "shortDescription": {"text": _plain(rule.summary)[:_MAX_DESCRIPTION]},
-        "fullDescription": {"text": (_plain(rule.why) or _plain(rule.summary))[:_MAX_DESCRIPTION]},
+        "shortDescription": {"text": printable_lines(rule.summary)[:_MAX_DESCRIPTION]},
+        "fullDescription": {"text": (printable_lines(rule.why) or printable_lines(rule.summary))[:_MAX_DESCRIPTION]},
         "help": {"text": _help_text(rule), "markdown": _help_markdown(rule)},
-        "defaultConfiguration": {"level": _LEVEL[rule.severity]},
+        "defaultConfiguration": {"level": rule.severity.value},
         "properties": {
             "tags": ["pytorch", "abi"],
-            "precision": _PRECISION[rule.confidence],
+            "precision": rule.confidence.value,
             "problem.severity": _PROBLEM[rule.severity],
         },
     }
@@ -149,8 +141,8 @@ def _bare_rule(finding: Finding) -> dict[str, Any]:
         "id": printable(finding.rule),
         "shortDescription": {"text": printable(finding.rule)},
         "fullDescription": {"text": printable(finding.rule)},
-        "help": {"text": _plain(finding.fix) or printable(finding.rule)},
-        "defaultConfiguration": {"level": _LEVEL[finding.severity]},
+        "help": {"text": printable_lines(finding.fix) or printable(finding.rule)},
+        "defaultConfiguration": {"level": finding.severity.value},
     }
 
 
@@ -161,14 +153,14 @@ def _help_text(rule: RuleInfo) -> str:
     if rule.use_instead:
         parts.append(f"Use instead: {rule.use_instead}")
     parts += list(rule.references)
-    return "\n\n".join(_plain(part.strip()) for part in parts if part.strip())
+    return "\n\n".join(printable_lines(part.strip()) for part in parts if part.strip())
 
 
 def _help_markdown(rule: RuleInfo) -> str:
     parts = [f"**{rule.summary.strip()}**", rule.why.strip()]
     for title, code in (("Example", rule.example), ("Use instead", rule.use_instead)):
         if code.strip():
-            fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
+            fence = code_fence(code)
             parts.append(f"{title}:\n\n{fence}cpp\n{code.strip()}\n{fence}")
     if rule.references:
         parts.append("\n".join(f"- <{link}>" if "://" in link else f"- {link}" for link in rule.references))
@@ -192,7 +184,7 @@ def _result(
     result: dict[str, Any] = {
         "ruleId": printable(finding.rule),
         "ruleIndex": index[finding.rule],
-        "level": _LEVEL[finding.severity],
+        "level": finding.severity.value,
         "message": {"text": message},
         "locations": locations,
         # The first is the one that GitHub reads; it must differ between two results of one file.
@@ -250,7 +242,7 @@ def _artifact(artifact: ArtifactReport) -> dict[str, Any]:
 def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict[str, Any]]:
     found = [
         _notification("error", f"{printable(e.path)}: {printable(e.message)}", uri(*_split(e.path)))
-        for e in sorted(report.errors, key=lambda e: (e.path, e.message))
+        for e in sorted_errors(report)
     ]
     for artifact in artifacts:
         where = uri(artifact.path, artifact.member)
@@ -282,15 +274,11 @@ def _split(path: str) -> tuple[str, str | None]:
     return (container, member) if mark else (path, None)
 
 
-def _plain(text: str) -> str:
-    return "\n".join(printable(line) for line in text.split("\n"))
-
-
 def _message(text: str) -> str:
     """Plain text in which nothing is read as a placeholder (`{0}`) or an embedded link (`[a](1)`).
 
     Sections 3.11.5 and 3.11.6 ask for escapes. Viewers show them literally where there is nothing to replace, so only
     what would be misread is escaped: `{lambda(int)#1}` of a C++ name is left alone.
     """
-    text = re.sub(r"\{(\d+)\}", r"{{\1}}", _plain(text))
+    text = re.sub(r"\{(\d+)\}", r"{{\1}}", printable_lines(text))
     return re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)

@@ -6,155 +6,26 @@ import json
 from collections import Counter
 from typing import Any
 
-from msgspec import Struct, field
-
 from abiscan.model.binding import Owner, Status
-from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import (
-    Finding,
-    Location,
-    RuleInfo,
-    Severity,
-)
+from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_name
-from abiscan.model.provenance import Provenance
-from abiscan.model.report import (
-    ArtifactReport,
-    ArtifactVerdict,
-    Report,
-    Verdict,
-)
-from abiscan.model.target import TargetKind
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
-from abiscan.report.json_v1 import sorted_artifacts, sorted_findings, sorted_imports
+from abiscan.report.html.merged import HITS, merged_causes, merged_rules
+from abiscan.report.html.values import Column, FileView, PageView
+from abiscan.report.order import WORST_FIRST, sorted_artifacts, sorted_imports
+from abiscan.report.summary import Summary, severity_counts, status_counts, summary_of
+from abiscan.report.wording import TARGET_KINDS, counted, readable_names, verdict_words
 
-# What the page holds before "show all" is pressed, or at all where the JSON report is the place for the rest.
-_HITS, _MISSING_SHOWN, _SYMBOLS = 25, 6, 400
-
-_ORDER = [
-    ArtifactVerdict.FAILS,
-    ArtifactVerdict.UNREADABLE,
-    ArtifactVerdict.UNDECIDED,
-    ArtifactVerdict.LOADS,
-    ArtifactVerdict.NOT_TORCH,
-]
-VERDICT_WORDS = {
-    ArtifactVerdict.LOADS: "loads",
-    ArtifactVerdict.FAILS: "fails",
-    ArtifactVerdict.UNDECIDED: "undecided",
-    ArtifactVerdict.UNREADABLE: "unreadable",
-    ArtifactVerdict.NOT_TORCH: "not torch",
-}
-_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
-
-
-class Hit(Struct, frozen=True):
-    """One finding in one file."""
-
-    file: int
-    severity: str
-    message: str
-    fix: str
-    where: tuple[str, ...]
-    suppression: str | None
-    failing: bool
-
-
-class RuleView(Struct, frozen=True):
-    """A rule with its hits."""
-
-    id: str
-    severity: str
-    summary: str
-    why: str
-    example: str
-    use_instead: str
-    references: tuple[str, ...]
-    hits: tuple[Hit, ...]
-    shown: tuple[Hit, ...]
-    standing: int
-
-
-class CauseView(Struct):
-    """A cause, merged over the files that have it.
-
-    Attributes:
-        evidence: of the first file: that of many, mixed, would prove nothing.
-        fixes: each distinct fix with the files that it is for; the first is shown at once.
-    """
-
-    cause: str
-    confidence: str
-    summary: str
-    evidence: tuple[str, ...]
-    fixes: dict[str, list[int]] = field(default_factory=dict)
-    files: list[int] = field(default_factory=list)
-    symbols: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def shown_symbols(self) -> list[str]:
-        return list(self.symbols.values())[:_SYMBOLS]
-
-
-class FileView(Struct, frozen=True):
-    """A file with the facts that its panel shows."""
-
-    number: int
-    name: str
-    label: str
-    folder: str
-    display: str
-    verdict: str
-    word: str
-    loader: str | None
-    needed: tuple[tuple[str, str | None], ...]
-    counts: tuple[tuple[str, int], ...]
-    imports: int
-    facts: tuple[tuple[str, str], ...]
-    what_if: tuple[str, ...]
-    notes: tuple[str, ...]
-    errors: int
-    warnings: int
-    row: tuple[str, ...]
-
-
-class Column(Struct, frozen=True):
-    """A build of the matrix."""
-
-    build: str
-    torch: str
-    variant: str
-    first_of_minor: bool
-
-
-class PageView(Struct, frozen=True):
-    """All that the template sees."""
-
-    title: str
-    version: str
-    verdict: str
-    word: str
-    headline: str
-    target: str | None
-    target_facts: tuple[tuple[str, str], ...]
-    tallies: tuple[tuple[str, str, int], ...]
-    causes: tuple[CauseView, ...]
-    columns: tuple[Column, ...]
-    matrix: tuple[FileView, ...]
-    legend: tuple[str, ...]
-    variants: bool
-    rules: tuple[RuleView, ...]
-    files: tuple[FileView, ...]
-    imports: int
-    notes: tuple[str, ...]
-    errors: tuple[tuple[str, str], ...]
-    stale: tuple[tuple[str, str, bool], ...]
+# What the page holds of a release's missing names; the JSON report is the place for the rest.
+_MISSING_SHOWN = 6
 
 
 def page_view(report: Report) -> PageView:
     """What the page shows of a report."""
-    artifacts = sorted(sorted_artifacts(report), key=lambda a: _ORDER.index(a.verdict))
+    artifacts = _ordered(report)
+    counts = summary_of(report)
     columns = _columns(artifacts)
     labels = _labels(artifacts)
     files = tuple(_file(number, artifact, columns, labels[number]) for number, artifact in enumerate(artifacts))
@@ -164,17 +35,17 @@ def page_view(report: Report) -> PageView:
         title=_title(report, files),
         version=report.version,
         verdict=report.verdict.value,
-        word={Verdict.PASS: "Pass", Verdict.FAIL: "Fail", Verdict.INCOMPLETE: "Incomplete"}[report.verdict],
-        headline=_headline(report),
+        word=verdict_words(report.verdict).capitalize(),
+        headline=_headline(report, counts),
         target=f"torch {printable(target.torch)}" if target is not None else None,
         target_facts=_target_facts(report),
-        tallies=_tallies(report),
-        causes=tuple(_causes(artifacts)),
+        tallies=_tallies(counts),
+        causes=tuple(merged_causes(artifacts)),
         columns=columns,
         matrix=matrix,
         legend=tuple(dict.fromkeys(cell for f in matrix for cell in f.row)),
         variants=len({c.variant for c in columns}) > 1,
-        rules=tuple(_rules(report, artifacts)),
+        rules=tuple(merged_rules(report, artifacts)),
         files=files,
         imports=sum(len(a.imports) for a in artifacts),
         notes=tuple(printable(n) for n in (target.note if target else None, *report.notes) if n),
@@ -183,9 +54,14 @@ def page_view(report: Report) -> PageView:
     )
 
 
+def _ordered(report: Report) -> list[ArtifactReport]:
+    """The files as the page numbers them: worst first, then by path."""
+    return sorted(sorted_artifacts(report.artifacts), key=lambda a: WORST_FIRST.index(a.verdict))
+
+
 def data_json(report: Report, view: PageView) -> str:
     """What the script works on, as JSON that no name in it can end: `<`, `>`, `&` and line separators are escaped."""
-    artifacts = sorted(sorted_artifacts(report), key=lambda a: _ORDER.index(a.verdict))
+    artifacts = _ordered(report)
     texts = _Texts()
     imports = []
     for number, artifact in enumerate(artifacts):
@@ -204,7 +80,7 @@ def data_json(report: Report, view: PageView) -> str:
     place = {column.build: number for number, column in enumerate(view.columns)}
     cells: dict[str, list[Any]] = {}
     for number, artifact in enumerate(artifacts):
-        names = {b.name: b.demangled or b.name for b in artifact.imports}
+        names = readable_names(artifact)
         for release in artifact.releases or ():
             if not release.loads or release.drift:
                 cells[f"{number},{place[release.build]}"] = [
@@ -221,9 +97,9 @@ def data_json(report: Report, view: PageView) -> str:
         "imports": imports,
         "cells": cells,
         "hits": {
-            rule.id: [[h.file, h.severity, h.message, list(h.where), h.suppression] for h in rule.hits[_HITS:]]
+            rule.id: [[h.file, h.severity, h.message, list(h.where), h.suppression] for h in rule.hits[HITS:]]
             for rule in view.rules
-            if len(rule.hits) > _HITS
+            if len(rule.hits) > HITS
         },
         "texts": texts.values,
     }
@@ -243,6 +119,7 @@ def windows_words(windows: Windows | None) -> str:
 # Unresolved first: the order in which the page offers and sorts them.
 _STATUSES = [Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED]
 _OWNERS = list(Owner)
+_STRINGS = {True: "new (C++11)", False: "old (pre-C++11)", None: None}
 
 
 class _Texts:
@@ -274,26 +151,23 @@ def _title(report: Report, files: tuple[FileView, ...]) -> str:
     return f"{len(files)} files" if files else "nothing to judge"
 
 
-def _headline(report: Report) -> str:
-    verdicts = [a.verdict for a in report.artifacts]
-    whole = len(verdicts)
+def _headline(report: Report, counts: Summary) -> str:
+    whole, fails, standing = counts.artifacts, counts.verdicts[ArtifactVerdict.FAILS], counts.failing
     on = f" on torch {printable(report.target.torch)} ({printable(report.target.variant)})" if report.target else ""
-    fails = verdicts.count(ArtifactVerdict.FAILS)
-    standing = sum(report.failing(f) for a in report.artifacts for f in a.findings)
     match report.verdict:
         case Verdict.FAIL:
             if fails:
-                rest = "does not load" if whole == 1 else f"of {_count(whole, 'file')} {_do(fails)} not load"
+                rest = "does not load" if whole == 1 else f"of {counted(whole, 'file')} {_do(fails)} not load"
                 return f"{'The file' if whole == 1 else fails} {rest}{on}."
             if standing:
-                return f"{_count(standing, 'finding')} {'fails' if standing == 1 else 'fail'} the gate{on}."
-            return f"{_count(sum(e.fails for e in report.stale), 'baseline entry', 'baseline entries')} went stale."
+                return f"{counted(standing, 'finding')} {'fails' if standing == 1 else 'fail'} the gate{on}."
+            return f"{counted(sum(e.fails for e in report.stale), 'baseline entry', 'baseline entries')} went stale."
         case Verdict.INCOMPLETE:
             return f"Nothing failed, but not everything could be read or decided{on}."
         case _:
-            loads = verdicts.count(ArtifactVerdict.LOADS)
+            loads = counts.verdicts[ArtifactVerdict.LOADS]
             if fails:
-                return f"{_count(fails, 'file')} {_do(fails)} not load{on}, and the policy accepts that."
+                return f"{counted(fails, 'file')} {_do(fails)} not load{on}, and the policy accepts that."
             if not loads:
                 return "Nothing here needs torch."
             return f"{'The file loads' if whole == loads == 1 else f'{loads} of {whole} files load'}{on}."
@@ -303,19 +177,14 @@ def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _count(number: int, noun: str, plural: str | None = None) -> str:
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
 def _target_facts(report: Report) -> tuple[tuple[str, str], ...]:
     target = report.target
     if target is None:
         return ()
-    strings = {True: "new (C++11)", False: "old (pre-C++11)", None: None}[target.cxx11_abi]
     facts = [
         ("variant", target.variant),
-        ("chosen", _KINDS[target.kind]),
-        ("std::string", strings),
+        ("chosen", TARGET_KINDS[target.kind]),
+        ("std::string", _STRINGS[target.cxx11_abi]),
         ("CUDA", target.cuda),
         ("HIP", target.hip),
         ("machine", target.machine),
@@ -325,17 +194,14 @@ def _target_facts(report: Report) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts if value)
 
 
-def _tallies(report: Report) -> tuple[tuple[str, str, int], ...]:
+def _tallies(counts: Summary) -> tuple[tuple[str, str, int], ...]:
     """(class, words, number) of what there is."""
-    verdicts = [a.verdict for a in report.artifacts]
-    found = [(v.value, VERDICT_WORDS[v], verdicts.count(v)) for v in _ORDER]
-    findings = [f for a in report.artifacts for f in a.findings]
-    for severity in Severity:
-        number = sum(f.severity is severity and not f.suppressed for f in findings)
+    found = [(verdict.value, verdict_words(verdict), counts.verdicts[verdict]) for verdict in WORST_FIRST]
+    for severity, number in counts.findings.items():
         found.append((severity.value, severity.value + ("" if number == 1 else "s"), number))
-    found.append(("suppressed", "accepted", sum(f.suppressed for f in findings)))
-    found.append(("stale", "stale", len(report.stale)))
-    found.append(("unreadable", "inputs not read", len(report.errors)))
+    found.append(("suppressed", "accepted", counts.suppressed))
+    found.append(("stale", "stale", counts.stale))
+    found.append(("unreadable", "inputs not read", counts.errors))
     return tuple(item for item in found if item[2])
 
 
@@ -378,40 +244,43 @@ def _file(number: int, artifact: ArtifactReport, columns: tuple[Column, ...], la
         row.append(
             "unknown" if release is None else ("drift" if release.drift else "loads") if release.loads else "fails"
         )
-    standing = [f for f in artifact.findings if not f.suppressed]
-    counts = [(status.value, sum(b.status is status for b in artifact.imports)) for status in _STATUSES]
+    severities = severity_counts(artifact.standing)
+    statuses = status_counts(artifact.imports)
     return FileView(
-        number,
-        name or display,
-        label,
-        folder,
-        display,
-        artifact.verdict.value,
-        VERDICT_WORDS[artifact.verdict],
-        printable(artifact.loader.error) if artifact.loader.error is not None else None,
-        tuple((printable(n.soname), printable(n.found) if n.found is not None else None) for n in artifact.needed),
-        tuple(item for item in counts if item[1]),
-        len(artifact.imports),
-        _facts(artifact, artifact.provenance),
-        tuple(
-            f"With {_count(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
+        number=number,
+        name=name or display,
+        label=label,
+        folder=folder,
+        display=display,
+        verdict=artifact.verdict.value,
+        word=verdict_words(artifact.verdict),
+        loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
+        needed=tuple(
+            (printable(n.soname), printable(n.found) if n.found is not None else None) for n in artifact.needed
+        ),
+        counts=tuple((status.value, statuses[status]) for status in _STATUSES if statuses[status]),
+        imports=len(artifact.imports),
+        facts=_facts(artifact),
+        what_if=tuple(
+            f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
             f"{windows_words(w.windows)} ({printable(w.assumes)})"
             for w in artifact.what_if
         ),
-        tuple(printable(note) for note in artifact.notes),
-        sum(f.severity is Severity.ERROR for f in standing),
-        sum(f.severity is Severity.WARNING for f in standing),
-        tuple(row),
+        notes=tuple(printable(note) for note in artifact.notes),
+        errors=severities[Severity.ERROR],
+        warnings=severities[Severity.WARNING],
+        row=tuple(row),
     )
 
 
-def _facts(artifact: ArtifactReport, made: Provenance) -> tuple[tuple[str, str], ...]:
-    strings = {True: "new (C++11)", False: "old (pre-C++11)", None: None}[made.cxx11_abi]
+def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
+    """(name, value) of what is known of its making and of the file itself."""
+    made = artifact.provenance
     built = made.built_for + (f" ({made.built_for_basis})" if made.built_for_basis else "") if made.built_for else None
     facts = [
         ("built for torch", built),
         ("torch releases with all its imports", windows_words(made.torch_window)),
-        ("std::string", strings),
+        ("std::string", _STRINGS[made.cxx11_abi]),
         ("torch interface", made.abi),
         ("Python", made.python_abi),
         ("CUDA", made.cuda),
@@ -425,88 +294,3 @@ def _facts(artifact: ArtifactReport, made: Provenance) -> tuple[tuple[str, str],
         ("sha256", artifact.sha256),
     ]
     return tuple((name, printable(value)) for name, value in facts if value)
-
-
-def _causes(artifacts: list[ArtifactReport]) -> list[CauseView]:
-    merged: dict[tuple[str, str], CauseView] = {}
-    for number, artifact in enumerate(artifacts):
-        names = {b.name: b.demangled or b.name for b in artifact.imports}
-        for group in artifact.causes:
-            view = merged.setdefault(
-                (group.cause.value, group.summary),
-                CauseView(
-                    group.cause.value,
-                    group.confidence.value,
-                    printable(group.summary),
-                    tuple(printable(sentence) for sentence in group.evidence),
-                ),
-            )
-            _add(view, group, number, names)
-    # What hits most files first; files come worst first already.
-    return sorted(merged.values(), key=lambda v: -len(v.files))
-
-
-def _add(view: CauseView, group: CauseGroup, number: int, names: dict[str, str]) -> None:
-    view.files.append(number)
-    if group.fix:
-        view.fixes.setdefault(_lines(group.fix), []).append(number)
-    for symbol in group.symbols:
-        view.symbols.setdefault(symbol, printable(names.get(symbol, symbol)))
-
-
-def _rules(report: Report, artifacts: list[ArtifactReport]) -> list[RuleView]:
-    infos = {rule.id: rule for rule in report.rules}
-    hits: dict[str, list[Hit]] = {}
-    worst: dict[str, Severity] = {}
-    order = list(Severity)
-    for number, artifact in enumerate(artifacts):
-        for finding in sorted_findings(artifact.findings):
-            hits.setdefault(finding.rule, []).append(_hit(report, number, finding))
-            worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=order.index)
-    views = []
-    for rule_id, found in hits.items():
-        # What stands before what is accepted.
-        found.sort(key=lambda hit: (hit.suppression is not None, not hit.failing))
-        views.append(_rule(rule_id, infos.get(rule_id), worst[rule_id], tuple(found)))
-    return sorted(views, key=lambda v: (v.standing == 0, order.index(Severity(v.severity)), -v.standing, v.id))
-
-
-def _rule(rule_id: str, info: RuleInfo | None, severity: Severity, hits: tuple[Hit, ...]) -> RuleView:
-    return RuleView(
-        printable(rule_id),
-        severity.value,
-        _lines(info.summary) if info else "",
-        _lines(info.why) if info else "",
-        _lines(info.example) if info else "",
-        _lines(info.use_instead) if info else "",
-        tuple(r for r in info.references if r.startswith(("https://", "http://"))) if info else (),
-        hits,
-        hits[:_HITS],
-        sum(hit.suppression is None for hit in hits),
-    )
-
-
-def _hit(report: Report, number: int, finding: Finding) -> Hit:
-    return Hit(
-        number,
-        finding.severity.value,
-        _lines(finding.message),
-        _lines(finding.fix),
-        tuple(where for location in finding.locations if (where := _where(location))),
-        printable(finding.suppression or "accepted") if finding.suppressed else None,
-        report.failing(finding),
-    )
-
-
-def _where(location: Location) -> str:
-    function = printable(location.function) if location.function is not None else ""
-    if location.file is not None:
-        place = printable(location.file) + (f":{location.line}" if location.line is not None else "")
-        return f"{place} in {function}" if function else place
-    if location.offset is not None:
-        return f"{function or 'code'} at {location.offset:#x}"
-    return function
-
-
-def _lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.strip().split("\n"))

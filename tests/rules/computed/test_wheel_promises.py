@@ -3,6 +3,8 @@ policy for the versions of libstdc++, and of the package index for which torch h
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from abiscan.model.binding import (
@@ -261,7 +263,7 @@ def test_verdicts_roll_up() -> None:
         f"{WHEEL}: 1 of 3 shared objects fails, 1 cannot be decided (torch==2.4.0)"
         in text.render(report, text.Style(width=None)).splitlines()
     )
-    (entry,) = json_v1.document(report)["containers"]
+    (entry,) = json.loads(json_v1.render(report))["containers"]
     assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
 
 

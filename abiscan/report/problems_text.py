@@ -1,0 +1,103 @@
+"""What is wrong with one file, as lines for a terminal: its causes, then the findings of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abiscan.model.cause import CauseGroup
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport
+from abiscan.report.escape import printable
+from abiscan.report.style import Style, wrap
+from abiscan.report.summary import severity_counts
+from abiscan.report.wording import counted, readable_names
+
+# How many of each a file's block may show before `-v` is named.
+_CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
+_SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
+# Findings that say of each import what the causes say already, once, above.
+_TOLD_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-library"})
+
+
+def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    """Why imports do not bind, best explanation first, each with its evidence and what to do."""
+    lines: list[str] = []
+    names = readable_names(artifact)
+    groups = artifact.causes if style.verbose else artifact.causes[:_CAUSES]
+    for number, group in enumerate(groups):
+        title = style.strong("why") if number == 0 else "also"
+        lines += wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
+        evidence = group.evidence if style.verbose else group.evidence[: _EVIDENCE if number == 0 else 1]
+        for sentence in evidence:
+            lines += wrap(sentence, style, "    - ", "      ")
+        limit = len(group.symbols) if style.verbose else (_SYMBOLS_FIRST if number == 0 else _SYMBOLS_OTHER)
+        if group.symbols:
+            lines.append(f"    explains {counted(len(group.symbols), 'import')}:")
+        for symbol in group.symbols[:limit]:
+            lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
+        if len(group.symbols) > limit:
+            lines.append(style.dim(f"      ... and {len(group.symbols) - limit} more"))
+        if group.fix:
+            lines += _fix(group, style)
+    if len(artifact.causes) > len(groups):
+        lines.append(style.dim(f"  {counted(len(artifact.causes) - len(groups), 'further cause')}: -v shows all"))
+    return lines
+
+
+def _fix(group: CauseGroup, style: Style) -> list[str]:
+    first, *rest = group.fix.split("\n")
+    lines = wrap(first, style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines += [f"      {printable(line)}" for line in rest]
+    return lines
+
+
+def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    """What rules found and nothing accepts, a block a rule, without what the causes have said."""
+    shown = sorted(artifact.standing, key=lambda f: f.severity.rank)
+    explained = {s for group in artifact.causes for s in group.symbols}
+    if not style.verbose:
+        shown = [
+            f
+            for f in shown
+            if f.severity is not Severity.NOTE
+            and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(_symbols_of(f)))
+        ]
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in shown:
+        by_rule.setdefault(finding.rule, []).append(finding)
+    lines: list[str] = []
+    rules = list(by_rule)
+    for rule in rules if style.verbose else rules[:_FINDINGS]:
+        lines += _rule_lines(by_rule[rule], style)
+    if not style.verbose and len(rules) > _FINDINGS:
+        lines.append(style.dim(f"  findings of {len(rules) - _FINDINGS} more rules: -v shows all"))
+    hidden = severity_counts(artifact.standing)[Severity.NOTE]
+    if hidden and not style.verbose and len(lines) == 0 and not artifact.causes:
+        lines.append(style.dim(f"  {counted(hidden, 'note')}: -v shows {'it' if hidden == 1 else 'them'}"))
+    return lines
+
+
+def _symbols_of(finding: Finding) -> tuple[str, ...]:
+    return finding.symbols or ((finding.symbol,) if finding.symbol else ())
+
+
+def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
+    first = findings[0]
+    label = f"  {style.paint(first.severity.value, _SEVERITY_COLOR[first.severity])}[{first.rule}]: "
+    lines: list[str] = []
+    for finding in findings if style.verbose else findings[:1]:
+        lines += wrap(finding.message, style, label, "    ")
+        for location in finding.locations if style.verbose else finding.locations[:2]:
+            where = location.function or ""
+            if location.file is not None:
+                where = f"{location.file}:{location.line}" + (f" in {where}" if where else "")
+            elif location.offset is not None:
+                where = f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
+            if where:
+                lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)
+        if finding.fix and finding is findings[-1 if style.verbose else 0]:
+            lines += wrap(finding.fix.split("\n")[0], style, "    " + style.paint("fix: ", "32"), "      ")
+            lines += [f"        {printable(line)}" for line in finding.fix.split("\n")[1:]]
+    if not style.verbose and len(findings) > 1:
+        lines.append(style.dim(f"    ... and {len(findings) - 1} more of this rule"))
+    return lines

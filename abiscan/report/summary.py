@@ -1,0 +1,67 @@
+"""How many there are of each: the counts of a run that every format shows in its own words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from abiscan.model.binding import BoundImport, Status
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactVerdict, Report
+
+
+class Summary(Struct, frozen=True):
+    """The counts of a run.
+
+    Attributes:
+        verdicts: artifacts of each verdict; every verdict is there, zero or not, in the order of the enumeration.
+        findings: those that stand, by severity; every severity is there, worst first.
+        suppressed: findings that a baseline or an ignore accepts.
+        failing: findings that fail the run by its policy.
+        stale: entries of a baseline or configuration that match nothing any more.
+        errors: inputs that could not be read.
+    """
+
+    artifacts: int
+    verdicts: Mapping[ArtifactVerdict, int]
+    findings: Mapping[Severity, int]
+    suppressed: int
+    failing: int
+    stale: int
+    errors: int
+
+
+def summary_of(report: Report) -> Summary:
+    """The counts of a run."""
+    verdicts = Counter(a.verdict for a in report.artifacts)
+    findings: Counter[Severity] = Counter()
+    total = failing = 0
+    for artifact in report.artifacts:
+        total += len(artifact.findings)
+        for finding in artifact.standing:
+            findings[finding.severity] += 1
+            failing += report.failing(finding)
+    return Summary(
+        len(report.artifacts),
+        {verdict: verdicts[verdict] for verdict in ArtifactVerdict},
+        {severity: findings[severity] for severity in Severity},
+        total - findings.total(),
+        failing,
+        len(report.stale),
+        len(report.errors),
+    )
+
+
+def severity_counts(findings: Iterable[Finding]) -> Counter[Severity]:
+    """How many of the findings have each severity."""
+    return Counter(f.severity for f in findings)
+
+
+def status_counts(imports: Iterable[BoundImport]) -> dict[Status, int]:
+    """How many imports have each status; every status is there, zero or not, in the order of the enumeration."""
+    counts = dict.fromkeys(Status, 0)
+    for bound in imports:
+        counts[bound.status] += 1
+    return counts

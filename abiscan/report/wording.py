@@ -1,0 +1,29 @@
+"""Words that several formats share, before any escaping of their own."""
+
+from __future__ import annotations
+
+from abiscan.model.finding import Finding, Location
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
+from abiscan.model.target import TargetKind
+
+TARGET_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 file`, `2 files`, `0 entries`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def verdict_words(verdict: ArtifactVerdict | Verdict) -> str:
+    """`loads`, `not torch`, `incomplete`."""
+    return verdict.value.replace("-", " ")
+
+
+def readable_names(artifact: ArtifactReport) -> dict[str, str]:
+    """The demangled name of each import by its mangled one; the mangled one itself where no demangler reads it."""
+    return {b.name: b.demangled or b.name for b in artifact.imports}
+
+
+def source_location(finding: Finding) -> Location | None:
+    """The first place that is a line of source, which is what a person can edit."""
+    return next((location for location in finding.locations if location.file is not None), None)
