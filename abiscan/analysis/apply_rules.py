@@ -127,7 +127,8 @@ def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
     derived = _derived(bound) if bound.aim is not None else ()
     if not derived or bound.aim is None:
         return ()
-    from abiscan.rules.computed.vtable_drift import DriftSubject, find_drift
+    from abiscan.rules.computed import class_rules
+    from abiscan.rules.computed.vtable_drift import DriftSubject
 
     machine = bound.facts.machine
     target = _build_of(bound.aim.target, machine, world)
@@ -144,7 +145,7 @@ def _drift(bound: Bound, world: World) -> tuple[Finding, ...]:
         releases=lambda code: _vtables(code, machine, world),
         readable=lambda name: world.demangler.demangle(name).text or name,
     )
-    return find_drift(rule("vtable-drift"), subject)
+    return tuple(finding for name, compute in class_rules().items() for finding in compute(rule(name), subject))
 
 
 def _derived(bound: Bound) -> tuple[DerivedClass, ...]:

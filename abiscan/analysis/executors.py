@@ -38,6 +38,6 @@ def scan_in_parallel(targets: Sequence[str], options: ScanOptions) -> Report:
     )
     if not report.containers:
         return report
-    from abiscan.rules.computed.wheel_promises import with_containers
+    from abiscan.analysis.containers import with_containers
 
     return with_containers(report, world.known_versions)

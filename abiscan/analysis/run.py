@@ -123,7 +123,7 @@ def _with_containers(
     report: Report, members: Mapping[str, tuple[ContainerFacts, Sequence[str]]], world: World, *, whole: bool
 ) -> Report:
     """The wheels and packages of the run; judged at once where all their members are in the report."""
-    from abiscan.rules.computed.wheel_promises import container_of, with_containers
+    from abiscan.analysis.containers import container_of, with_containers
 
     found = [container_of(facts, displays) for facts, displays in members.values()]
     report = replace(report, containers=tuple(container for container in found if container is not None))

@@ -15,6 +15,14 @@ class Severity(enum.StrEnum):
     WARNING = "warning"
     NOTE = "note"
 
+    @property
+    def rank(self) -> int:
+        """0 for the gravest."""
+        return _RANKS[self]
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
 
 class Location(Struct, frozen=True):
     """Where a finding stands: a function of the binary (demangled), a source line, or a file offset in bytes."""

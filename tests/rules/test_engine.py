@@ -30,9 +30,10 @@ from abiscan.rules import (
     run,
     symbols_to_locate,
 )
+from abiscan.rules.element_types import type_code
 from abiscan.rules.schema import ImportPattern
 from abiscan.rules.select import Imports
-from abiscan.rules.texts import type_code, windows_text
+from abiscan.rules.texts import windows_text
 
 
 def bound(

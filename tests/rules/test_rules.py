@@ -19,7 +19,7 @@ from abiscan.rules import (
     rule_infos,
     run,
 )
-from abiscan.rules.check import read_rule_file
+from abiscan.rules.validate import read_rule_file
 from tests.rules.snapshots import file_of, fixtures, snapshot
 from tests.rules.subjects import FIXTURES, index, subject, windows
 

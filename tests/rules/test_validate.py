@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.rules.check import read_rule_file
-from abiscan.rules.validate import InvalidRule
+from abiscan.rules.validate import InvalidRule, read_rule_file
 
 GOOD = """
 summary = "A thing is called"

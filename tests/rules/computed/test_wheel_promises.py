@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from abiscan.analysis.containers import container_of, with_containers
 from abiscan.model.binding import (
     BoundImport,
     DemangledBy,
@@ -30,7 +31,7 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.releases import open_index
 from abiscan.report import json_v1, text
-from abiscan.rules.computed.wheel_promises import container_of, findings_of_wheel, with_containers
+from abiscan.rules.computed.wheel_promises import findings_of_wheel
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.tags import fitting_platform
 
