@@ -1,4 +1,4 @@
-"""What a report says of the wheels and packages that were looked into: their verdicts and findings, from their members."""
+"""The wheels and packages of a report: their verdicts and findings, from the reports of their members."""
 
 from __future__ import annotations
 

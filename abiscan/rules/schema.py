@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from abiscan.model.binding import DemangledBy, Owner, Status
 from abiscan.model.finding import RuleInfo, Severity
-from abiscan.model.versions import Windows
 
 
 class Per(enum.StrEnum):
@@ -144,10 +143,14 @@ class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fact(Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index."""
+    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index.
+
+    Attributes:
+        windows: the first and last release of each range that exports the symbol; empty where none does.
+    """
 
     symbol: str
-    windows: Windows
+    windows: tuple[tuple[str, str], ...]
 
 
 # TOML repeats the name of a table for each entry: `[[import]]` reads as one pattern, where `imports` holds them all.
