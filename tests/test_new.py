@@ -36,7 +36,7 @@ def run(copy: Path, *arguments: str) -> tuple[int, str]:
                 "tests/rules/test_rules.py",
                 "tests/test_fixtures.py",
                 "-k",
-                "lawful or current or are_of or committed",
+                "well_formed or current or are_of or committed",
             ],
             [
                 "a-thing.toml: summary is empty",

@@ -11,14 +11,20 @@ from abiscan.model.versions import Windows
 
 
 class Severity(enum.StrEnum):
+    """How bad a finding is, worst first."""
+
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
 
     @property
     def rank(self) -> int:
-        """0 for the gravest."""
+        """0 for the worst. Compare ranks: members are texts, and `<` on them is the order of the alphabet."""
         return _RANKS[self]
+
+    def at_least(self, other: Severity | None) -> bool:
+        """Whether it is as bad as `other` or worse; nothing is as bad as None."""
+        return other is not None and self.rank <= other.rank
 
 
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
@@ -56,6 +62,11 @@ class Finding(Struct, frozen=True):
     locations: tuple[Location, ...] = ()
     suppressed: bool = False
     suppression: str | None = None
+
+    @property
+    def all_symbols(self) -> tuple[str, ...]:
+        """Every mangled name it is about, be it one or several."""
+        return self.symbols or ((self.symbol,) if self.symbol is not None else ())
 
 
 class RuleInfo(Struct, frozen=True):

@@ -138,7 +138,7 @@ def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
 def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Severity:
     """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
     source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
-    import is missing is told by the rules about missing imports."""
+    import is missing is said by the rules about missing imports."""
     if (
         bound.status in (Status.MISSING, Status.UNREACHABLE)
         and rule.severity_when

@@ -82,7 +82,7 @@ def qualified(name: CxxName) -> str:
 
 
 def readable(name: CxxName | None, bound: BoundImport) -> str:
-    """An import as short as it can be told: the qualified name, or what the file has."""
+    """An import in few words: the qualified name, or what the file has."""
     return qualified(name) if name is not None else bound.demangled or bound.symbol.name
 
 

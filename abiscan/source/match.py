@@ -25,7 +25,7 @@ LANGUAGES = {
 _MAX_ARGUMENTS = 96
 # Scopes before a name that are read; no rule asks for more than two.
 _MAX_SCOPES = 4
-# Places told for one finding; a port of a code base has hundreds of AT_CHECKs.
+# Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
 

@@ -23,7 +23,7 @@ def _lines(finding: Finding) -> Iterator[str]:
     yield f"{finding.severity} {finding.rule} ({finding.confidence})"
     yield f"    {finding.message}"
     yield f"    fix: {finding.fix}"
-    for symbol in finding.symbols or (finding.symbol,):
+    for symbol in finding.all_symbols:
         yield f"    - {symbol}"
     yield ""
 

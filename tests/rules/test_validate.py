@@ -1,4 +1,4 @@
-"""A rule file that breaks the law is refused with its name and the key."""
+"""A rule file that is wrong is refused with its name and the key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(folder: Path, text: str, name: str = "a-thing.toml") -> None:
     read_rule_file(path)
 
 
-def test_the_model_of_these_tests_is_lawful(tmp_path: Path) -> None:
+def test_the_file_that_these_tests_change_is_right(tmp_path: Path) -> None:
     read(tmp_path, GOOD)
 
 
@@ -64,7 +64,7 @@ def test_the_model_of_these_tests_is_lawful(tmp_path: Path) -> None:
         ('summary = "A thing is called"', "summary = A thing", "a-thing.toml"),
     ],
 )
-def test_broken_law(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     with pytest.raises(InvalidRule) as caught:
         read(tmp_path, GOOD.replace(old, new))

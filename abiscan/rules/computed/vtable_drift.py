@@ -209,13 +209,13 @@ def _short(name: str, subject: DriftSubject) -> str:
 
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
     """Which virtual functions came and went."""
-    told = []
+    changes = []
     for names, verb in ((change.came, "came"), (change.went, "went")):
         if names:
             shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""
             what = "virtual function" if len(names) == 1 else "virtual functions"
-            told.append(f"{len(names)} {what} {verb} ({shown}{more})")
+            changes.append(f"{len(names)} {what} {verb} ({shown}{more})")
     if change.reordered:
-        told.append("the same functions stand in other slots")
-    return told
+        changes.append("the same functions stand in other slots")
+    return changes

@@ -244,12 +244,12 @@ def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     differing = differing_tags(wheel.container.tags, wheel.container.metadata_tags)
     if differing:
         of_name = set(wheel.container.tags)
-        told = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
+        origins = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
         # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI is another promise.
         every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
         same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
         severity = Severity.NOTE if same_python else None
-        yield wheel.members[0], _finding(rule, wheel, detail=shortened(told), severity=severity)
+        yield wheel.members[0], _finding(rule, wheel, detail=shortened(origins), severity=severity)
 
 
 def _expanded(tags: Iterable[str]) -> list[str]:
