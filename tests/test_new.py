@@ -35,6 +35,7 @@ def run(copy: Path, *arguments: str) -> tuple[int, str]:
             [
                 "tests/rules/test_rules.py",
                 "tests/test_fixtures.py",
+                "tests/test_generate.py",
                 "-k",
                 "well_formed or current or are_of or committed",
             ],
