@@ -1,13 +1,7 @@
-"""Put the real output of the commands into README.md, or check that it stands there.
-
-    python tools/readme_output.py [--check]
-
-Needs an environment without torch for `--python`, so that the output is what a fresh machine prints; it makes one.
-"""
+"""The outputs in `README.md`: what its commands print, run in an environment without torch, as on a fresh machine."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -16,7 +10,6 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
 SYMBOL = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
 COMMANDS = {
     "main-job": ["tests/fixtures/clang-const-data-ptr.so"],
@@ -42,25 +35,13 @@ def printed(arguments: list[str], python: str) -> str:
     return "\n".join(shown)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    text = README.read_text(encoding="utf-8")
-    wanted = text
+def render(current: str) -> str:
+    """The page with the outputs of `COMMANDS` in the blocks behind their `<!-- output NAME -->` comments."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/venv"], check=True)
         for name, arguments in COMMANDS.items():
+            block = re.compile(rf"(<!-- output {name} -->\n```text\n).*?(```)", re.DOTALL)
+            assert block.search(current), f"README.md has no block for {name}"
             output = printed(arguments, f"{folder}/venv/bin/python")
-            pattern = re.compile(rf"(<!-- output {name} -->\n```text\n).*?(```)", re.DOTALL)
-            assert pattern.search(wanted), f"README.md has no block for {name}"
-            wanted = pattern.sub(lambda m, o=output: f"{m[1]}{o}\n{m[2]}", wanted)
-    if wanted == text:
-        return
-    if options.check:
-        sys.exit("README.md does not show what the commands print: python tools/readme_output.py")
-    README.write_text(wanted, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+            current = block.sub(lambda found, output=output: f"{found[1]}{output}\n{found[2]}", current)
+    return current

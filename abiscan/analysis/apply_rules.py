@@ -128,7 +128,8 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
     """Classes derived from a torch class whose vtable is another one in the target."""
     if not bound.derived or bound.torch is None:
         return ()
-    from abiscan.rules.computed.vtable_drift import DriftSubject, find_drift
+    from abiscan.rules.computed import class_rules
+    from abiscan.rules.computed.vtable_drift import DriftSubject
 
     machine = bound.facts.machine
     target = _build_of(bound.torch.target, machine, context)
@@ -145,7 +146,7 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
         releases=lambda code: _vtables(code, machine, context),
         readable=lambda name: context.demangler.demangle(name).text or name,
     )
-    return find_drift(rule("vtable-drift"), subject)
+    return tuple(finding for name, compute in class_rules().items() for finding in compute(rule(name), subject))
 
 
 def derived_classes_of(binary: Binary, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:

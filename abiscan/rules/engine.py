@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    NeededLibrary,
-    Owner,
-    Status,
-)
+from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.fingerprint import fingerprint
-from abiscan.rules.schema import (
-    Fate,
-    ImportPattern,
-    LibraryPattern,
-    Per,
-    Rule,
-    Texts,
-)
+from abiscan.rules.make_finding import make_finding
+from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule
 from abiscan.rules.select import Imports
 from abiscan.rules.subject import RuleSubject
 from abiscan.rules.texts import (
@@ -33,8 +20,6 @@ from abiscan.rules.texts import (
     target_text,
     windows_text,
 )
-
-_GRAVITY = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 
 
 def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
@@ -50,7 +35,7 @@ def hits_of(rule: Rule, subject: RuleSubject) -> tuple[BoundImport, ...]:
 
 
 def _order(finding: Finding) -> tuple[int, str, str]:
-    return (_GRAVITY[finding.severity], finding.rule, finding.symbol or "")
+    return (finding.severity.rank, finding.rule, finding.symbol or "")
 
 
 def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Finding]:
@@ -153,7 +138,7 @@ def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
 def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Severity:
     """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
     source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
-    import is missing is told by the rules about missing imports."""
+    import is missing is said by the rules about missing imports."""
     if (
         bound.status in (Status.MISSING, Status.UNREACHABLE)
         and rule.severity_when
@@ -161,28 +146,26 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: R
         and covers(known_windows(bound, subject) or (), subject.target.torch)
     ):
         return pattern.severity or rule.severity
-    return rule.severity_for(bound.status, pattern.severity)
+    return rule.severity_for(bound.status, pattern)
 
 
 def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Finding:
     name = subject.parse(bound.symbol.name)
     fields = symbol_fields(rule, bound, name, subject)
-    texts = pattern.texts or Texts(rule.message, rule.fix)
-    return Finding(
-        rule=rule.id,
+    return make_finding(
+        rule,
+        fields,
+        (subject.module, bound.symbol.name),
+        pattern=pattern,
         severity=_severity(rule, pattern, bound, subject),
-        confidence=rule.confidence,
+        fix_fields=pasteable(fields),
         symbol=bound.symbol.name,
-        message=texts.message.format_map(fields),
-        fix=texts.fix.format_map(pasteable(fields)),
-        fingerprint=fingerprint(rule.id, subject.module, bound.symbol.name),
     )
 
 
 def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], subject: RuleSubject) -> Finding:
     severities = [_severity(rule, pattern, bound, subject) for bound, pattern in hits]
-    gravest = min(range(len(hits)), key=lambda at: _GRAVITY[severities[at]])
-    texts = hits[gravest][1].texts or Texts(rule.message, rule.fix)
+    gravest = min(range(len(hits)), key=lambda at: severities[at].rank)
     names = sorted({readable(subject.parse(bound.symbol.name), bound) for bound, _pattern in hits})
     fields = {
         "target": target_text(subject),
@@ -191,17 +174,16 @@ def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], sub
         "names": shortened(names),
         "windows": "",
     }
-    if "{windows}" in texts.message + texts.fix:
+    if any("{windows}" in template for template in rule.texts_for(hits[gravest][1])):
         fields["windows"] = windows_text(known_windows(hits[gravest][0], subject), subject.span)
     symbols = tuple(sorted(bound.symbol.name for bound, _pattern in hits))
-    return Finding(
-        rule=rule.id,
+    return make_finding(
+        rule,
+        fields,
+        (subject.module,),
+        pattern=hits[gravest][1],
         severity=severities[gravest],
-        confidence=rule.confidence,
         symbol=symbols[0] if len(symbols) == 1 else None,
-        message=texts.message.format_map(fields),
-        fix=texts.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, subject.module),
         symbols=symbols,
     )
 
@@ -225,7 +207,6 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     under = _imports_under([library.soname for library, _pattern in hits], subject) if hits else {}
     for library, pattern in hits:
         symbols = under[library.soname]
-        texts = pattern.texts or Texts(rule.message, rule.fix)
         names = [readable(subject.parse(bound.symbol.name), bound) for bound in symbols]
         fields = {
             "library": library.soname,
@@ -234,16 +215,8 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
             "count": _counted(len(symbols), "import") if symbols else "no import",
             "names": f" ({shortened(list(dict.fromkeys(names)))})" if names else "",
         }
-        yield Finding(
-            rule=rule.id,
-            severity=pattern.severity or rule.severity,
-            confidence=rule.confidence,
-            symbol=None,
-            message=texts.message.format_map(fields),
-            fix=texts.fix.format_map(fields),
-            fingerprint=fingerprint(rule.id, subject.module, library.soname),
-            symbols=tuple(sorted(bound.symbol.name for bound in symbols)),
-        )
+        unbound = tuple(sorted(bound.symbol.name for bound in symbols))
+        yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unbound)
 
 
 def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[BoundImport]]:

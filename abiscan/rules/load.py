@@ -1,29 +1,31 @@
-"""The rules of this release, from the table that `tools/compile_rules.py` makes of the TOML files.
+"""The rules of this release, from `abiscan/data/rules.json`, which `tools/generate.py` makes of the TOML files.
 
-Reading 20 TOML files takes longer than scanning one shared object, and every scan loads all rules.
+Reading 33 TOML files takes longer than scanning one shared object, and every scan loads all rules.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
+import msgspec
+
+from abiscan.data import data_file
 from abiscan.errors import AbiscanError
 from abiscan.model.finding import RuleInfo
-from abiscan.rules.compiled import RULES
 from abiscan.rules.schema import Rule
-from abiscan.rules.validate import rule_from
 
 
 @cache
 def load_rules() -> tuple[Rule, ...]:
     """Every rule, sorted by id."""
-    return tuple(rule_from(identifier, table, f"{identifier}.toml") for identifier, table in RULES.items())
+    with open(data_file("rules.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=tuple[Rule, ...])
 
 
 @cache
 def rule_infos() -> tuple[RuleInfo, ...]:
     """What reports describe rules by, sorted by id."""
-    return tuple(rule.info() for rule in load_rules())
+    return tuple(RuleInfo(*(getattr(rule, name) for name in RuleInfo.__struct_fields__)) for rule in load_rules())
 
 
 def rule(identifier: str) -> Rule:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.rules.schema import Rule
 
-# Places told for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
+# Places listed for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
 MAX_LOCATIONS = 20
 
 
@@ -23,7 +23,7 @@ def symbols_to_locate(rules: Iterable[Rule], findings: Iterable[Finding]) -> fro
         symbol
         for finding in findings
         if finding.rule in located and finding.severity is not Severity.NOTE
-        for symbol in (finding.symbols or ((finding.symbol,) if finding.symbol is not None else ()))
+        for symbol in finding.all_symbols
     )
 
 
@@ -35,8 +35,7 @@ def attach_locations(findings: Iterable[Finding], places: Mapping[str, tuple[Loc
     """
     result = []
     for finding in findings:
-        symbols = finding.symbols or ((finding.symbol,) if finding.symbol is not None else ())
-        new = [place for symbol in symbols for place in places.get(symbol, ())]
+        new = [place for symbol in finding.all_symbols for place in places.get(symbol, ())]
         if new:
             merged = tuple(dict.fromkeys((*finding.locations, *new)))[:MAX_LOCATIONS]
             finding = replace(finding, locations=merged)  # noqa: PLW2901 - the finding, with more in it

@@ -1,18 +1,15 @@
-"""What a rule is, as values. A rule's TOML file has the same fields under the same names (`law.py` checks them).
+"""What a rule is, as values: the fields here are the keys of a rule's TOML file, and their types are what it may say.
 
-These are named tuples: as immutable as frozen dataclasses, and made ten times as fast, which every start pays for.
+`validate.py` reads the files by these types; `load.py` reads `abiscan/data/rules.json`, the same rules as one file.
 """
 
-from __future__ import annotations
-
 import enum
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from abiscan.model.binding import DemangledBy, Owner, Status
-from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo, Severity
-from abiscan.model.versions import Windows
 
 
 class Per(enum.StrEnum):
@@ -32,14 +29,27 @@ class Fate(enum.StrEnum):
     NEVER = "never"
 
 
-class Texts(Struct, frozen=True):
-    """What one hit says, as templates (`texts.py` lists the fields), where a pattern says more than its rule."""
+class Language(enum.StrEnum):
+    """What a source file is written in, by its extension."""
 
-    message: str
-    fix: str
+    CPP = "c++"
+    CUDA = "cuda"
+    HIP = "hip"
 
 
-class ImportPattern(Struct, frozen=True):
+class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What all patterns have: how grave a hit is and what it says, where a pattern says more than its rule.
+
+    Attributes:
+        message, fix: templates, both or neither.
+    """
+
+    severity: Severity | None = None
+    message: str | None = None
+    fix: str | None = None
+
+
+class ImportPattern(Pattern, frozen=True):
     """A set of imports. Every field that is set must hold; an empty one says nothing.
 
     Attributes:
@@ -72,8 +82,6 @@ class ImportPattern(Struct, frozen=True):
     file_ends: tuple[str, ...] = ()
     outside_limited_api: bool | None = None
     fate: tuple[Fate, ...] = ()
-    severity: Severity | None = None
-    texts: Texts | None = None
 
     @property
     def reads_name(self) -> bool:
@@ -81,7 +89,7 @@ class ImportPattern(Struct, frozen=True):
         return bool(self.scope or self.scope_starts or self.base or self.declares_parameter is not None)
 
 
-class LibraryPattern(Struct, frozen=True):
+class LibraryPattern(Pattern, frozen=True):
     """A set of needed libraries.
 
     Attributes:
@@ -91,11 +99,9 @@ class LibraryPattern(Struct, frozen=True):
 
     found: bool | None = None
     soname_starts: tuple[str, ...] = ()
-    severity: Severity | None = None
-    texts: Texts | None = None
 
 
-class SourcePattern(Struct, frozen=True):
+class SourcePattern(Pattern, frozen=True):
     """A set of places in C++, CUDA or HIP sources; tokens outside of comments and strings.
 
     Attributes:
@@ -108,7 +114,7 @@ class SourcePattern(Struct, frozen=True):
         inside: macros or functions in whose first argument the place stands, by how their names begin.
         file_has: identifiers of which the file must have one.
         file_lacks: identifiers of which the file must have none.
-        languages: `c++`, `cuda`, `hip`; by the file's extension.
+        languages: of the file; empty for all.
     """
 
     member: tuple[str, ...] = ()
@@ -121,12 +127,10 @@ class SourcePattern(Struct, frozen=True):
     inside: tuple[str, ...] = ()
     file_has: tuple[str, ...] = ()
     file_lacks: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    severity: Severity | None = None
-    texts: Texts | None = None
+    languages: tuple[Language, ...] = ()
 
 
-class Rewrite(Struct, frozen=True):
+class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
     """What to write instead of a flagged call, and which names that imports.
 
     Attributes:
@@ -138,41 +142,40 @@ class Rewrite(Struct, frozen=True):
     symbols: tuple[str, ...]
 
 
-class Fact(Struct, frozen=True):
-    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index."""
-
-    symbol: str
-    windows: Windows
-
-
-class Rule(Struct, frozen=True):
-    """One rule. The fields that `RuleInfo` has mean the same here.
+class Fact(Struct, frozen=True, forbid_unknown_fields=True):
+    """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index.
 
     Attributes:
-        message, fix: templates for a hit, for patterns without texts of their own.
+        windows: the first and last release of each range that exports the symbol; empty where none does.
+    """
+
+    symbol: str
+    windows: tuple[tuple[str, str], ...]
+
+
+# TOML repeats the name of a table for each entry: `[[import]]` reads as one pattern, where `imports` holds them all.
+_KEYS = {"imports": "import", "libraries": "library", "sources": "source", "rewrites": "rewrite", "facts": "fact"}
+
+
+class Rule(RuleInfo, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename=_KEYS):
+    """One rule: what reports describe it by, and what it looks for.
+
+    Attributes:
+        message, fix: templates for a hit, for patterns without texts of their own (`texts.py` lists the fields).
         per: what one finding speaks for.
         locate: whether a reader wants to know where the binary calls what was found.
         severity_when: other severities for imports of some status.
         imports, libraries, sources: what it means; any one suffices.
         requires: the file must have an import of one of these as well.
         unless: the file must have no import of any of these.
-        computed: its findings are made by a module of their own in `computed`.
+        computed: its findings are computed by code (`abiscan/rules/computed`).
     """
 
-    id: str
-    summary: str
-    why: str
-    example: str
-    use_instead: str
-    references: tuple[str, ...]
-    since: str
-    severity: Severity
-    confidence: Confidence
     message: str
     fix: str
     per: Per = Per.SYMBOL
     locate: bool = False
-    severity_when: tuple[tuple[Status, Severity], ...] = ()
+    severity_when: Mapping[Status, Severity] = {}
     imports: tuple[ImportPattern, ...] = ()
     requires: tuple[ImportPattern, ...] = ()
     unless: tuple[ImportPattern, ...] = ()
@@ -182,25 +185,12 @@ class Rule(Struct, frozen=True):
     facts: tuple[Fact, ...] = ()
     computed: bool = False
 
-    def severity_for(self, status: Status, pattern: Severity | None = None) -> Severity:
-        """How grave a hit on an import of this status is."""
-        if pattern is not None:
-            return pattern
-        for when, severity in self.severity_when:
-            if when is status:
-                return severity
-        return self.severity
+    def severity_for(self, status: Status, pattern: Pattern) -> Severity:
+        """How grave a hit of a pattern on an import of this status is."""
+        return pattern.severity or self.severity_when.get(status, self.severity)
 
-    def info(self) -> RuleInfo:
-        """The part that reports describe a rule by."""
-        return RuleInfo(
-            id=self.id,
-            summary=self.summary,
-            why=self.why,
-            example=self.example,
-            use_instead=self.use_instead,
-            references=self.references,
-            since=self.since,
-            severity=self.severity,
-            confidence=self.confidence,
-        )
+    def texts_for(self, pattern: Pattern | None) -> tuple[str, str]:
+        """The templates of a hit: what it says, and what to do about it."""
+        if pattern is None or pattern.message is None or pattern.fix is None:
+            return self.message, self.fix
+        return pattern.message, pattern.fix

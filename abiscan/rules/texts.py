@@ -7,68 +7,16 @@ from typing import TYPE_CHECKING
 
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.versions import Windows
+from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.schema import Rewrite, Rule
 from abiscan.rules.subject import RuleSubject
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-# <builtin-type> of the Itanium C++ ABI, for the element types that tensors have.
-_BUILTIN_CODES = {
-    "void": "v",
-    "bool": "b",
-    "char": "c",
-    "signed char": "a",
-    "unsigned char": "h",
-    "short": "s",
-    "unsigned short": "t",
-    "int": "i",
-    "unsigned int": "j",
-    "long": "l",
-    "unsigned long": "m",
-    "long long": "x",
-    "unsigned long long": "y",
-    "float": "f",
-    "double": "d",
-}
-# How people write these types; the same on every platform of torch's Linux wheels (LP64).
-_WRITTEN = {
-    "long": "int64_t",
-    "unsigned long": "uint64_t",
-    "short": "int16_t",
-    "unsigned short": "uint16_t",
-    "signed char": "int8_t",
-    "unsigned char": "uint8_t",
-    "unsigned int": "uint32_t",
-}
 _PLAIN = re.compile(r"[A-Za-z0-9_$.@]+")
 # Names shown in one sentence before "and N more".
 SHOWN = 4
-
-
-def type_code(written: str) -> str | None:
-    """The mangling of a builtin type or of a class in namespaces; None for anything else."""
-    builtin = _BUILTIN_CODES.get(written)
-    if builtin is not None:
-        return builtin
-    parts = written.split("::")
-    if not all(part.isidentifier() for part in parts) or parts[0] == "std":
-        return None
-    body = "".join(f"{len(part)}{part}" for part in parts)
-    return f"N{body}E" if len(parts) > 1 else body
-
-
-def element_type(name: CxxName | None) -> str | None:
-    """The first template argument, without const, as the demangler writes it; None where there is none."""
-    args = name.template_args if name is not None else None
-    if not args:
-        return None
-    return args[0].removesuffix(" const")
-
-
-def written_type(text: str) -> str:
-    """A type as people write it."""
-    return _WRITTEN.get(text, text)
 
 
 def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -> str:
@@ -134,7 +82,7 @@ def qualified(name: CxxName) -> str:
 
 
 def readable(name: CxxName | None, bound: BoundImport) -> str:
-    """An import as short as it can be told: the qualified name, or what the file has."""
+    """An import in few words: the qualified name, or what the file has."""
     return qualified(name) if name is not None else bound.demangled or bound.symbol.name
 
 
@@ -168,7 +116,7 @@ def rewrite_symbols(rewrite: Rewrite, fields: dict[str, str], code: str | None) 
 
 
 def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
-    """Every field of `law.SYMBOL_FIELDS`."""
+    """Every field of `validate.SYMBOL_FIELDS`."""
     element = element_type(name)
     code = None if element is None else type_code(element)
     target = target_text(subject)
@@ -184,7 +132,6 @@ def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject:
         "provider": bound.provider or "no library in scope",
         "module": subject.module,
         "count": "1",
-        "others": "",
     }
     fields["windows"] = windows_text(known_windows(bound, subject), subject.span)
     fields["rewrites"] = rewrite_texts(rule, fields, code, subject)

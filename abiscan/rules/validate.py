@@ -1,212 +1,151 @@
-"""The law of a rule file: which keys it may have, of which type, and what must be there.
+"""A rule's TOML file, read and checked: types and keys by `schema.py`, and here what types do not say.
 
-This is also how the compiled table becomes rules, so that there is one reading of the data; what only guards against
-mistakes of the person who writes a rule is in `check.py`, which the compiler and the tests run.
+Only the tool that makes `abiscan/data/rules.json` and the tests read the files; a scan reads what they were made into.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+import string
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from abiscan.errors import AbiscanError
-from abiscan.model.binding import DemangledBy, Owner, Status
-from abiscan.model.cause import Confidence
+from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
-from abiscan.model.versions import Windows
-from abiscan.rules.schema import (
-    Fact,
-    Fate,
-    ImportPattern,
-    LibraryPattern,
-    Per,
-    Rewrite,
-    Rule,
-    SourcePattern,
-    Texts,
+from abiscan.rules.schema import ImportPattern, Pattern, Per, Rule
+
+# Fields that a template may name, by what the finding speaks for; `texts.py`, `engine.py` and `source` fill them.
+SYMBOL_FIELDS = frozenset(
+    (
+        "symbol",
+        "name",
+        "qualified",
+        "base",
+        "type",
+        "type_code",
+        "windows",
+        "status",
+        "target",
+        "provider",
+        "rewrites",
+        "module",
+        "count",
+    )
 )
+LIBRARY_FIELDS = frozenset(("library", "target", "module", "count", "names"))
+FILE_FIELDS = frozenset(("target", "module", "count", "names", "windows"))
+SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module"))
+REWRITE_FIELDS = frozenset(("type", "type_code"))
+COMPUTED_FIELDS = frozenset(("name", "detail", "target"))
 
 
 class InvalidRule(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
-    """A rule file breaks the law; the message names the file and the key."""
+    """What a rule file says is no rule; the message names the file and the key."""
 
 
-_E = TypeVar("_E", bound=enum.Enum)
+def read_rule_file(path: Path) -> Rule:
+    """The rule that one TOML file describes; the file's name is its id.
+
+    Raises:
+        InvalidRule: the first thing that is wrong.
+    """
+    import tomllib
+
+    where = path.name
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        rule = msgspec.convert({"id": path.stem, **_stripped(table, "")}, Rule)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InvalidRule(f"{where}: {error}") from error
+    for problem in _problems(rule, path.stem):
+        raise InvalidRule(f"{where}: {problem}")
+    return rule
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("must be text that is not empty")
-    return value.strip()
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
+def _stripped(value: Any, key: str) -> Any:
+    """TOML data without white space around texts; nothing but a list of releases may be empty."""
+    if isinstance(value, dict):
+        return {name: _stripped(each, name) for name, each in value.items()}
+    if isinstance(value, str):
+        value = value.strip()
+    elif isinstance(value, list):
+        value = [_stripped(each, key) for each in value]
+    if value in ("", []) and key != "windows":
+        raise msgspec.ValidationError(f"{key} is empty")
     return value
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not value:
-        raise ValueError("must be a list that is not empty")
-    return tuple(_text(item) for item in value)
+def _problems(rule: Rule, name: str) -> Iterator[str]:
+    """What types do not say."""
+    if rule.id != name:
+        yield "unknown key 'id': the file's name is the id"
+    if not all(part.isalnum() and part == part.lower() for part in rule.id.split("-")):
+        yield "the file's name must be lower-case words with hyphens between"
+    if not rule.summary[-1].isalnum() and rule.summary[-1] not in ")`":
+        yield f"summary must not end with {rule.summary[-1]!r}"
+    for link in rule.references:
+        if not link.startswith("https://"):
+            yield f"references must be https links, not {link!r}"
+    if not (rule.imports or rule.libraries or rule.sources or rule.computed):
+        yield "it matches nothing: no import, library or source, and it is not computed"
+    if rule.per is Per.LIBRARY and not rule.libraries:
+        yield "per = 'library' needs a library pattern"
+    for status in (Status.RESOLVED, Status.WEAK):
+        if rule.severity_when.get(status) is Severity.ERROR:
+            yield "severity_when: an import that binds is no error"
+    known = _template_fields(rule)
+    yield from _template_problems((rule.message, rule.fix), known)
+    for pattern in (*rule.imports, *rule.requires, *rule.unless):
+        yield from _pattern_problems(pattern, known)
+        yield from _import_problems(pattern)
+    for library in rule.libraries:
+        yield from _pattern_problems(library, known)
+    for source in rule.sources:
+        yield from _pattern_problems(source, SOURCE_FIELDS)
+        if source.message is None and (rule.imports or rule.computed):
+            yield "a source pattern beside imports needs its own message and fix"
+    for rewrite in rule.rewrites:
+        yield from _template_problems((rewrite.write, *rewrite.symbols), REWRITE_FIELDS)
 
 
-def _one_of(kind: type[_E]) -> Callable[[Any], _E]:
-    def read(value: Any) -> _E:
+def _template_fields(rule: Rule) -> frozenset[str]:
+    """The fields that the rule's own message and fix may name."""
+    if rule.computed:
+        return COMPUTED_FIELDS
+    if rule.libraries:
+        return LIBRARY_FIELDS
+    if rule.per is Per.FILE:
+        return FILE_FIELDS
+    return SYMBOL_FIELDS if rule.imports else SOURCE_FIELDS
+
+
+def _pattern_problems(pattern: Pattern, known: frozenset[str]) -> Iterator[str]:
+    if (pattern.message is None) != (pattern.fix is None):
+        yield "message and fix go together"
+    if msgspec.structs.replace(pattern, severity=None, message=None, fix=None) == type(pattern)():
+        yield "a pattern without a condition: it would match everything"
+    yield from _template_problems((pattern.message or "", pattern.fix or ""), known)
+
+
+def _import_problems(pattern: ImportPattern) -> Iterator[str]:
+    if pattern.scope and pattern.scope_starts:
+        yield "scope and scope_starts exclude each other"
+    if (pattern.name or pattern.name_starts) and pattern.reads_name:
+        yield "a whole C name has no scope, base or parts"
+    if any(name.startswith("_Z") for name in (*pattern.name, *pattern.name_starts)):
+        yield "mangled names are matched by scope and base, not by their text"
+
+
+def _template_problems(templates: tuple[str, ...], known: frozenset[str]) -> Iterator[str]:
+    for template in templates:
         try:
-            return kind(value)
-        except ValueError:
-            raise ValueError(f"{value!r} is none of {', '.join(str(item.value) for item in kind)}") from None
-
-    return read
-
-
-def _some_of(kind: type[_E]) -> Callable[[Any], tuple[_E, ...]]:
-    one = _one_of(kind)
-    return lambda value: tuple(one(item) for item in _texts(value))
-
-
-def _windows(value: Any) -> Windows:
-    if not isinstance(value, (list, tuple)):
-        raise ValueError("must be a list of [first, last] pairs")
-    pairs = []
-    for pair in value:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
-            raise ValueError("must be a list of [first, last] pairs of versions")
-        pairs.append((pair[0], pair[1]))
-    return tuple(pairs)
-
-
-_Law = Mapping[str, Callable[[Any], Any]]
-
-_TEXTS: _Law = {"severity": _one_of(Severity), "message": _text, "fix": _text}
-_IMPORT: _Law = {
-    "owner": _some_of(Owner),
-    "status": _some_of(Status),
-    "scope": _texts,
-    "scope_starts": _texts,
-    "base": _texts,
-    "name": _texts,
-    "name_starts": _texts,
-    "declares_parameter": _flag,
-    "cxx": _flag,
-    "demangled_by": _some_of(DemangledBy),
-    "gnu_rejects": _flag,
-    "provider_starts": _texts,
-    "file_ends": _texts,
-    "outside_limited_api": _flag,
-    "fate": _some_of(Fate),
-    **_TEXTS,
-}
-_LIBRARY: _Law = {"found": _flag, "soname_starts": _texts, **_TEXTS}
-_SOURCE: _Law = {
-    "member": _texts,
-    "called": _flag,
-    "templated": _flag,
-    "identifier": _texts,
-    "identifier_starts": _texts,
-    "qualified": _texts,
-    "include_starts": _texts,
-    "inside": _texts,
-    "file_has": _texts,
-    "file_lacks": _texts,
-    "languages": _texts,
-    **_TEXTS,
-}
-_REWRITE: _Law = {"write": _text, "symbols": _texts}
-_FACT: _Law = {"symbol": _text, "windows": _windows}
-
-
-def _fields(table: Any, law: _Law, where: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
-    if not isinstance(table, Mapping):
-        raise InvalidRule(f"{where}: must be a table")
-    read: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in law:
-            raise InvalidRule(f"{where}: unknown key {key!r}; known: {', '.join(sorted(law))}")
-        try:
-            read[key] = law[key](value)
+            names = {name for _text, name, _spec, _conversion in string.Formatter().parse(template) if name is not None}
         except ValueError as error:
-            raise InvalidRule(f"{where}: {key} {error}") from None
-    for key in required:
-        if key not in read:
-            raise InvalidRule(f"{where}: {key} is missing")
-    return read
-
-
-def _pattern(kind: type[Any], law: _Law, table: Any, where: str) -> Any:
-    read = _fields(table, law, where)
-    message, fix = read.pop("message", None), read.pop("fix", None)
-    if (message is None) != (fix is None):
-        raise InvalidRule(f"{where}: message and fix go together")
-    if not read.keys() - {"severity"}:
-        raise InvalidRule(f"{where}: it would match everything")
-    return kind(**read, texts=None if message is None or fix is None else Texts(message, fix))
-
-
-def _patterns(kind: type[Any], law: _Law, value: Any, where: str) -> tuple[Any, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise InvalidRule(f"{where}: must be an array of tables")
-    return tuple(_pattern(kind, law, table, f"{where}[{number}]") for number, table in enumerate(value))
-
-
-def _rewrite(table: Any, where: str) -> Rewrite:
-    read = _fields(table, _REWRITE, where, ("write", "symbols"))
-    return Rewrite(read["write"], read["symbols"])
-
-
-def _fact(table: Any, where: str) -> Fact:
-    read = _fields(table, _FACT, where, ("symbol", "windows"))
-    return Fact(read["symbol"], read["windows"])
-
-
-_PROSE: _Law = {
-    "summary": _text,
-    "why": _text,
-    "example": _text,
-    "use_instead": _text,
-    "references": _texts,
-    "since": _text,
-    "severity": _one_of(Severity),
-    "confidence": _one_of(Confidence),
-    "message": _text,
-    "fix": _text,
-}
-_REST: _Law = {
-    "per": _one_of(Per),
-    "locate": _flag,
-    "computed": _flag,
-    **dict.fromkeys(
-        ("severity_when", "import", "requires", "unless", "library", "source", "rewrite", "fact"), lambda value: value
-    ),
-}
-
-
-def rule_from(identifier: str, table: Mapping[str, Any], where: str) -> Rule:
-    """The rule that a table describes.
-
-    Args:
-        identifier: its id.
-        table: the parsed TOML.
-        where: the file, for messages.
-
-    Raises:
-        InvalidRule: a key is unknown, missing or of another type.
-    """
-    read = _fields(table, {**_PROSE, **_REST}, where, tuple(_PROSE))
-    when = read.pop("severity_when", {})
-    statuses = _fields(when, dict.fromkeys((s.value for s in Status), _one_of(Severity)), f"{where}: severity_when")
-    return Rule(
-        id=identifier,
-        severity_when=tuple((Status(status), severity) for status, severity in statuses.items()),
-        imports=_patterns(ImportPattern, _IMPORT, read.pop("import", ()), f"{where}: import"),
-        requires=_patterns(ImportPattern, _IMPORT, read.pop("requires", ()), f"{where}: requires"),
-        unless=_patterns(ImportPattern, _IMPORT, read.pop("unless", ()), f"{where}: unless"),
-        libraries=_patterns(LibraryPattern, _LIBRARY, read.pop("library", ()), f"{where}: library"),
-        sources=_patterns(SourcePattern, _SOURCE, read.pop("source", ()), f"{where}: source"),
-        rewrites=tuple(_rewrite(one, f"{where}: rewrite") for one in read.pop("rewrite", ())),
-        facts=tuple(_fact(one, f"{where}: fact") for one in read.pop("fact", ())),
-        **read,
-    )
+            yield f"template {template!r}: {error}"
+            continue
+        if names - known:
+            unknown = ", ".join(sorted(names - known))
+            yield f"template {template!r} names {unknown}; known here: {', '.join(sorted(known))}"

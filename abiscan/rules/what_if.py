@@ -6,15 +6,11 @@ from collections.abc import Callable, Iterable
 
 from abiscan.model.finding import WhatIf
 from abiscan.model.versions import Windows
+from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.engine import hits_of
 from abiscan.rules.schema import Rewrite, Rule
 from abiscan.rules.subject import RuleSubject
-from abiscan.rules.texts import (
-    element_type,
-    rewrite_symbols,
-    type_code,
-    written_type,
-)
+from abiscan.rules.texts import rewrite_symbols
 
 
 def what_if(

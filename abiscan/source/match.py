@@ -9,22 +9,23 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from abiscan.model.finding import Finding, Location
-from abiscan.model.fingerprint import fingerprint
-from abiscan.rules.schema import Rule, SourcePattern, Texts
-from abiscan.rules.texts import rewrite_texts, written_type
+from abiscan.rules.element_types import written_type
+from abiscan.rules.make_finding import make_finding
+from abiscan.rules.schema import Language, Rule, SourcePattern
+from abiscan.rules.texts import rewrite_texts
 from abiscan.source.lexer import Token, tokens
 
 # Language by file name ending; the rest of a source tree is not looked at.
 LANGUAGES = {
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), "c++"),
-    **dict.fromkeys((".cu", ".cuh"), "cuda"),
-    **dict.fromkeys((".hip", ".hiph"), "hip"),
+    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), Language.CPP),
+    **dict.fromkeys((".cu", ".cuh"), Language.CUDA),
+    **dict.fromkeys((".hip", ".hiph"), Language.HIP),
 }
 # Tokens looked through for the end of a list of template arguments.
 _MAX_ARGUMENTS = 96
 # Scopes before a name that are read; no rule asks for more than two.
 _MAX_SCOPES = 4
-# Places told for one finding; a port of a code base has hundreds of AT_CHECKs.
+# Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
 
@@ -100,7 +101,6 @@ def match_source(text: str, path: str, rules: SourceRules, module: str | None = 
 def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> SourceHit:
     first = places[0]
     rule, pattern = first.rule, first.pattern
-    texts = pattern.texts or Texts(rule.message, rule.fix)
     fields = {
         "text": first.text,
         "type": written_type(first.element) if first.element is not None else "T",
@@ -109,16 +109,8 @@ def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> Sour
     }
     fields["rewrites"] = rewrite_texts(rule, fields)
     numbers = sorted({bisect_right(lines, place.at - 1) + 1 for place in places})
-    finding = Finding(
-        rule=rule.id,
-        severity=pattern.severity or rule.severity,
-        confidence=rule.confidence,
-        symbol=None,
-        message=texts.message.format_map(fields),
-        fix=texts.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, module, first.text),
-        locations=tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES]),
-    )
+    locations = tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES])
+    finding = make_finding(rule, fields, (module, first.text), pattern=pattern, locations=locations)
     return SourceHit(finding, first.element)
 
 
@@ -128,7 +120,7 @@ def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> Sour
 class _File:
     """The tokens of one file, and what patterns ask of the file as a whole."""
 
-    def __init__(self, found: list[Token], language: str) -> None:
+    def __init__(self, found: list[Token], language: Language) -> None:
         self.found = found
         self.language = language
         self.names = {token.text for token in found if token.kind == "name"}

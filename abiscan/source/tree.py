@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from abiscan.model.finding import Finding
 from abiscan.model.report import ArtifactKind, InputError
+from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.schema import Rule
-from abiscan.rules.texts import element_type, written_type
 from abiscan.source.match import (
     LANGUAGES,
     SourceHit,
@@ -72,11 +72,11 @@ def scan_source(
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
-        from abiscan.rules.computed.generated_kernel import match_kernels
+        from abiscan.rules.computed import python_source_rules
 
-        rule = next((each for each in rules if each.id == "generated-kernel"), None)
-        findings = match_kernels(text, path, rule, module) if rule is not None else ()
-        hits = tuple(SourceHit(finding, None) for finding in findings)
+        compute = python_source_rules()
+        found = (compute[rule.id](rule, text, path, module or path) for rule in rules if rule.id in compute)
+        hits = tuple(SourceHit(finding, None) for findings in found for finding in findings)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
     hits = match_source(text, path, prepared if prepared is not None else SourceRules(rules), module)
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
@@ -159,40 +159,13 @@ def attach_sources(
     result = []
     for finding in findings:
         element = element_type(parse(finding.symbol)) if finding.symbol is not None else None
-        wanted = None if element is None else _plain(element)
+        wanted = None if element is None else fundamental_type(element)
         places = [
             place
             for hit in hits.get(finding.rule, ())
-            if wanted is None or hit.element is None or _plain(hit.element) in (wanted, None)
+            if wanted is None or hit.element is None or fundamental_type(hit.element) in (wanted, None)
             for place in hit.finding.locations
         ]
         merged = tuple(dict.fromkeys((*finding.locations, *places)))[:MAX_LOCATIONS]
         result.append(replace(finding, locations=merged) if places else finding)
     return tuple(result)
-
-
-_FUNDAMENTAL = frozenset(
-    (
-        "float",
-        "double",
-        "bool",
-        "int",
-        "int8_t",
-        "int16_t",
-        "int32_t",
-        "int64_t",
-        "uint8_t",
-        "uint16_t",
-        "uint32_t",
-        "uint64_t",
-        "Half",
-        "BFloat16",
-    )
-)
-
-
-def _plain(written: str) -> str | None:
-    """An element type without what its spelling leaves open; None for a name that only a compiler can resolve."""
-    text = written_type(written.removeprefix("const ").removesuffix(" const")).rpartition("::")[2]
-    text = {"int32_t": "int", "long long": "int64_t", "half": "Half"}.get(text, text)
-    return text if text in _FUNDAMENTAL else None

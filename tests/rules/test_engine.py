@@ -30,9 +30,12 @@ from abiscan.rules import (
     run,
     symbols_to_locate,
 )
-from abiscan.rules.schema import ImportPattern
+from abiscan.rules.element_types import type_code
+from abiscan.rules.schema import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports
-from abiscan.rules.texts import type_code, windows_text
+from abiscan.rules.texts import windows_text
+from abiscan.rules.validate import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS
+from abiscan.source import SourceRules, match_source
 
 
 def bound(
@@ -225,3 +228,24 @@ def test_no_hostile_name_stands_in_a_command(name: str) -> None:
     assert "reboot" not in finding.fix
     (plain,) = run([rule("missing-import")], subject(bound("_ZN2at1fEv"), windows=(("2.0.0", "2.1.0"),)))
     assert "abiscan explain _ZN2at1fEv" in plain.fix
+
+
+def _naming(fields: frozenset[str]) -> dict[str, str]:
+    """Templates that name every field."""
+    return dict.fromkeys(("message", "fix"), " ".join(f"{{{field}}}" for field in sorted(fields)))
+
+
+def test_every_field_that_a_template_may_name_is_filled() -> None:
+    importing = subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"))
+    library = subject(needed=(NeededLibrary("libc10_cuda.so", None),))
+    pattern = ImportPattern(base=("const_data_ptr",))
+    symbols = replace(rule("const-data-ptr"), imports=(pattern,), **_naming(SYMBOL_FIELDS))
+    assert run([symbols], importing)
+    assert run([replace(symbols, per=Per.FILE, **_naming(FILE_FIELDS))], importing)
+    assert run([replace(rule("missing-library"), libraries=(LibraryPattern(),), **_naming(LIBRARY_FIELDS))], library)
+    sources = replace(symbols, sources=(SourcePattern(member=("f",)),), rewrites=(), **_naming(SOURCE_FIELDS))
+    assert match_source("x.f();", "a.cpp", SourceRules([sources]))
+
+
+def test_severities_stand_in_order_of_rank() -> None:
+    assert sorted(Severity, key=lambda each: each.rank) == ["error", "warning", "note"]

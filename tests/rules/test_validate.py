@@ -1,4 +1,4 @@
-"""A rule file that breaks the law is refused with its name and the key."""
+"""A rule file that is wrong is refused with its name and the key."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.rules.check import read_rule_file
-from abiscan.rules.validate import InvalidRule
+from abiscan.rules.validate import InvalidRule, read_rule_file
 
 GOOD = """
 summary = "A thing is called"
@@ -31,34 +30,41 @@ def read(folder: Path, text: str, name: str = "a-thing.toml") -> None:
     read_rule_file(path)
 
 
-def test_the_model_of_these_tests_is_lawful(tmp_path: Path) -> None:
+def test_the_file_that_these_tests_change_is_right(tmp_path: Path) -> None:
     read(tmp_path, GOOD)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('why = "Because."', "", "why is missing"),
-        ('why = "Because."', 'why = ""', "why must be text"),
-        ('since = "0.1.0"', 'since = "0.1.0"\ncolour = "red"', "unknown key 'colour'"),
-        ('severity = "note"', 'severity = "fatal"', "'fatal' is none of error, warning, note"),
+        ('why = "Because."', "", "missing required field `why`"),
+        ('why = "Because."', 'why = ""', "why is empty"),
+        ('since = "0.1.0"', 'since = "0.1.0"\ncolour = "red"', "unknown field `colour`"),
+        ('severity = "note"', 'severity = "fatal"', "Invalid enum value 'fatal' - at `$.severity`"),
         ("https://example.org/thing", "http://example.org", "references must be https links"),
         ("{name}", "{nmae}", "names nmae"),
         ("{name}", "{name", "expected '}'"),
-        ('base = ["thing"]', 'bases = ["thing"]', "unknown key 'bases'"),
-        ('base = ["thing"]', "base = []", "base must be a list that is not empty"),
+        ('base = ["thing"]', 'bases = ["thing"]', "unknown field `bases` - at `$.import[0]`"),
+        ('base = ["thing"]', "base = []", "base is empty"),
+        ('base = ["thing"]', 'base = "thing"', "Expected `array`, got `str` - at `$.import[0].base`"),
+        ('since = "0.1.0"', 'since = "0.1.0"\nid = "other"', "the file's name is the id"),
+        ("[[import]]", '[[source]]\nmember = ["x"]\nlanguages = ["rust"]\n[[import]]', "Invalid enum value 'rust'"),
         ('base = ["thing"]', 'severity = "note"', "it would match everything"),
         ('base = ["thing"]', 'base = ["thing"]\nmessage = "one"', "message and fix go together"),
         ('base = ["thing"]', 'name = ["thing"]\nscope = ["at"]', "a whole C name has no scope"),
         ('base = ["thing"]', 'name_starts = ["_ZN2at"]', "mangled names are matched by scope and base"),
         ('[[import]]\nbase = ["thing"]', "", "it matches nothing"),
         ("[[import]]", '[severity_when]\nresolved = "error"\n[[import]]', "an import that binds is no error"),
-        ("[[import]]", '[severity_when]\nlost = "error"\n[[import]]', "unknown key 'lost'"),
+        (
+            "[[import]]",
+            '[severity_when]\nlost = "error"\n[[import]]',
+            "'lost' - at `key` in `$.severity_when`",
+        ),
         ('summary = "A thing is called"', 'summary = "A thing is called."', "summary must not end with"),
         ('summary = "A thing is called"', "summary = A thing", "a-thing.toml"),
     ],
 )
-def test_broken_law(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     with pytest.raises(InvalidRule) as caught:
         read(tmp_path, GOOD.replace(old, new))

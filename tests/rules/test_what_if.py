@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from abiscan.model.binding import Owner
 from abiscan.model.versions import Windows
-from abiscan.releases import windows_of
-from abiscan.rules import load_rules
-from abiscan.rules.what_if import what_if
-from tests.rules.subjects import FIXTURES, index, subject
-
-
-def window_of(names: Iterable[str]) -> Windows:
-    builds = index().builds("x86_64")
-    mask = (1 << len(builds)) - 1
-    for name in names:
-        history = index().history(name)
-        mask &= 0 if history is None else history.mask
-    return windows_of(builds, [bool(mask >> bit & 1) for bit in range(len(builds))])
+from tests.rules.reports import report
 
 
 def results(fixture: str) -> list[tuple[str, Windows]]:
-    about = subject(FIXTURES / fixture)
-    names = [each.symbol.name for each in about.imports if each.owner is Owner.TORCH]
-    return [(each.rule, each.windows) for each in what_if(load_rules(), about, names, window_of)]
+    return [(each.rule, each.windows) for each in report(fixture).what_if]
 
 
 def test_rewriting_const_data_ptr_opens_the_window() -> None:

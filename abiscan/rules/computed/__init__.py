@@ -1,1 +1,46 @@
-"""Rules whose findings are computed by code; each has its TOML file in `catalogue` too."""
+"""The rules whose findings code computes: each rule's id beside its function, in one table for each thing looked at.
+
+Their texts and severities stand in `catalogue` like those of all rules, with `computed = true`; a test holds these
+tables against that. A function is imported when its table is asked for, since a plain scan needs none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from abiscan.model.finding import Finding
+from abiscan.rules.schema import Rule
+
+if TYPE_CHECKING:
+    from abiscan.rules.computed.vtable_drift import DriftSubject
+    from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
+
+
+def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Finding]]]:
+    """Over the classes of a shared object that derive from torch's."""
+    from abiscan.rules.computed.vtable_drift import find_drift
+
+    return {"vtable-drift": find_drift}
+
+
+def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterable[Finding]]]:
+    """Over the text of a Python module: the text, its path, and what fingerprints call it."""
+    from abiscan.rules.computed.generated_kernel import match_kernels
+
+    return {"generated-kernel": match_kernels}
+
+
+def wheel_rules() -> Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]]:
+    """Over a wheel and the reports of its members, in the order in which reports list their findings."""
+    from abiscan.rules.computed import wheel_promises as promises
+
+    return {
+        "wheel-tag-too-old": promises.tag_too_old,
+        "wheel-tag-other-machine": promises.tag_of_other_machine,
+        "wheel-tag-other-python": promises.tag_of_other_python,
+        "wheel-tag-beyond-stable-abi": promises.tag_beyond_stable_abi,
+        "wheel-tags-differ": promises.tags_differ,
+        "torch-requirement-missing": promises.requirement_missing,
+        "torch-requirement-too-wide": promises.requirement_too_wide,
+    }

@@ -10,7 +10,7 @@ import ast
 import builtins
 
 from abiscan.model.finding import Finding, Location
-from abiscan.model.fingerprint import fingerprint
+from abiscan.rules.make_finding import make_finding
 from abiscan.rules.schema import Rule
 
 MARK = "triton_meta"
@@ -19,41 +19,26 @@ MAX_TEXT = 4 << 20
 _BUILTINS = frozenset(dir(builtins))
 
 
-def match_kernels(text: str, path: str, rule: Rule, module: str | None = None) -> tuple[Finding, ...]:
+def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Finding, ...]:
     """A finding for each undefined name, with the lines it is used in; none where the text is no Python.
 
     Args:
+        rule: `generated-kernel`.
         text: of a Python module.
         path: as reports should name it.
-        rule: `generated-kernel`.
-        module: what fingerprints call the file (default: `path`).
+        module: what fingerprints call the file.
     """
     if MARK not in text or len(text) > MAX_TEXT:
         return ()
     found: dict[str, set[tuple[int, str]]] = {}
     _module(text, 1, frozenset(), found)
-    return tuple(_finding(rule, path, module or path, name, sorted(places)) for name, places in sorted(found.items()))
+    return tuple(_finding(rule, path, module, name, sorted(places)) for name, places in sorted(found.items()))
 
 
 def _finding(rule: Rule, path: str, module: str, name: str, places: list[tuple[int, str]]) -> Finding:
-    fields = {
-        "name": name,
-        "detail": places[0][1],
-        "target": "",
-        "module": path,
-        "count": str(len(places)),
-        "names": name,
-    }
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        confidence=rule.confidence,
-        symbol=None,
-        message=rule.message.format_map(fields),
-        fix=rule.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, module, name),
-        locations=tuple(Location(file=path, line=line) for line, _where in places),
-    )
+    fields = {"name": name, "detail": places[0][1], "target": ""}
+    locations = tuple(Location(file=path, line=line) for line, _where in places)
+    return make_finding(rule, fields, (module, name), locations=locations)
 
 
 def _module(text: str, first_line: int, outer: frozenset[str], found: dict[str, set[tuple[int, str]]]) -> None:

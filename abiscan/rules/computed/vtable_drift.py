@@ -18,7 +18,7 @@ from abiscan.mangling import parse
 from abiscan.model.cause import Confidence
 from abiscan.model.facts import DerivedClass
 from abiscan.model.finding import Finding
-from abiscan.model.fingerprint import fingerprint
+from abiscan.rules.make_finding import make_finding
 from abiscan.rules.schema import Rule
 
 # A word of a vtable, as `abiscan.releases` has it.
@@ -152,17 +152,14 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
     fields = {
         "name": subject.readable(base).removeprefix("typeinfo for "),
         "target": subject.target,
-        "module": subject.module,
         "detail": "; ".join(parts),
     }
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        confidence=Confidence.HIGH if too_small or moved else rule.confidence,
+    return make_finding(
+        rule,
+        fields,
+        (subject.module, base),
+        confidence=Confidence.HIGH if too_small or moved else None,
         symbol=base,
-        message=rule.message.format_map(fields),
-        fix=rule.fix.format_map(fields),
-        fingerprint=fingerprint(rule.id, subject.module, base),
         symbols=tuple(sorted({base, *(each.name for each in classes if each.name is not None)})),
     )
 
@@ -212,13 +209,13 @@ def _short(name: str, subject: DriftSubject) -> str:
 
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
     """Which virtual functions came and went."""
-    told = []
+    changes = []
     for names, verb in ((change.came, "came"), (change.went, "went")):
         if names:
             shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""
             what = "virtual function" if len(names) == 1 else "virtual functions"
-            told.append(f"{len(names)} {what} {verb} ({shown}{more})")
+            changes.append(f"{len(names)} {what} {verb} ({shown}{more})")
     if change.reordered:
-        told.append("the same functions stand in other slots")
-    return told
+        changes.append("the same functions stand in other slots")
+    return changes

@@ -1,4 +1,4 @@
-"""What a wheel declares against what its members need: tags, Requires-Dist, and the verdicts of its members rolled up.
+"""`wheel-tag-*`, `wheel-tags-differ` and `torch-requirement-*`: what a wheel declares against what its members need.
 
 One finding speaks for a whole wheel and stands at the member that shows it best, so that forty members of one build
 don't say the same forty times. It works on the report's values alone, once all members are known.
@@ -10,27 +10,23 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.fingerprint import container_key, fingerprint
-from abiscan.model.report import (
-    ArtifactKind,
-    ArtifactReport,
-    ArtifactVerdict,
-    Container,
-    Report,
-)
+from abiscan.model.fingerprint import container_key
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container
 from abiscan.model.versions import Windows
-from abiscan.rules import rule
+from abiscan.rules import load
+from abiscan.rules.computed import wheel_rules
 from abiscan.rules.limited_api import stable_abi
+from abiscan.rules.make_finding import make_finding
+from abiscan.rules.schema import Rule
 from abiscan.rules.texts import shortened
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.tags import (
     Excess,
     ModuleName,
     Promise,
+    TorchRequirement,
     beyond_stable_abi,
     differing_tags,
     fitting_platform,
@@ -55,89 +51,45 @@ _TORCH_OF_PYTHON: Mapping[tuple[int, int], tuple[str | None, str | None]] = {
 }
 # How projects name the builds of one library for several torch releases.
 _OF_A_TORCH = re.compile(r"torch[-_.]?v?\d[\d._]*(?:[-_](?:cpu|cu\d+|cuda|rocm[\d.]*))?")
-# A container of which nothing more is to be told than its path.
-_PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
 
 # Architecture -> public versions of the known torch builds for it, oldest first.
 Versions = Callable[[str], Sequence[str]]
 
 
-def container_of(facts: ContainerFacts, displays: Iterable[str]) -> Container | None:
-    """The report's value for a container; None for a file or directory. The verdict is still open.
+class Wheel(Struct, frozen=True):
+    """A wheel with the reports of its shared objects.
 
-    Args:
-        displays: of its artifacts, whether or not they turn out to have a report.
+    Attributes:
+        members: at least one, sorted by name.
+        promise: what its tags promise.
+        versions: see `Versions`.
     """
-    if facts.kind in _PLAIN:
-        return None
-    return Container(
-        path=facts.path,
-        kind=facts.kind.value,
-        name=facts.name,
-        version=facts.version,
-        tags=facts.file_tags,
-        metadata_tags=facts.metadata_tags,
-        requires_dist=facts.requires_dist,
-        requires_torch=tuple(line for line in facts.requires_dist if torch_requirements([line])),
-        verdict=ArtifactVerdict.UNDECIDED,
-        artifacts=tuple(sorted(displays)),
-    )
+
+    container: Container
+    members: tuple[ArtifactReport, ...]
+    promise: Promise
+    versions: Versions
 
 
-def with_containers(report: Report, versions: Versions) -> Report:
-    """The report with each container's verdict, and with the findings of its wheels at their members."""
-    by_display = {artifact.display: artifact for artifact in report.artifacts}
-    containers = []
-    found: dict[str, list[Finding]] = {}
-    for container in report.containers:
-        members = [by_display[display] for display in container.artifacts if display in by_display]
-        containers.append(
-            replace(container, verdict=_verdict(members), artifacts=tuple(member.display for member in members))
-        )
-        if container.kind == ContainerKind.WHEEL:
-            for member, finding in findings_of_wheel(container, members, versions):
-                found.setdefault(member.display, []).append(finding)
-    artifacts = tuple(
-        replace(a, findings=(*a.findings, *found[a.display])) if a.display in found else a for a in report.artifacts
-    )
-    return replace(report, artifacts=artifacts, containers=tuple(sorted(containers, key=lambda c: c.path)))
+# The member that a finding of the wheel stands at, and the finding.
+WheelFinding = tuple[ArtifactReport, Finding]
 
 
-def _verdict(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
-    found = {member.verdict for member in members}
-    for verdict in (
-        ArtifactVerdict.FAILS,
-        ArtifactVerdict.UNREADABLE,
-        ArtifactVerdict.UNDECIDED,
-        ArtifactVerdict.LOADS,
-    ):
-        if verdict in found:
-            return verdict
-    return ArtifactVerdict.NOT_TORCH
-
-
-# --- findings ---------------------------------------------------------------------------------------------------
-
-Told = tuple[ArtifactReport, Finding]
-
-
-def findings_of_wheel(container: Container, members: Sequence[ArtifactReport], versions: Versions) -> Iterator[Told]:
-    """What a wheel declares that its members don't keep, each with the member that it is told at."""
+def findings_of_wheel(
+    container: Container, members: Sequence[ArtifactReport], versions: Versions
+) -> Iterator[WheelFinding]:
+    """What a wheel declares that its members don't keep, each with the member that it stands at."""
     shared = sorted((m for m in members if m.kind is ArtifactKind.SHARED_OBJECT), key=lambda m: m.display)
     if not shared:
         return
-    promise = promise_of(container.tags or container.metadata_tags)
-    yield from _system(container, promise, shared)
-    yield from _machine(container, promise, shared)
-    yield from _python(container, promise, shared)
-    yield from _stable_abi(container, promise, shared)
-    yield from _tags(container, shared)
-    yield from _torch(container, promise, shared, versions)
+    wheel = Wheel(container, tuple(shared), promise_of(container.tags or container.metadata_tags), versions)
+    for identifier, compute in wheel_rules().items():
+        yield from compute(load.rule(identifier), wheel)
 
 
 def _finding(
-    container: Container,
-    identifier: str,
+    rule: Rule,
+    wheel: Wheel,
     *,
     name: str = "",
     detail: str,
@@ -145,19 +97,10 @@ def _finding(
     severity: Severity | None = None,
     symbols: tuple[str, ...] = (),
 ) -> Finding:
-    made_by = rule(identifier)
+    # The fingerprint is the wheel's, not the member's: which member shows it best may change with a rebuild.
+    key = container_key(wheel.container.path.rsplit("!", 1)[-1])
     fields = {"name": name, "detail": detail, "target": target}
-    return Finding(
-        rule=made_by.id,
-        severity=severity or made_by.severity,
-        confidence=made_by.confidence,
-        symbol=None,
-        message=made_by.message.format_map(fields),
-        fix=made_by.fix.format_map(fields),
-        # The wheel's, not the member's: which member shows it best may change with a rebuild.
-        fingerprint=fingerprint(made_by.id, container_key(container.path.rsplit("!", 1)[-1])),
-        symbols=symbols,
-    )
+    return make_finding(rule, fields, (key,), severity=severity, symbols=symbols)
 
 
 def _short(member: ArtifactReport) -> str:
@@ -170,12 +113,13 @@ def _others(members: Sequence[ArtifactReport], lead: str = "the same holds for")
     return f"; {lead} {shortened(names)}" if names else ""
 
 
-def _system(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
-    own = {_base(member) for member in members}
+def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-too-old`: a member asks for newer versions of system libraries than the tags promise."""
+    own = {_base(member) for member in wheel.members}
     rows = []
-    for member in members:
+    for member in wheel.members:
         needs = [b.symbol.version for b in member.imports if b.symbol.version is not None]
-        exceeded = versions_exceed(promise, needs, own)
+        exceeded = versions_exceed(wheel.promise, needs, own)
         if exceeded:
             rows.append((member, exceeded))
     if not rows:
@@ -192,9 +136,9 @@ def _system(container: Container, promise: Promise, members: Sequence[ArtifactRe
     yield (
         member,
         _finding(
-            container,
-            "wheel-tag-too-old",
-            name=promise.oldest_platform or "",
+            rule,
+            wheel,
+            name=wheel.promise.oldest_platform or "",
             detail=detail,
             target="" if fitting is None else f"tag it {fitting}, ",
         ),
@@ -211,50 +155,52 @@ def _base(member: ArtifactReport) -> str:
     return _short(member).rsplit("/", 1)[-1]
 
 
-def _machine(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
-    other = [m for m in members if m.machine is not None and not machine_fits(promise, m.machine)]
+def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-other-machine`: members are for another machine than the tags say."""
+    other = [m for m in wheel.members if m.machine is not None and not machine_fits(wheel.promise, m.machine)]
     if not other:
         return
     # One stray file may be data; where no member fits, nobody can use the wheel.
-    anywhere = any(platform.machine is None for platform in promise.platforms)
-    severity = Severity.ERROR if len(other) == len(members) and not anywhere else None
+    anywhere = any(platform.machine is None for platform in wheel.promise.platforms)
+    severity = Severity.ERROR if len(other) == len(wheel.members) and not anywhere else None
     first = other[0]
     same = [m for m in other if m.machine == first.machine]
     yield (
         first,
         _finding(
-            container,
-            "wheel-tag-other-machine",
-            name=", ".join(platform.tag for platform in promise.platforms),
+            rule,
+            wheel,
+            name=", ".join(platform.tag for platform in wheel.promise.platforms),
             detail=f"{_short(first)} is for {first.machine} on Linux{_others(same)}",
             severity=severity,
         ),
     )
 
 
-def _python(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-other-python`: no Python of the tags imports a module of this name."""
     builds: dict[str, list[tuple[ArtifactReport, ModuleName]]] = {}
-    for member in members:
+    for member in wheel.members:
         module = module_name(_base(member))
         if module is not None and not module.plain:
             folder = _short(member).rpartition("/")[0]
             builds.setdefault(f"{folder}/{module.name}", []).append((member, module))
     # Several builds of one module serve several Pythons.
     alone = [found[0] for found in builds.values() if len(found) == 1]
-    misfits = [(member, module) for member, module in alone if not module_fits(promise, module)]
+    misfits = [(member, module) for member, module in alone if not module_fits(wheel.promise, module)]
     if not misfits:
         return
     member, module = misfits[0]
-    many = any(abi in ("abi3", "none") for _python_tag, abi in promise.interpreters)
+    many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.promise.interpreters)
     suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
     who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
     detail = f"{_short(member)} is imported by {who} alone ({suffix}){_others([row[0] for row in misfits])}"
     yield (
         member,
         _finding(
-            container,
-            "wheel-tag-other-python",
-            name=_interpreters(promise),
+            rule,
+            wheel,
+            name=_interpreters(wheel.promise),
             detail=detail,
             severity=None if many else Severity.ERROR,
         ),
@@ -265,13 +211,14 @@ def _interpreters(promise: Promise) -> str:
     return ", ".join(f"{python}-{abi}" for python, abi in promise.interpreters)
 
 
-def _stable_abi(container: Container, promise: Promise, members: Sequence[ArtifactReport]) -> Iterator[Told]:
+def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tag-beyond-stable-abi`: an abi3 tag, and imports that its oldest Python does not keep."""
     stable = stable_abi()
     rows = []
-    for member in members:
+    for member in wheel.members:
         names = [b.name for b in member.imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
         module = module_name(_base(member))
-        beyond = beyond_stable_abi(promise, module, names, stable)
+        beyond = beyond_stable_abi(wheel.promise, module, names, stable)
         if module is not None and module.abi3:
             # The rule outside-limited-api speaks of names that no version has in its stable ABI.
             beyond = tuple(name for name in beyond if name in stable)
@@ -281,28 +228,28 @@ def _stable_abi(container: Container, promise: Promise, members: Sequence[Artifa
         return
     member, beyond = max(rows, key=lambda row: len(row[1]))
     rows.sort(key=lambda row: row[0] is not member)
-    since = promise.abi3_since
+    since = wheel.promise.abi3_since
     late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
     others = _others([row[0] for row in rows], "such names are imported by")
     oldest = f"CPython {since[0]}.{since[1]}" if since is not None else "every CPython"
     detail = f"{_short(member)} imports what {oldest} does not promise: {shortened(late)}{others}"
     yield (
         member,
-        _finding(container, "wheel-tag-beyond-stable-abi", name=_interpreters(promise), detail=detail, symbols=beyond),
+        _finding(rule, wheel, name=_interpreters(wheel.promise), detail=detail, symbols=beyond),
     )
 
 
-def _tags(container: Container, members: Sequence[ArtifactReport]) -> Iterator[Told]:
-    differing = differing_tags(container.tags, container.metadata_tags)
+def tags_differ(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`wheel-tags-differ`: the tags of the file name are not those of the WHEEL file."""
+    differing = differing_tags(wheel.container.tags, wheel.container.metadata_tags)
     if differing:
-        of_name = set(container.tags)
-        told = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
+        of_name = set(wheel.container.tags)
+        origins = [f"{tag} ({'file name' if tag in of_name else 'WHEEL'})" for tag in differing]
         # linux_x86_64 renamed to a manylinux tag is untidy; another Python or ABI is another promise.
-        same_python = (
-            len({tag.rsplit("-", 1)[0] for tag in (*container.tags, *_expanded(container.metadata_tags))}) == 1
-        )
+        every = (*wheel.container.tags, *_expanded(wheel.container.metadata_tags))
+        same_python = len({tag.rsplit("-", 1)[0] for tag in every}) == 1
         severity = Severity.NOTE if same_python else None
-        yield members[0], _finding(container, "wheel-tags-differ", detail=shortened(told), severity=severity)
+        yield wheel.members[0], _finding(rule, wheel, detail=shortened(origins), severity=severity)
 
 
 def _expanded(tags: Iterable[str]) -> list[str]:
@@ -325,14 +272,33 @@ class _Loading(Struct, frozen=True):
     releases: frozenset[str]
 
 
-def _torch(
-    container: Container, promise: Promise, members: Sequence[ArtifactReport], versions: Versions
-) -> Iterator[Told]:
-    users = [m for m in members if m.provenance.torch_window is not None and m.machine is not None]
+class _TorchUse(Struct, frozen=True):
+    """What the members of a wheel need of torch, against what the wheel requires.
+
+    Attributes:
+        users: the members that import names of torch.
+        known: the releases that an installer could put beside the wheel, oldest first.
+        covered, choice: as `_covered` has them.
+        telling: of the members that some known release serves, the one with the fewest.
+        asked: the requirements on torch; allowed: the known releases that they allow, None where there is none.
+    """
+
+    users: tuple[ArtifactReport, ...]
+    known: tuple[str, ...]
+    covered: frozenset[str]
+    choice: bool
+    telling: _Loading | None
+    asked: tuple[TorchRequirement, ...]
+    allowed: tuple[str, ...] | None
+
+
+def _torch_use(wheel: Wheel) -> _TorchUse | None:
+    """None where no member imports names of torch."""
+    users = tuple(m for m in wheel.members if m.provenance.torch_window is not None and m.machine is not None)
     if not users:
-        return
-    every = tuple(dict.fromkeys(versions(users[0].machine or "")))
-    known = _installable(every, promise)
+        return None
+    every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
+    known = _installable(every, wheel.promise)
     # A member that no known release serves is of another kind of build; the range can say nothing of it.
     loading = [
         _Loading(m, releases)
@@ -341,26 +307,33 @@ def _torch(
     ]
     covered, choice = _covered(loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
-    best = None if telling is None else _range([v for v in known if v in covered], known)
-    asked = torch_requirements(container.requires_dist)
-    allowed = torch_allowed(asked, known)
-    if allowed is None:
-        first = users[0] if telling is None else telling.member
-        detail = f"and {_short(first)} imports names of torch"
-        if best is not None:
-            detail += f"; the members load on {_words(covered, known)}"
-        yield (
-            first,
-            _finding(
-                container,
-                "torch-requirement-missing",
-                detail=detail,
-                target=f"declare `{best}`" if best is not None else "declare which torch it needs",
-            ),
-        )
+    asked = torch_requirements(wheel.container.requires_dist)
+    return _TorchUse(users, known, covered, choice, telling, asked, torch_allowed(asked, known))
+
+
+def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`torch-requirement-missing`: members import names of torch, and the wheel requires none."""
+    use = _torch_use(wheel)
+    if use is None or use.allowed is not None:
         return
+    known, covered = use.known, use.covered
+    first = use.users[0] if use.telling is None else use.telling.member
+    detail = f"and {_short(first)} imports names of torch"
+    target = "declare which torch it needs"
+    if use.telling is not None:
+        detail += f"; the members load on {_words(covered, known)}"
+        target = f"declare `{_range([v for v in known if v in covered], known)}`"
+    yield first, _finding(rule, wheel, detail=detail, target=target)
+
+
+def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
+    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load."""
+    use = _torch_use(wheel)
+    if use is None or use.allowed is None or use.telling is None:
+        return
+    known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
     wrong = [v for v in allowed if v not in covered]
-    if telling is None or not wrong:
+    if not wrong:
         return
     detail = (
         f"which allows {_words(wrong, known)}, where {_short(telling.member)} does not load; the members load on "
@@ -371,13 +344,13 @@ def _torch(
     yield (
         telling.member,
         _finding(
-            container,
-            "torch-requirement-too-wide",
-            name=", ".join(f"torch{r.specifier}" for r in asked if not r.optional),
+            rule,
+            wheel,
+            name=", ".join(f"torch{r.specifier}" for r in use.asked if not r.optional),
             detail=detail,
             target=f"require `{_range(right, known)}`",
             # Code that chooses among builds may do without any where none fits.
-            severity=Severity.NOTE if choice else Severity.ERROR if none_left else None,
+            severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
     )
 

@@ -28,7 +28,7 @@ def fused_recurrent_delta_rule_fwd_kernel(q, T, H, BV: tl.constexpr):
 def names(text: str) -> list[tuple[str, list[int | None]]]:
     return [
         (finding.message.split("`")[1], [place.line for place in finding.locations])
-        for finding in match_kernels(text, "c.py", RULE)
+        for finding in match_kernels(RULE, text, "c.py", "c.py")
     ]
 
 
@@ -37,7 +37,7 @@ def test_undefined_name_is_found_where_it_stands() -> None:
 
 
 def test_message_tells_the_entry() -> None:
-    (finding,) = match_kernels(KERNEL, "c.py", RULE)
+    (finding,) = match_kernels(RULE, KERNEL, "c.py", "c.py")
     assert "`triton_meta['constants']`" in finding.message
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from abiscan.elf import open_elf
 from abiscan.elf.typeinfo import DerivedClass, derived_classes
+from abiscan.mangling import Demangler
 from abiscan.model.cause import Confidence
 from abiscan.rules import rule
 from abiscan.rules.computed.vtable_drift import (
@@ -16,9 +17,10 @@ from abiscan.rules.computed.vtable_drift import (
     first_moved,
     functions_of,
 )
-from tests.rules.subjects import FIXTURES, demangler, index
+from tests.rules.reports import FIXTURES, index
 
 RULE = rule("vtable-drift")
+DEMANGLER = Demangler()
 NODE = "N5torch8autograd4NodeE"
 
 
@@ -42,7 +44,7 @@ def about(built_for: str | None, target: str, derived: tuple[DerivedClass, ...] 
         built_for=built_for,
         in_built_for=lambda _class: vtable(built_for),
         releases=lambda _class: releases(),
-        readable=lambda name: demangler().demangle(name).text or name,
+        readable=lambda name: DEMANGLER.demangle(name).text or name,
     )
 
 

@@ -3,87 +3,18 @@ policy for the versions of libstdc++, and of the package index for which torch h
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    Owner,
-    Status,
-)
-from abiscan.model.facts import (
-    Import,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
+from abiscan.model.facts import VersionNeed
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.provenance import Provenance
-from abiscan.model.report import (
-    ArtifactKind,
-    ArtifactReport,
-    ArtifactVerdict,
-    Container,
-    Report,
-)
-from abiscan.model.versions import Windows
-from abiscan.releases import open_index
-from abiscan.report import json_v1, text
-from abiscan.rules.computed.wheel_promises import container_of, findings_of_wheel, with_containers
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.model.report import ArtifactReport, Container
+from abiscan.rules.computed.wheel_promises import findings_of_wheel
 from abiscan.wheel.tags import fitting_platform
-
-KNOWN = tuple(dict.fromkeys(build.torch for build in open_index().builds("x86_64")))
-WHEEL = "dist/pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-ALL: Windows = ((KNOWN[0], KNOWN[-1]),)
-
-
-def imported(name: str, version: str | None = None, library: str = "libc.so.6", weak: bool = False) -> BoundImport:
-    need = VersionNeed(library, version, weak) if version is not None else None
-    symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, need, True, 1)
-    owner = Owner.PYTHON if name.startswith(("Py", "_Py")) else Owner.LIBC
-    return BoundImport(symbol, None, DemangledBy.NONE, owner, Status.RESOLVED, None)
-
-
-def member(
-    name: str,
-    *imports: BoundImport,
-    window: Windows | None = None,
-    machine: str = "x86_64",
-    verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
-    path: str = WHEEL,
-) -> ArtifactReport:
-    return ArtifactReport(
-        path,
-        name,
-        ArtifactKind.SHARED_OBJECT,
-        1,
-        machine,
-        verdict,
-        imports=imports,
-        provenance=Provenance(torch_window=window),
-    )
-
-
-def container(tag: str, *requires: str, metadata: tuple[str, ...] | None = None) -> Container:
-    pythons, rest = tag.split("-", 1)
-    tags = tuple(f"{python}-{rest}" for python in pythons.split("."))
-    facts = ContainerFacts(
-        WHEEL, ContainerKind.WHEEL, "pkg", "1.0", tags, tags if metadata is None else metadata, requires_dist=requires
-    )
-    made = container_of(facts, ())
-    assert made is not None
-    return made
+from tests.rules.computed.wheels import ALL, CP311, KNOWN, container, imported, member
 
 
 def found(wheel: Container, *members: ArtifactReport) -> dict[str, tuple[str, Finding]]:
     return {f.rule: (m.member or "", f) for m, f in findings_of_wheel(wheel, members, lambda _machine: KNOWN)}
-
-
-CP311 = "cp311-cp311-manylinux_2_28_x86_64"
 
 
 # --- tags -------------------------------------------------------------------------------------------------------
@@ -97,16 +28,15 @@ def test_a_wheel_that_keeps_its_word_is_silent() -> None:
     assert found(container(CP311)) == {}
 
 
-def test_a_newer_glibc_than_the_tag_promises_is_told_once() -> None:
+def test_a_newer_glibc_than_the_tag_promises_is_one_finding() -> None:
     wheel = container("py3-none-manylinux_2_24_x86_64")
     old = member("pkg/a.so", imported("memcpy", "GLIBC_2.24"))
     weak = member("pkg/b.so", imported("x", "GLIBC_2.35", weak=True))
     new = member("pkg/c.so", imported("dlsym", "GLIBC_2.34"))
     less = member("pkg/d.so", imported("fstat", "GLIBC_2.33"))
     assert found(wheel, old, weak) == {}
-    told = found(wheel, old, weak, less, new)
-    assert list(told) == ["wheel-tag-too-old"]
-    at, finding = told["wheel-tag-too-old"]
+    ((identifier, (at, finding)),) = found(wheel, old, weak, less, new).items()
+    assert identifier == "wheel-tag-too-old"
     assert at == "pkg/c.so"
     assert finding.severity is Severity.WARNING
     assert "GLIBC_2.34" in finding.message
@@ -237,41 +167,3 @@ def test_a_wheel_that_requires_no_torch() -> None:
     nowhere = member("pkg/_C.so", window=())
     assert found(container(CP311), nowhere)["torch-requirement-missing"][1].fix == "declare which torch it needs"
     assert found(container(CP311, "torch"), nowhere) == {}
-
-
-# --- the report -------------------------------------------------------------------------------------------------
-
-
-def whole(*members: ArtifactReport) -> Report:
-    wheel = container(CP311, "torch==2.4.0")
-    wheel = container_of(
-        ContainerFacts(WHEEL, ContainerKind.WHEEL, "pkg", "1.0", wheel.tags, wheel.tags, ("torch==2.4.0",)),
-        [m.display for m in members] + [f"{WHEEL}!gone.so"],
-    )  # type: ignore[assignment]
-    return with_containers(Report("0", None, members, (), (), containers=(wheel,)), lambda _machine: KNOWN)
-
-
-def test_verdicts_roll_up() -> None:
-    fails = member("pkg/b.so", verdict=ArtifactVerdict.FAILS)
-    others = [member("pkg/a.so"), member("pkg/c.so", verdict=ArtifactVerdict.UNDECIDED)]
-    assert whole(fails, *others).containers[0].verdict is ArtifactVerdict.FAILS
-    assert whole(*others).containers[0].verdict is ArtifactVerdict.UNDECIDED
-    assert whole(others[0]).containers[0].verdict is ArtifactVerdict.LOADS
-    assert whole(others[0]).containers[0].artifacts == (f"{WHEEL}!pkg/a.so",)
-    report = whole(fails, *others)
-    assert (
-        f"{WHEEL}: 1 of 3 shared objects fails, 1 cannot be decided (torch==2.4.0)"
-        in text.render(report, text.Style(width=None)).splitlines()
-    )
-    (entry,) = json.loads(json_v1.render(report))["containers"]
-    assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
-
-
-def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:
-    prints = set()
-    for name in ("pkg/a.so", "pkg/z.so"):
-        report = whole(member(name, window=(("2.6.0", "2.6.0"),)))
-        ((finding,),) = [artifact.findings for artifact in report.artifacts]
-        assert finding.rule == "torch-requirement-too-wide"
-        prints.add(finding.fingerprint)
-    assert len(prints) == 1

@@ -1,34 +1,24 @@
-"""Make `docs/rules.md` of the rules.
-
-python tools/generate_docs.py           write it
-python tools/generate_docs.py --check   exit 1 if it is not what the rules say
-"""
+"""`docs/rules.md`: the rules as a page."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from abiscan.model.binding import Status  # noqa: E402 - of this work tree, installed or not
-from abiscan.rules import Rule, load_rules  # noqa: E402
-
-TARGET = ROOT / "docs" / "rules.md"
+from abiscan.model.binding import Status
+from abiscan.rules import Rule
+from abiscan.rules.computed import class_rules, python_source_rules, wheel_rules
+from tools.rule_data import rules as rules_of_the_catalogue
 
 
-def page() -> str:
+def render(_current: str) -> str:
     """The page's text."""
-    rules = load_rules()
+    rules = rules_of_the_catalogue()
     lines = [
         "# Rules",
         "",
-        "<!-- Made by tools/generate_docs.py from abiscan/rules/*.toml. -->",
+        "<!-- Made by tools/generate.py from abiscan/rules/catalogue/*.toml. -->",
         "",
-        "`abiscan rules ID` prints one of these. A rule that is to be silent goes into `[tool.abiscan]`; see usage.md.",
+        "`abiscan rules ID` prints one of these. A rule is made silent in `[tool.abiscan]`; see [ci.md](ci.md).",
         "The severity is that of a file that binds; where an import is missing, some rules are graver.",
         "",
         "| rule | severity | looks at | what it finds |",
@@ -42,8 +32,7 @@ def page() -> str:
 
 def _severities(rule: Rule) -> str:
     text = rule.severity.value
-    when = dict(rule.severity_when)
-    missing = when.get(Status.MISSING)
+    missing = rule.severity_when.get(Status.MISSING)
     if missing is not None and missing is not rule.severity:
         text += f", {missing.value} where the import is missing"
     patterns = [*(p.severity for p in rule.libraries), *(p.severity for p in rule.sources)]
@@ -53,14 +42,13 @@ def _severities(rule: Rule) -> str:
 
 
 def _looks_at(rule: Rule) -> str:
-    kinds = []
-    if rule.imports or rule.libraries or rule.id == "vtable-drift":
-        kinds.append("binary")
-    if rule.sources:
-        kinds.append("source")
-    if rule.id == "generated-kernel":
-        kinds.append("generated kernel")
-    return ", ".join(kinds)
+    kinds = {
+        "binary": rule.imports or rule.libraries or rule.id in class_rules(),
+        "source": rule.sources,
+        "generated kernel": rule.id in python_source_rules(),
+        "wheel": rule.id in wheel_rules(),
+    }
+    return ", ".join(kind for kind, looked_at in kinds.items() if looked_at)
 
 
 def _section(rule: Rule) -> Iterator[str]:
@@ -93,21 +81,3 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     for reference in rule.references:
         yield f"- <{reference}>"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    text = page()
-    if parser.parse_args().check:
-        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:
-            print(f"{TARGET.relative_to(ROOT)} is stale: run tools/generate_docs.py", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,0 +1,50 @@
+"""Wheels and packages of a run, typed in: verdicts of their members rolled up, findings at their members."""
+
+from __future__ import annotations
+
+import json
+
+from msgspec.structs import replace
+
+from abiscan.analysis.containers import container_of, judge_container
+from abiscan.analysis.merge import merge
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.report import json_v1, text
+from abiscan.targets import Group
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from tests.rules.computed.wheels import CP311, KNOWN, WHEEL, container, member
+
+
+def whole(*members: ArtifactReport) -> Report:
+    tags = container(CP311).tags
+    facts = ContainerFacts(WHEEL, ContainerKind.WHEEL, "pkg", "1.0", tags, tags, ("torch==2.4.0",))
+    opened = container_of(Group(WHEEL, facts))
+    assert opened is not None
+    wheel = replace(opened, artifacts=(*(m.display for m in members), f"{WHEEL}!gone.so"))
+    return merge(judge_container(wheel, members, lambda _machine: KNOWN), ())
+
+
+def test_verdicts_roll_up() -> None:
+    fails = member("pkg/b.so", verdict=ArtifactVerdict.FAILS)
+    others = [member("pkg/a.so"), member("pkg/c.so", verdict=ArtifactVerdict.UNDECIDED)]
+    assert whole(fails, *others).containers[0].verdict is ArtifactVerdict.FAILS
+    assert whole(*others).containers[0].verdict is ArtifactVerdict.UNDECIDED
+    assert whole(others[0]).containers[0].verdict is ArtifactVerdict.LOADS
+    assert whole(others[0]).containers[0].artifacts == (f"{WHEEL}!pkg/a.so",)
+    report = whole(fails, *others)
+    assert (
+        f"{WHEEL}: 1 of 3 shared objects fails, 1 cannot be decided (torch==2.4.0)"
+        in text.render(report, text.Style(width=None)).splitlines()
+    )
+    (entry,) = json.loads(json_v1.render(report))["containers"]
+    assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
+
+
+def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:
+    prints = set()
+    for name in ("pkg/a.so", "pkg/z.so"):
+        report = whole(member(name, window=(("2.6.0", "2.6.0"),)))
+        ((finding,),) = [artifact.findings for artifact in report.artifacts]
+        assert finding.rule == "torch-requirement-too-wide"
+        prints.add(finding.fingerprint)
+    assert len(prints) == 1

@@ -1,0 +1,52 @@
+"""Makes the generated files of the repository: `python tools/generate.py [--check] [FILE...]`.
+
+`--check` writes nothing and ends with status 1 where a file is not what it would be made into. Without names, all files
+are looked at. What is made of fetched wheels or of interpreters has tools of its own (`build_release_index.py`, ...).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
+
+from tools import readme_output, rule_data, rule_docs  # noqa: E402
+
+# File -> what makes its text of the text that it has now. A new generated file is a new row.
+GENERATED: dict[str, Callable[[str], str]] = {
+    "abiscan/data/rules.json": rule_data.render,
+    "docs/rules.md": rule_docs.render,
+    "README.md": readme_output.render,
+}
+
+
+def generate(name: str, root: Path, *, check: bool) -> bool:
+    """Make one file below `root` anew; whether it was what it should be."""
+    path = root / name
+    current = path.read_text(encoding="utf-8") if path.exists() else ""
+    wanted = GENERATED[name](current)
+    if wanted != current and not check:
+        path.write_text(wanted, encoding="utf-8")
+    return wanted == current
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("files", nargs="*", metavar="FILE", help=", ".join(GENERATED))
+    options = parser.parse_args()
+    unknown = [name for name in options.files if name not in GENERATED]
+    if unknown:
+        parser.error(f"not generated: {', '.join(unknown)}")
+    stale = [name for name in options.files or GENERATED if not generate(name, ROOT, check=options.check)]
+    for name in stale:
+        print(f"{name} is stale: run tools/generate.py" if options.check else f"{name} made anew", file=sys.stderr)
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
