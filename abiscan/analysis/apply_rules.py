@@ -92,7 +92,7 @@ def windows_of_name(name: str, machine: str, world: World) -> Windows | None:
     history = world.index.history(name, machine)
     if history is not None:
         return history.windows
-    return None if world.index.known_omitted(name) is not None else ()
+    return None if world.index.known_omitted(name) is not None else Windows()
 
 
 def libraries_of_name(name: str, machine: str, world: World) -> tuple[str, ...] | None:

@@ -311,7 +311,7 @@ def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tupl
         if history is not None:
             result.append(replace(bound, windows=history.windows))
         elif bound.owner is Owner.TORCH and bound.name not in unknown and bound.status is not Status.WEAK:
-            result.append(replace(bound, windows=()))
+            result.append(replace(bound, windows=Windows()))
         else:
             result.append(bound)
     return tuple(result)

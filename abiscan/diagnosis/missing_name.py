@@ -91,7 +91,7 @@ class Kin(Struct, frozen=True):
     @property
     def where(self) -> str:
         """Which releases export it, for a sentence."""
-        return versions.text(self.windows) if self.windows else "this torch"
+        return self.windows.text() if self.windows else "this torch"
 
 
 class Inquiry:
@@ -219,7 +219,7 @@ class Inquiry:
                 for at in range(len(self.history.builds))
             ]
             return windows_of(self.history.builds, present)
-        return () if self.history is None else self.history.windows
+        return Windows() if self.history is None else self.history.windows
 
     @functools.cached_property
     def libraries(self) -> tuple[str, ...]:
@@ -263,11 +263,11 @@ class Inquiry:
             return Place.UNKNOWN
         if not self.windows:
             return Place.NEVER
-        if versions.contains(self.windows, self.target.torch):
+        if self.windows.contains(self.target.torch):
             return Place.INSIDE
-        if versions.all_after(self.windows, self.target.torch):
+        if self.windows.all_after(self.target.torch):
             return Place.BEFORE
-        if versions.all_before(self.windows, self.target.torch):
+        if self.windows.all_before(self.target.torch):
             # Exported by the newest known build: a torch that came later most likely has it still.
             return Place.UNKNOWN if self.after_index and self.windows[-1][1] == self.known_versions[-1] else Place.AFTER
         return Place.HOLE
@@ -281,7 +281,7 @@ class Inquiry:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"None of the known builds ({first} - {last}) exports {self.spelled_as or self.name}."
         where = f" in {self.libraries[0]}" if self.libraries else ""
-        return f"{self.shown} is exported by torch {versions.text(self.windows)}{where}."
+        return f"{self.shown} is exported by torch {self.windows.text()}{where}."
 
     # --- kin --------------------------------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class Inquiry:
             parsed = parse(name)
             if parsed is None or name == self.name or to_cuda(parsed.entity) != wanted:
                 continue
-            windows = () if history is None else history.windows
+            windows = Windows() if history is None else history.windows
             found.append(Kin(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
         found.sort(key=lambda kin: (not kin.in_target, len(kin.differences), kin.name))
         return tuple(found)
@@ -320,7 +320,7 @@ class Inquiry:
                 library = None
                 in_target = None
                 if known is not None and self.target is not None and not self.before_index and not self.after_index:
-                    in_target = versions.contains(known.windows, self.target.torch)
+                    in_target = known.windows.contains(self.target.torch)
             if library is None and known is not None:
                 newest = next(export for export in reversed(known.exports) if export is not None)
                 library = newest.library

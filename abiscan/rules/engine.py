@@ -13,6 +13,7 @@ from abiscan.model.binding import (
 )
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import fingerprint
+from abiscan.model.versions import Windows
 from abiscan.rules.schema import (
     Fate,
     ImportPattern,
@@ -158,7 +159,7 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: R
         bound.status in (Status.MISSING, Status.UNREACHABLE)
         and rule.severity_when
         and subject.target is not None
-        and covers(known_windows(bound, subject) or (), subject.target.torch)
+        and covers(known_windows(bound, subject) or Windows(), subject.target.torch)
     ):
         return pattern.severity or rule.severity
     return rule.severity_for(bound.status, pattern.severity)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from abiscan.model.binding import DemangledBy, Owner, Status
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo, Severity
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Span
 
 
 class Per(enum.StrEnum):
@@ -142,7 +142,7 @@ class Fact(Struct, frozen=True):
     """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index."""
 
     symbol: str
-    windows: Windows
+    windows: tuple[Span, ...]
 
 
 class Rule(Struct, frozen=True):

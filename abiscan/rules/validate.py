@@ -14,7 +14,7 @@ from abiscan.errors import AbiscanError
 from abiscan.model.binding import DemangledBy, Owner, Status
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Severity
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Span
 from abiscan.rules.schema import (
     Fact,
     Fate,
@@ -68,7 +68,7 @@ def _some_of(kind: type[_E]) -> Callable[[Any], tuple[_E, ...]]:
     return lambda value: tuple(one(item) for item in _texts(value))
 
 
-def _windows(value: Any) -> Windows:
+def _windows(value: Any) -> tuple[Span, ...]:
     if not isinstance(value, (list, tuple)):
         raise ValueError("must be a list of [first, last] pairs")
     pairs = []

@@ -47,7 +47,7 @@ def windows(name: str) -> Windows | None:
     if index().known_omitted(name) is not None:
         return None
     history = index().history(name)
-    return () if history is None else history.windows
+    return Windows() if history is None else history.windows
 
 
 def libraries(name: str) -> tuple[str, ...] | None:

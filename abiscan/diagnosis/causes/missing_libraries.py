@@ -8,7 +8,6 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
@@ -45,13 +44,13 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
     score = 0.9
     gpu = any(word in name for word in _GPU)
     if windows:
-        evidence.append(f"It is shipped by torch {versions.text(windows)}.")
+        evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:
-        inside = versions.contains(windows, target.torch)
+        inside = windows.contains(target.torch)
         ships = target.cuda is not None or target.hip is not None or not gpu
         if windows and inside is False and not inquiry.before_index and not inquiry.after_index:
             score = 0.3
-            older = versions.all_before(windows, target.torch)
+            older = windows.all_before(target.torch)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             yield Candidate(
                 cause,

@@ -242,13 +242,13 @@ def history_of(inquiry: Inquiry) -> tuple[str, ...]:
         return () if inquiry.windows is None or inquiry.history is None else (inquiry.exported_text,)
     lines = []
     if inquiry.windows:
-        lines.append(f"{versions.text(inquiry.windows)}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
+        lines.append(f"{inquiry.windows.text()}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
     arguments = inquiry.cxx.template_args or ()
     kin = [k for k in inquiry.kin if k.windows and _same_arguments(k.parsed.template_args or (), arguments)]
     kin.sort(key=lambda k: versions.order(k.windows[0][0]) or (0, 0, 0, 0, 0))
     seen: set[str] = set()
     for each in kin:
-        line = f"{versions.text(each.windows)}: {each.parsed.display[:200]}"
+        line = f"{each.windows.text()}: {each.parsed.display[:200]}"
         if line not in seen and len(seen) < _HISTORY:
             seen.add(line)
             lines.append(line)

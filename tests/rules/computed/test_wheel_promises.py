@@ -27,7 +27,7 @@ from abiscan.model.report import (
     Container,
     Report,
 )
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Span, Windows
 from abiscan.releases import open_index
 from abiscan.report import json_v1, text
 from abiscan.rules.computed.wheel_promises import container_of, findings_of_wheel, with_containers
@@ -49,7 +49,7 @@ def imported(name: str, version: str | None = None, library: str = "libc.so.6", 
 def member(
     name: str,
     *imports: BoundImport,
-    window: Windows | None = None,
+    window: tuple[Span, ...] | None = None,
     machine: str = "x86_64",
     verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
     path: str = WHEEL,
@@ -62,7 +62,7 @@ def member(
         machine,
         verdict,
         imports=imports,
-        provenance=Provenance(torch_window=window),
+        provenance=Provenance(torch_window=None if window is None else Windows(window)),
     )
 
 
