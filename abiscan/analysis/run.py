@@ -41,8 +41,8 @@ from abiscan.model.report import (
 )
 from abiscan.model.subject import Subject
 from abiscan.model.versions import Windows
-from abiscan.ownership.libraries import is_torch_library
-from abiscan.ownership.names import TORCH_NAMESPACES, outer_scope
+from abiscan.ownership.names import owner_of
+from abiscan.ownership.torch import is_torch_library
 from abiscan.releases.matrix import Matrix, TorchNeeds, judge
 from abiscan.setting.choice import named_release
 from abiscan.targets import Artifact, Note, expand
@@ -350,7 +350,7 @@ def _broken_sibling(prediction: LoaderPrediction, place: str, machine: str, worl
     if match is None or match["file"] == place:
         return None
     name = match["name"]
-    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")):
+    if owner_of(name) in (Owner.TORCH, Owner.PYTHON):
         return match["file"]
     return match["file"] if world.index.history(name, machine) is not None else None
 

@@ -23,9 +23,11 @@ from abiscan.mangling import (
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model import versions
 from abiscan.model.binding import Owner, Status
-from abiscan.model.facts import SharedObject
+from abiscan.model.facts import SharedObject, VersionNeed
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
+from abiscan.ownership import torch
+from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, windows_of
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
@@ -342,7 +344,8 @@ class Inquiry:
     @functools.cached_property
     def is_torch_itself(self) -> bool:
         """Whether the file is one of torch's own libraries."""
-        return bool(_TORCH_FILE.match(self.base_name)) or bool(_TORCH_MODULE.search(self.file_name or ""))
+        name = self.file_name or ""
+        return torch.is_torch_library(name) or torch.is_torch_module(name)
 
     def needs(self, soname: str) -> bool | None:
         """Whether the file lists a library as needed; None where the file was not read."""
@@ -350,22 +353,20 @@ class Inquiry:
 
     @functools.cached_property
     def is_torch_name(self) -> bool:
-        """Whether the name is torch's, by what exports it or by its namespace."""
+        """Whether some torch exports the name, or it is spelt as torch's own are."""
         if self.history is not None or self.target_library is not None:
             return True
-        if self.cxx is not None:
-            return self.namespace in TORCH_NAMESPACES
-        return self.bound_owner is Owner.TORCH or self.name.startswith(TORCH_C_PREFIXES)
+        # Of a C++ name that cannot be read, its beginning alone says too little.
+        readable = self.cxx is not None or self.bound_owner is not None or not self.name.startswith("_Z")
+        return readable and self.owner is Owner.TORCH
 
-
-TORCH_NAMESPACES = frozenset({"at", "c10", "torch", "caffe2", "c10d"})
-"""Top-level namespaces that PyTorch's sources define."""
-TORCH_C_PREFIXES = ("THP", "THC", "THS", "TH_", "aoti_torch_", "torch_")
-"""C names that torch's libraries define. (TH and THC are those of releases up to 1.10.)"""
-
-# libtorch_npu, libtorchaudio and their like are extensions.
-_TORCH_FILE = re.compile(
-    r"lib(?:torch(?:_cpu|_cuda\w*|_hip|_xpu|_python|_global_deps|_nvshmem)?|c10(?:_cuda|_hip|_xpu)?|shm|caffe2\w*|th[a-z]*)"
-    r"\.(?:so|dylib)(?:\.[\d.]+)?$"
-)
-_TORCH_MODULE = re.compile(r"(?:^|/)torch/_C\b")
+    @functools.cached_property
+    def owner(self) -> Owner:
+        """Whose name it is: as the binding found, else by the name, the reference and the torch that exports it."""
+        if self.bound_owner is not None:
+            return self.bound_owner
+        reference = None
+        if self.library is not None or self.version is not None:
+            reference = VersionNeed(self.library or "", self.version or "", False)
+        provider = self.provider or self.target_library or next(iter(self.libraries), None)
+        return owner_of(self.name, reference, provider)

@@ -23,7 +23,7 @@ from abiscan.loader.process import (
 )
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.ownership.libraries import TorchExports, is_torch_library
+from abiscan.ownership.torch import TorchExports, is_torch_library
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings", "TorchExports", "is_torch_library"]
 

@@ -27,8 +27,8 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
-from abiscan.ownership.libraries import TorchExports, in_scope, is_torch_library
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.ownership.torch import TorchExports, in_scope, is_torch_library
 
 
 class FileBinding(Struct, frozen=True):
@@ -75,11 +75,11 @@ def bind_imports(
         missing = [name for _item, name in examination.closure.missing]
         needed = _needed(elf, examination)
     foreign = [name for name in missing if not is_torch_library(name)]
-    scopes = OwnScopes(elf)
+    scopes = OwnScopes(elf.names_with_prefix)
     bound = []
     for symbol in elf.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
-        owner = owner_of(symbol, provider, scopes)
+        owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
             if examination is None and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):

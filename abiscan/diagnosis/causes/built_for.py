@@ -13,6 +13,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
+from abiscan.ownership.torch import accelerator_of
 
 # How releases up to 1.13 and today's differ is not in the index; what a name of torch's namespaces is then, is a guess.
 _GUESS = 0.45
@@ -258,7 +259,7 @@ def _variant(inquiry: Inquiry) -> Candidates:
 
 
 def _of_gpu_library(inquiry: Inquiry) -> bool:
-    return bool(inquiry.libraries) and all("cuda" in library or "hip" in library for library in inquiry.libraries)
+    return bool(inquiry.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in inquiry.libraries)
 
 
 def _release_revision(inquiry: Inquiry) -> str | None:
