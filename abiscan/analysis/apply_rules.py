@@ -94,7 +94,7 @@ def windows_of_name(name: str, machine: str, context: AnalysisContext) -> Window
     history = context.index.history(name, machine)
     if history is not None:
         return history.windows
-    return None if context.index.known_omitted(name) is not None else ()
+    return None if context.index.known_omitted(name) is not None else Windows()
 
 
 def libraries_of_name(name: str, machine: str, context: AnalysisContext) -> tuple[str, ...] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from abiscan.binary import Binary
 from abiscan.mangling import string_abi
+from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.provenance import Provenance
@@ -91,8 +92,7 @@ def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str |
     mangled = sum(name.startswith("_Z") for name in torch_names)
     if not mangled:
         return None, None
-    minors = {".".join(v.torch.split(".")[:2]) for v in matrix.verdicts if v.loads}
+    minors = {versions.minor(v.torch) for v in matrix.verdicts if v.loads}
     if len(minors) == 1:
-        (minor,) = minors
-        return minor, f"the only release that exports all its {len(torch_names)} torch imports"
+        return minors.pop(), f"the only release that exports all its {len(torch_names)} torch imports"
     return None, None

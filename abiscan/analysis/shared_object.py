@@ -29,7 +29,7 @@ from abiscan.model.report import (
     ArtifactVerdict,
 )
 from abiscan.model.versions import Windows
-from abiscan.ownership.libraries import is_torch_library
+from abiscan.ownership.torch import is_torch_library
 from abiscan.releases.matrix import Matrix, TorchNeeds, judge
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
@@ -142,7 +142,7 @@ def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tupl
         if history is not None:
             result.append(replace(bound, windows=history.windows))
         elif bound.owner is Owner.TORCH and bound.name not in unknown and bound.status is not Status.WEAK:
-            result.append(replace(bound, windows=()))
+            result.append(replace(bound, windows=Windows()))
         else:
             result.append(bound)
     return tuple(result)

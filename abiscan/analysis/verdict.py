@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from abiscan.ownership.libraries import is_torch_library
-from abiscan.ownership.names import TORCH_NAMESPACES, outer_scope
+from abiscan.ownership.names import owner_of
+from abiscan.ownership.torch import is_torch_library
 from abiscan.releases.matrix import Matrix
 from abiscan.setting.target_torch import TargetTorch
 
@@ -57,8 +57,7 @@ def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callabl
     stop = prediction.stop
     if stop is None or stop.symbol is None or stop.object == path:
         return None
-    name = stop.symbol
-    if outer_scope(name) in TORCH_NAMESPACES or name.startswith(("_Py", "Py")) or is_exported(name):
+    if owner_of(stop.symbol) in (Owner.TORCH, Owner.PYTHON) or is_exported(stop.symbol):
         return stop.object
     return None
 

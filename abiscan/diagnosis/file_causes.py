@@ -17,7 +17,7 @@ from abiscan.diagnosis.summaries import summary
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
-from abiscan.ownership.libraries import is_torch_library
+from abiscan.ownership.torch import is_torch_library
 
 # What a group shows of its evidence; each import keeps its own in full.
 _EVIDENCE = 4

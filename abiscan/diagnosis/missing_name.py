@@ -23,9 +23,11 @@ from abiscan.mangling import (
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model import versions
 from abiscan.model.binding import Owner, Status
-from abiscan.model.facts import SharedObject
+from abiscan.model.facts import SharedObject, VersionNeed
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
+from abiscan.ownership import torch
+from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, windows_of
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
@@ -91,7 +93,7 @@ class Kin(Struct, frozen=True):
     @property
     def where(self) -> str:
         """Which releases export it, for a sentence."""
-        return versions.text(self.windows) if self.windows else "this torch"
+        return self.windows.text() if self.windows else "this torch"
 
 
 class Inquiry:
@@ -219,7 +221,7 @@ class Inquiry:
                 for at in range(len(self.history.builds))
             ]
             return windows_of(self.history.builds, present)
-        return () if self.history is None else self.history.windows
+        return Windows() if self.history is None else self.history.windows
 
     @functools.cached_property
     def libraries(self) -> tuple[str, ...]:
@@ -263,11 +265,11 @@ class Inquiry:
             return Place.UNKNOWN
         if not self.windows:
             return Place.NEVER
-        if versions.contains(self.windows, self.target.torch):
+        if self.windows.contains(self.target.torch):
             return Place.INSIDE
-        if versions.all_after(self.windows, self.target.torch):
+        if self.windows.all_after(self.target.torch):
             return Place.BEFORE
-        if versions.all_before(self.windows, self.target.torch):
+        if self.windows.all_before(self.target.torch):
             # Exported by the newest known build: a torch that came later most likely has it still.
             return Place.UNKNOWN if self.after_index and self.windows[-1][1] == self.known_versions[-1] else Place.AFTER
         return Place.HOLE
@@ -281,7 +283,7 @@ class Inquiry:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"None of the known builds ({first} - {last}) exports {self.spelled_as or self.name}."
         where = f" in {self.libraries[0]}" if self.libraries else ""
-        return f"{self.shown} is exported by torch {versions.text(self.windows)}{where}."
+        return f"{self.shown} is exported by torch {self.windows.text()}{where}."
 
     # --- kin --------------------------------------------------------------------------------------------------------
 
@@ -296,7 +298,7 @@ class Inquiry:
             parsed = parse(name)
             if parsed is None or name == self.name or to_cuda(parsed.entity) != wanted:
                 continue
-            windows = () if history is None else history.windows
+            windows = Windows() if history is None else history.windows
             found.append(Kin(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
         found.sort(key=lambda kin: (not kin.in_target, len(kin.differences), kin.name))
         return tuple(found)
@@ -320,7 +322,7 @@ class Inquiry:
                 library = None
                 in_target = None
                 if known is not None and self.target is not None and not self.before_index and not self.after_index:
-                    in_target = versions.contains(known.windows, self.target.torch)
+                    in_target = known.windows.contains(self.target.torch)
             if library is None and known is not None:
                 newest = next(export for export in reversed(known.exports) if export is not None)
                 library = newest.library
@@ -342,7 +344,8 @@ class Inquiry:
     @functools.cached_property
     def is_torch_itself(self) -> bool:
         """Whether the file is one of torch's own libraries."""
-        return bool(_TORCH_FILE.match(self.base_name)) or bool(_TORCH_MODULE.search(self.file_name or ""))
+        name = self.file_name or ""
+        return torch.is_torch_library(name) or torch.is_torch_module(name)
 
     def needs(self, soname: str) -> bool | None:
         """Whether the file lists a library as needed; None where the file was not read."""
@@ -350,22 +353,20 @@ class Inquiry:
 
     @functools.cached_property
     def is_torch_name(self) -> bool:
-        """Whether the name is torch's, by what exports it or by its namespace."""
+        """Whether some torch exports the name, or it is spelt as torch's own are."""
         if self.history is not None or self.target_library is not None:
             return True
-        if self.cxx is not None:
-            return self.namespace in TORCH_NAMESPACES
-        return self.bound_owner is Owner.TORCH or self.name.startswith(TORCH_C_PREFIXES)
+        # Of a C++ name that cannot be read, its beginning alone says too little.
+        readable = self.cxx is not None or self.bound_owner is not None or not self.name.startswith("_Z")
+        return readable and self.owner is Owner.TORCH
 
-
-TORCH_NAMESPACES = frozenset({"at", "c10", "torch", "caffe2", "c10d"})
-"""Top-level namespaces that PyTorch's sources define."""
-TORCH_C_PREFIXES = ("THP", "THC", "THS", "TH_", "aoti_torch_", "torch_")
-"""C names that torch's libraries define. (TH and THC are those of releases up to 1.10.)"""
-
-# libtorch_npu, libtorchaudio and their like are extensions.
-_TORCH_FILE = re.compile(
-    r"lib(?:torch(?:_cpu|_cuda\w*|_hip|_xpu|_python|_global_deps|_nvshmem)?|c10(?:_cuda|_hip|_xpu)?|shm|caffe2\w*|th[a-z]*)"
-    r"\.(?:so|dylib)(?:\.[\d.]+)?$"
-)
-_TORCH_MODULE = re.compile(r"(?:^|/)torch/_C\b")
+    @functools.cached_property
+    def owner(self) -> Owner:
+        """Whose name it is: as the binding found, else by the name, the reference and the torch that exports it."""
+        if self.bound_owner is not None:
+            return self.bound_owner
+        reference = None
+        if self.library is not None or self.version is not None:
+            reference = VersionNeed(self.library or "", self.version or "", False)
+        provider = self.provider or self.target_library or next(iter(self.libraries), None)
+        return owner_of(self.name, reference, provider)

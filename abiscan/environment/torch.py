@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
+from abiscan.ownership.torch import is_of_torch_folder, is_torch_library
 
-# The libraries whose exports are torch's own. What else lies in torch/lib (libgomp, CUDA's, MKL's) belongs to others.
-_TORCH_LIBRARY = re.compile(r"lib(torch|c10|shm|caffe2)[A-Za-z0-9_]*\.so(\.[0-9.]+)?$")
 # Where most names are, and so the order in which a name is looked for.
 _LOOKUP_ORDER = (
     "libc10.so",
@@ -124,12 +123,12 @@ def read_torch(root: str, environment: PythonEnvironment | None = None) -> Insta
     )
 
 
-def _own_libraries(directory: str) -> tuple[str, ...]:
+def _own_libraries(directory: str, is_own: Callable[[str], bool] = is_of_torch_folder) -> tuple[str, ...]:
     try:
         names = os.listdir(directory)
     except OSError:
         return ()
-    own = [n for n in names if _TORCH_LIBRARY.match(n)]
+    own = [n for n in names if is_own(n)]
     own.sort(key=lambda n: (_LOOKUP_ORDER.index(n) if n in _LOOKUP_ORDER else len(_LOOKUP_ORDER), n))
     return tuple(os.path.join(directory, n) for n in own)
 
@@ -139,7 +138,7 @@ def _locate_libraries(root: str, environment: PythonEnvironment | None) -> tuple
     directory = os.path.join(root, "lib")
     libraries = _own_libraries(directory)
     if environment is not None and not any(os.path.basename(p) == "libtorch_cpu.so" for p in libraries):
-        shared = _own_libraries(os.path.join(environment.prefix, "lib"))
+        shared = _own_libraries(os.path.join(environment.prefix, "lib"), is_torch_library)
         if any(os.path.basename(p) == "libtorch_cpu.so" for p in shared):
             have = {os.path.basename(p) for p in shared}
             extra = tuple(p for p in libraries if os.path.basename(p) not in have)

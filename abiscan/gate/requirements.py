@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from abiscan.errors import UsageError
+from abiscan.model import versions
 from abiscan.model.binding import Owner
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, RuleInfo, Severity
@@ -71,17 +72,15 @@ def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierS
 
 
 def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[int, ...]:
-    """The release as numbers.
+    """The release as numbers, as many as are given.
 
     Raises:
         UsageError: it is no release.
     """
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        return Version(text).release
-    except InvalidVersion:
-        raise UsageError(f"{where}: {text!r} is no torch release; write one such as 2.10") from None
+    found = versions.order(text) if versions.is_version(text) else None
+    if found is None:
+        raise UsageError(f"{where}: {text!r} is no torch release; write one such as 2.10")
+    return found[: text.partition("+")[0].count(".") + 1]
 
 
 def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, ...], str | None]:
@@ -158,7 +157,8 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
     if window is None:
         return (), f"{artifact.display}: cannot tell which torch release its C shims need"
     wanted = parse_stable_abi(version)
-    if any(parse_stable_abi(first) <= _last(wanted) for first, _ in window):
+    # `2.10` speaks of every 2.10.x.
+    if any((versions.order(first) or ())[: len(wanted)] <= wanted for first, _last in window):
         return (), None
     needs = f"needs torch {window[0][0]} or newer" if window else "is exported whole by no known release"
     return (
@@ -172,11 +172,6 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
             fingerprint(REQUIRE_STABLE_ABI, module, version),
         ),
     ), None
-
-
-def _last(release: tuple[int, ...]) -> tuple[int, ...]:
-    """`2.10` speaks of every 2.10.x."""
-    return release if len(release) > 2 else (*release, 1 << 30)
 
 
 def _uses_torch(artifact: ArtifactReport) -> bool:

@@ -22,7 +22,7 @@ from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.ownership.libraries import is_torch_library
+from abiscan.ownership.torch import is_torch_library
 from abiscan.releases.exports import TargetExports
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings"]

@@ -29,8 +29,8 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
-from abiscan.ownership.libraries import in_scope, is_torch_library
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.ownership.torch import in_scope, is_torch_library
 from abiscan.releases.exports import TargetExports
 
 
@@ -113,11 +113,11 @@ def _file_binding(
         scope_known: whether every library that could have a name was looked at, not torch's and the package's alone.
     """
     foreign = [name for name in missing if not is_torch_library(name)]
-    scopes = OwnScopes(binary)
+    scopes = OwnScopes(binary.names_with_prefix)
     bound = []
     for symbol in binary.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
-        owner = owner_of(symbol, provider, scopes)
+        owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
             if not scope_known and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):

@@ -1,88 +1,52 @@
-"""Torch versions as they are compared: numbers first, what stands before a release (a0, dev) below it."""
+"""Versions of torch, compared and written: one order of versions, and the windows (ranges of releases) made of them."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-# A release number and what may follow it, as PEP 440 spells pre-releases. Made for versions that people type: anything
-# else is "unknown", never an error.
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(a|b|rc|\.dev|dev)?(\d*)")
-_BEFORE_RELEASE = {"dev": 0, ".dev": 0, "a": 1, "b": 2, "rc": 3}
+# A public version as PEP 440 orders it, without epoch: what torch and its builds from source call themselves.
+_PUBLIC = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.?(dev|a|b|rc)(\d*))?(?:\.?post(\d*))?")
+_LOCAL = re.compile(r"\+[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
+_STAGES = {"dev": 0, "a": 1, "b": 2, "rc": 3}
+_RELEASE = 4
 
-# Pairs (first, last) of public torch versions, both included, oldest first.
-Windows = tuple[tuple[str, str], ...]
-Order = tuple[int, int, int, int, int]
+Order = tuple[int, ...]
+Span = tuple[str, str]
+"""(first, last): public versions of torch, both included."""
 
 
 @functools.cache
 def order(version: str) -> Order | None:
-    """A value that orders versions; None for what is no version."""
-    found = _VERSION.match(version.strip())
+    """A value that orders versions as PEP 440 does, beginning with major and minor; None for what is no version.
+
+    A local label (`+cu124`, `+git0123abc`) and whatever else stands behind the public version does not count.
+    """
+    found = _PUBLIC.match(version.strip())
     if found is None:
         return None
-    major, minor, patch, stage, number = found.groups()
+    major, minor, patch, stage, number, post = found.groups()
     return (
         int(major),
-        int(minor),
+        int(minor or 0),
         int(patch or 0),
-        _BEFORE_RELEASE.get(stage or "", 4),
-        int(number or 0) if stage else 0,
+        _STAGES.get(stage, _RELEASE),
+        int(number or 0),
+        -1 if post is None else int(post or 0),
     )
+
+
+def is_version(text: str) -> bool:
+    """Whether a text is a version, with or without a local label, and nothing else."""
+    found = _PUBLIC.match(text)
+    return found is not None and (found.end() == len(text) or _LOCAL.fullmatch(text, found.end()) is not None)
 
 
 def is_release(version: str) -> bool:
     """Whether this is a final release number, not a pre-release (`2.2.0a0`, `2.7.0.dev20250105`)."""
     found = order(version)
-    return found is not None and found[3] == 4
-
-
-def contains(windows: Windows, version: str) -> bool | None:
-    """Whether a version lies in one of the windows; None where it cannot be compared."""
-    at = order(version)
-    if at is None:
-        return None
-    return any(_bound(first) <= at <= _bound(last) for first, last in windows)
-
-
-def overlap(a: Windows, b: Windows) -> bool:
-    """Whether two windows share a version."""
-    return any(_bound(af) <= _bound(bl) and _bound(bf) <= _bound(al) for af, al in a for bf, bl in b)
-
-
-def all_after(windows: Windows, version: str) -> bool:
-    """Whether every window opens after the version."""
-    at = order(version)
-    return at is not None and bool(windows) and all(_bound(first) > at for first, _last in windows)
-
-
-def all_before(windows: Windows, version: str) -> bool:
-    """Whether every window closes before the version."""
-    at = order(version)
-    return at is not None and bool(windows) and all(_bound(last) < at for _first, last in windows)
-
-
-def first_after(windows: Windows, version: str) -> str | None:
-    """The first version behind the given one in which a window opens."""
-    at = order(version)
-    later = [first for first, _last in windows if at is not None and _bound(first) > at]
-    return later[0] if later else None
-
-
-def last_before(windows: Windows, version: str) -> str | None:
-    """The last version before the given one in which a window closes."""
-    at = order(version)
-    earlier = [last for _first, last in windows if at is not None and _bound(last) < at]
-    return earlier[-1] if earlier else None
-
-
-def text(windows: Windows) -> str:
-    """Windows as people write them: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`."""
-    parts = [first if first == last else f"{first} - {last}" for first, last in windows]
-    if len(parts) < 2:
-        return "".join(parts)
-    return ", ".join(parts[:-1]) + " and " + parts[-1]
+    return found is not None and found[3] == _RELEASE
 
 
 def minor(version: str) -> str:
@@ -90,12 +54,98 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def newest(versions: Iterable[str]) -> str | None:
-    """The highest of some versions."""
-    known = [version for version in versions if order(version) is not None]
-    return max(known, key=_bound, default=None)
+class Windows(tuple[Span, ...]):
+    """The releases that export a name, ship a library or load a file: spans, oldest first, with gaps between them.
+
+    It equals the plain tuple of its spans, and is empty where no release does.
+
+    >>> Windows((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))).text()
+    '2.1.0 - 2.2.2 and 2.12.0 - 2.15.0'
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of_known(cls, known: Iterable[str], selected: Callable[[str], bool]) -> Windows:
+        """The runs of selected versions among the known ones, which are in their order."""
+        spans: list[Span] = []
+        open_run = False
+        for version in known:
+            if not selected(version):
+                open_run = False
+            elif open_run:
+                spans[-1] = (spans[-1][0], version)
+            else:
+                spans.append((version, version))
+                open_run = True
+        return cls(spans)
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    def contains(self, version: str) -> bool | None:
+        """Whether a version lies in one of the windows; None where it is no version."""
+        at = order(version)
+        if at is None:
+            return None
+        return any(_bound(first) <= at <= _bound(last) for first, last in self)
+
+    def intersect(self, other: Windows) -> Windows:
+        """The versions that lie in both."""
+        both = ((max(a, c, key=_bound), min(b, d, key=_bound)) for a, b in self for c, d in other)
+        return Windows((first, last) for first, last in both if _bound(first) <= _bound(last))
+
+    def all_after(self, version: str) -> bool:
+        """Whether every window opens after the version."""
+        at = order(version)
+        return at is not None and bool(self) and all(_bound(first) > at for first, _last in self)
+
+    def all_before(self, version: str) -> bool:
+        """Whether every window closes before the version."""
+        at = order(version)
+        return at is not None and bool(self) and all(_bound(last) < at for _first, last in self)
+
+    def first_after(self, version: str) -> str | None:
+        """The first version behind the given one in which a window opens."""
+        at = order(version)
+        return next((first for first, _last in self if at is not None and _bound(first) > at), None)
+
+    def last_before(self, version: str) -> str | None:
+        """The last version before the given one in which a window closes."""
+        at = order(version)
+        return next((last for _first, last in reversed(self) if at is not None and _bound(last) < at), None)
+
+    # --- texts ------------------------------------------------------------------------------------------------------
+
+    def text(self, *, last: str = " and ") -> str:
+        """As people write them: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`; empty where there is none.
+
+        Args:
+            last: what joins the last window to those before it, which commas join.
+        """
+        parts = [first if first == end else f"{first} - {end}" for first, end in self]
+        return last.join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+    def requirement(self, known: Sequence[str]) -> str:
+        """A requirement that allows the newest window and no other known version: `torch>=2.4,<2.6`.
+
+        Args:
+            known: every known version in its order; those of the window are among them.
+        """
+        first, last = self[-1]
+        after = known.index(last) + 1
+        parts = []
+        if first != known[0]:
+            parts.append(f">={_short(first)}")
+        if after < len(known):
+            parts.append(f"<{_short(known[after])}")
+        return f"torch{','.join(parts)}"
+
+
+def _short(version: str) -> str:
+    """`2.4.0` to `2.4`, which is the same version."""
+    return version.removesuffix(".0") if version.count(".") > 1 else version
 
 
 def _bound(version: str) -> Order:
-    found = order(version)
-    return found if found is not None else (0, 0, 0, 0, 0)
+    """The order of a window's end; what is no version stands before all."""
+    return order(version) or ()

@@ -1,20 +1,23 @@
-"""Whose name an import is: by its own spelling, by the library its version names, by who provides it.
+"""Whose name an import is, and whose a library: by spelling, by the version that is asked for, by the provider.
 
 This reads the outermost scope of a mangled name and no more, which is enough to tell the owner and costs a microsecond;
-`names` reads them in full. It looks at the mangled name, never at demangled text, where return types come first.
+`mangling` reads names in full. It looks at the mangled name, never at demangled text, where return types come first.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Sequence
 
-from abiscan.binary import Binary
 from abiscan.model.binding import Owner
-from abiscan.model.facts import Import
-from abiscan.ownership.libraries import is_torch_library
+from abiscan.model.facts import VersionNeed
+from abiscan.ownership import torch
+from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library
 
-# Namespaces that are declared in torch's public headers.
-TORCH_NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
+STANDARD_SCOPES = frozenset(("std", "__gnu_cxx", "__cxxabiv1"))
+"""Outermost scopes of the C++ standard library and its ABI."""
+
 _SPECIAL = re.compile(r"(?:T[VTISHWAC]|GV|GR|GTt|GTn|Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2})")
 # <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
 _NESTED = re.compile(r"N[rVK]*[RO]?")
@@ -22,29 +25,27 @@ _SOURCE_NAME = re.compile(r"(\d{1,4})")
 # Abbreviations of std: St, Sa, Sb, Ss, Si, So, Sd.
 _STD = re.compile(r"S[tabsiod]")
 
-_TORCH_C = re.compile(r"aoti_torch_|torch_|THP|THC|THD|THManaged|_?at_|c10_|AOTI|initModule$")
-_PYTHON = re.compile(r"_?Py[A-Z_]|_Py")
-_CUDA = re.compile(
-    r"_?_?cuda[A-Z_]|cu[A-Z][a-z]|cublas|cudnn|cufft|curand|cusparse|cusolver|cufile|nccl|nvrtc|nvJitLink|nvml|nvtx|"
-    r"cupti|__cudaRegister|__cudaUnregister|__cudaPushCall|__cudaPopCall|nvshmem|nvcomp|nvjpeg"
-)
-_HIP = re.compile(
-    r"_?_?hip[A-Z]|__hipRegister|__hipUnregister|__hipPushCall|roc(blas|fft|rand|sparse|solver|m_)|hip(blas|fft|rand|sparse|solver)"
-    r"|miopen|hsa_|rccl|rsmi_|roctx|roctracer"
-)
-_CXX = re.compile(
-    r"__cxa_(?!finalize$|atexit$|at_quick_exit$|thread_atexit_impl$)|__gxx_|__dynamic_cast|_Unwind_|__gcc_personality|"
-    r"__cxxabiv1|_ITM_(?!.*register)"
-)
-_OPENMP = re.compile(r"omp_|GOMP_|GOACC_|goacc_|acc_|__kmpc_|kmp_|ompc_|ompt_")
-# Sanitizers and the C library that define no version.
-_LIBC_PLAIN = frozenset(
+# What GCC's and Clang's C++ emits calls to (Itanium C++ ABI, part 2 and 3), and transactional memory's.
+_CXX_RUNTIME = ("__cxa_", "__gxx_", "__dynamic_cast", "_Unwind_", "__gcc_personality", "__cxxabiv1", "_ITM_")
+# Operators new and delete of the global namespace.
+_ALLOCATION = ("_Znw", "_Zna", "_Zdl", "_Zda")
+# The C library's, where the reference names no version.
+_LIBC_NAMES = frozenset(
     (
-        *("__cxa_finalize", "__cxa_atexit", "__gmon_start__", "__tls_get_addr", "__stack_chk_fail", "errno", "environ"),
+        *("__cxa_finalize", "__cxa_atexit", "__cxa_at_quick_exit", "__cxa_thread_atexit_impl", "at_quick_exit"),
+        *("__gmon_start__", "__tls_get_addr", "__stack_chk_fail", "errno", "environ"),
         *("_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "_Jv_RegisterClasses"),
     )
 )
-_LIBC_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|libutil|libresolv|libanl|libmvec|ld-linux.*|ld64)\.so")
+_LIBC = frozenset(("c", "m", "dl", "pthread", "rt", "util", "resolv", "anl", "mvec"))
+_CXX_LIBRARIES = ("stdc++", "gcc_s", "c++")
+_OPENMP_LIBRARIES = ("gomp", "omp", "iomp")
+# Beside those of `VENDORS`: parts of CUDA's libraries (cusolverMg, cufftw, nvrtc-builtins), of TensorRT, of ROCm.
+_CUDA_LIBRARIES = (
+    *("cuda", "cublas", "cudnn", "cudss", "cufft", "cufile", "cupti", "curand", "cusolver", "cusparse", "cutensor"),
+    *("nccl", "npp", "nv"),
+)
+_HIP_LIBRARIES = ("amdhip64", "hip", "roc", "MIOpen", "rccl", "hsa-")
 
 
 def outer_scope(mangled: str) -> str | None:
@@ -87,85 +88,98 @@ def base_name(mangled: str) -> str:
     return mangled[number.end() : number.end() + int(number[1])]
 
 
-def owner_of(symbol: Import, provider: str | None, own_scopes: OwnScopes) -> Owner:
+def owner_of(
+    name: str,
+    reference: VersionNeed | None = None,
+    provider: str | None = None,
+    defines_in: Callable[[str], bool] = lambda _scope: False,
+) -> Owner:
     """Whose name an import is.
 
     Args:
-        provider: soname of the library that satisfies it, None where none does.
-        own_scopes: of the file that imports it.
+        name: as an ELF file spells it.
+        reference: the version that the import asks for, of which library; None where it asks for none.
+        provider: soname of the library that exports it, None where none does.
+        defines_in: whether the importing file itself defines names in an outermost scope (`OwnScopes`).
     """
-    name = symbol.name
     scope = outer_scope(name)
-    base = name if scope is None else base_name(name) if not scope else ""
-    if scope in TORCH_NAMESPACES or (base and _TORCH_C.match(base) and not _python_word(base)):
-        return Owner.TORCH
-    if base:
-        named = _by_prefix(base)
+    if scope is None:
+        named = _of_c_name(name)
         if named is not None:
             return named
-    if scope == "std" or scope in ("__gnu_cxx", "__cxxabiv1"):
+    elif scope in torch.NAMESPACES or (not scope and torch.is_torch_function(base_name(name))):
+        return Owner.TORCH
+    elif scope in STANDARD_SCOPES or name.startswith(_ALLOCATION):
         return Owner.CXX
-    if scope == "" and re.match(r"_Z(?:n[wa]|d[la])[a-zA-Z]", name):
-        return Owner.CXX
-    if scope == "pybind11":
+    elif scope == "pybind11":
         # Header-only: what of it is imported, the file's own objects should have defined.
         return Owner.SELF if provider is None else Owner.OTHER
-    versioned = _by_version(symbol)
-    if versioned is not None:
-        return versioned
-    if name in _LIBC_PLAIN:
-        return Owner.LIBC
+    if reference is not None:
+        versioned = owner_of_version(reference.name, reference.library)
+        if versioned is not None:
+            return versioned
     if provider is not None:
-        return _by_provider(provider)
-    return Owner.SELF if own_scopes.has(name, scope) else Owner.OTHER
+        return owner_of_library(provider)
+    if scope is None:
+        # An extension defines its own init function, or none does.
+        return Owner.SELF if name.startswith("PyInit_") else Owner.OTHER
+    # The global namespace is nobody's; a C++ name in it that no library has is most likely the file's own.
+    return Owner.SELF if not scope or defines_in(scope) else Owner.OTHER
 
 
-def _python_word(base: str) -> bool:
-    return base.startswith(("PyInit_", "Py_"))
+def is_python_name(name: str) -> bool:
+    """Whether a name is spelt as CPython's C API spells its own (`PyList_New`, `_Py_NoneStruct`)."""
+    rest = name.removeprefix("_").removeprefix("_")
+    return rest.startswith("Py") and (rest[2:3] == "_" or "A" <= rest[2:3] <= "Z") and not rest.startswith("PyInit_")
 
 
-def _by_prefix(base: str) -> Owner | None:
-    for pattern, owner in (
-        (_PYTHON, Owner.PYTHON),
-        (_CUDA, Owner.CUDA),
-        (_HIP, Owner.HIP),
-        (_OPENMP, Owner.OPENMP),
-        (_CXX, Owner.CXX),
-    ):
-        if pattern.match(base):
-            return owner
-    return None
-
-
-def _by_version(symbol: Import) -> Owner | None:
-    version = symbol.version
-    if version is None:
-        return None
-    if version.name.startswith(("GLIBCXX_", "CXXABI_", "GCC_")):
-        return Owner.CXX
-    if version.name.startswith("GLIBC_"):
+def _of_c_name(name: str) -> Owner | None:
+    if name in _LIBC_NAMES:
         return Owner.LIBC
-    if version.name.startswith(("GOMP_", "OMP_", "GOACC_", "OACC_", "VERSION")) and "omp" in version.library:
-        return Owner.OPENMP
-    return None
-
-
-def _by_provider(provider: str) -> Owner:
-    if is_torch_library(provider):
+    if torch.is_torch_name(name):
         return Owner.TORCH
-    if _LIBC_LIBRARIES.match(provider):
-        return Owner.LIBC
-    if provider.startswith(("libstdc++", "libgcc_s", "libc++")):
-        return Owner.CXX
-    if provider.startswith(("libgomp", "libomp", "libiomp")):
-        return Owner.OPENMP
-    if re.match(r"lib(cuda|cu[a-z]+|nccl|nv[A-Za-z]+)[-.\d]", provider):
-        return Owner.CUDA
-    if re.match(r"lib(amdhip64|hip\w+|roc\w+|MIOpen|rccl|hsa-)", provider):
-        return Owner.HIP
-    if re.match(r"(lib)?python\d", provider):
+    if is_python_name(name):
         return Owner.PYTHON
-    return Owner.OTHER
+    vendor = vendor_of(name)
+    if vendor is not None and vendor.owner is not Owner.OTHER:
+        return vendor.owner
+    return Owner.CXX if name.startswith(_CXX_RUNTIME) else None
+
+
+def owner_of_version(version: str, library: str) -> Owner | None:
+    """Whose a versioned reference is: by the family of the version, else by a library with versions of its own."""
+    if version.startswith(("GLIBCXX_", "CXXABI_", "GCC_")):
+        return Owner.CXX
+    if version.startswith("GLIBC_"):
+        return Owner.LIBC
+    if "omp" in library and version.startswith(("GOMP_", "OMP_", "GOACC_", "OACC_", "VERSION")):
+        return Owner.OPENMP
+    vendor = vendor_of_library(library)
+    return vendor.owner if vendor is not None and vendor.owner in (Owner.CUDA, Owner.HIP) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def owner_of_library(library: str) -> Owner:
+    """Whose a library is, by its file name or path."""
+    if torch.is_torch_library(library):
+        return Owner.TORCH
+    base = library.rpartition("/")[2]
+    if base.startswith(("ld-linux", "ld64.so")):
+        return Owner.LIBC
+    if base.startswith(("libpython", "python")):
+        return Owner.PYTHON
+    stem = library_stem(base)
+    if stem is None:
+        return Owner.OTHER
+    if stem in _LIBC:
+        return Owner.LIBC
+    if stem.startswith(_CXX_LIBRARIES):
+        return Owner.CXX
+    if stem.startswith(_OPENMP_LIBRARIES):
+        return Owner.OPENMP
+    if stem.startswith(_CUDA_LIBRARIES):
+        return Owner.CUDA
+    return Owner.HIP if stem.startswith(_HIP_LIBRARIES) else Owner.OTHER
 
 
 class OwnScopes:
@@ -174,19 +188,17 @@ class OwnScopes:
     A name that nothing provides belongs to the file if the file exports others of the same outermost scope.
     """
 
-    def __init__(self, binary: Binary) -> None:
-        self._binary = binary
+    def __init__(self, names_with_prefix: Callable[[str, int], Sequence[str]]) -> None:
+        """Make it of a file's search for the names that it exports: by their beginning, so many at most."""
+        self._names_with_prefix = names_with_prefix
         self._known: dict[str, bool] = {}
 
-    def has(self, name: str, scope: str | None) -> bool:
-        """Whether a name (with its `outer_scope`) is of a namespace of the file's own."""
-        if scope is None:
-            return False
-        if not scope:
-            # The global namespace is nobody's; a C++ name in it that no library has is most likely the file's own.
-            return True
-        if scope not in self._known:
+    def __call__(self, scope: str) -> bool:
+        """Whether the file defines names in an outermost scope."""
+        known = self._known.get(scope)
+        if known is None:
             length = f"{len(scope)}{scope}"
-            prefixes = (f"_ZN{length}", f"_ZNK{length}", f"_ZTVN{length}", f"_ZTIN{length}", f"_ZTSN{length}")
-            self._known[scope] = any(self._binary.names_with_prefix(prefix, limit=1) for prefix in prefixes)
-        return self._known[scope]
+            known = self._known[scope] = any(
+                self._names_with_prefix(f"_Z{kind}{length}", 1) for kind in ("N", "NK", "TVN", "TIN", "TSN")
+            )
+        return known

@@ -6,6 +6,8 @@ import enum
 
 from msgspec import Struct
 
+from abiscan.model.versions import Windows
+
 
 class Build(Struct, frozen=True):
     """One released binary of torch. A version is not a key: variants of one version export different names.
@@ -105,8 +107,8 @@ class SymbolHistory(Struct, frozen=True):
         return None
 
     @property
-    def windows(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (first, last) of public versions, both included, oldest first.
+    def windows(self) -> Windows:
+        """The versions that export the name.
 
         A version counts where any of its builds exports the name, so a CPU build beside a CUDA build of the same
         version tears no hole; `exports` has the single builds.
@@ -114,19 +116,9 @@ class SymbolHistory(Struct, frozen=True):
         return windows_of(self.builds, [export is not None for export in self.exports])
 
 
-def windows_of(builds: tuple[Build, ...], present: list[bool]) -> tuple[tuple[str, str], ...]:
+def windows_of(builds: tuple[Build, ...], present: list[bool]) -> Windows:
     """Runs of versions with a build that is `present`; `builds` are in version order."""
     versions: dict[str, bool] = {}
     for build, is_present in zip(builds, present, strict=True):
         versions[build.torch] = versions.get(build.torch, False) or is_present
-    windows: list[tuple[str, str]] = []
-    first = last = ""
-    for version, is_present in versions.items():
-        if is_present:
-            first, last = first or version, version
-        elif first:
-            windows.append((first, last))
-            first = ""
-    if first:
-        windows.append((first, last))
-    return tuple(windows)
+    return Windows.of_known(versions, versions.__getitem__)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from abiscan.data import data_file
 from abiscan.errors import UnknownBuild
+from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission
 from abiscan.releases.table import ReleaseTable, VtableWord
@@ -17,7 +17,6 @@ from abiscan.releases.table import ReleaseTable, VtableWord
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packaging.version import Version
 
 # Strings and not Paths: pathlib takes longer to import than the index to open.
 SHIPPED = data_file("releases.idx")
@@ -57,7 +56,7 @@ class ReleaseIndex:
             UnknownBuild: there is none for this architecture.
         """
         known = self.builds(machine)
-        stable = [build for build in known if build.torch.replace(".", "").isdigit()]
+        stable = [build for build in known if is_release(build.torch)]
         if not known:
             raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
         return (stable or list(known))[-1]
@@ -72,24 +71,19 @@ class ReleaseIndex:
         Raises:
             UnknownBuild: no such build; the message lists what is known.
         """
-        from packaging.version import InvalidVersion, Version
-
         known = self.builds(machine)
         for build in self.builds():
             if build.key == spec:
                 return build
         if not known:
             raise UnknownBuild(f"no torch build for {machine} is known; known architectures: {self._machines()}")
-        try:
-            wanted = Version(spec)
-        except InvalidVersion:
+        if not is_version(spec):
             raise UnknownBuild(
                 f"{spec!r} is neither a version of torch nor the name of a known build; known: {_listed(known)}"
-            ) from None
-        same = [build for build in known if _version(build.torch) == Version(wanted.public)]
-        exact = [
-            build for build in same if wanted.local is None or _version(f"0+{build.variant}").local == wanted.local
-        ]
+            )
+        label = spec.partition("+")[2].lower().replace("-", ".").replace("_", ".")
+        same = [build for build in known if order(build.torch) == order(spec)]
+        exact = [build for build in same if not label or build.variant.lower() == label]
         if exact:
             return min(exact, key=lambda build: build.user)
         if same:
@@ -187,9 +181,9 @@ class ReleaseIndex:
                 if build.machine == machine
             }
             ordered = tuple(rows.values())
-            # One file is in order already: packaging need not be imported for it.
+            # One file is in order already.
             if len(self.tables) > 1:
-                ordered = tuple(sorted(ordered, key=lambda row: (_version(row[0].torch), row[0].variant)))
+                ordered = tuple(sorted(ordered, key=lambda row: (order(row[0].torch) or (), row[0].variant)))
             self._order[machine] = ordered
         return ordered
 
@@ -227,17 +221,6 @@ def open_index(*user: str | Path) -> ReleaseIndex:
         path = os.fspath(given)
         files += [path] if os.path.isfile(path) else sorted(glob.glob(os.path.join(glob.escape(path), f"*{SUFFIX}")))
     return ReleaseIndex([ReleaseTable(SHIPPED), *(ReleaseTable(file, user=True) for file in files)])
-
-
-@cache
-def _version(text: str) -> Version:
-    """A version that orders; one that PEP 440 cannot read comes before all others."""
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return Version("0.dev0")
 
 
 def _listed(builds: tuple[Build, ...]) -> str:

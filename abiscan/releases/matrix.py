@@ -9,24 +9,13 @@ from msgspec import Struct
 from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.versions import Windows
+from abiscan.ownership.torch import ACCELERATOR_LIBRARIES
 from abiscan.releases import (
     Build,
     ReleaseIndex,
     SymbolHistory,
     windows_of,
 )
-
-# Libraries that only a build for some accelerator ships.
-_ACCELERATOR_LIBRARIES = {
-    "libc10_cuda.so": "CUDA",
-    "libtorch_cuda.so": "CUDA",
-    "libtorch_cuda_linalg.so": "CUDA",
-    "libtorch_nvshmem.so": "CUDA",
-    "libc10_hip.so": "ROCm",
-    "libtorch_hip.so": "ROCm",
-    "libc10_xpu.so": "XPU",
-    "libtorch_xpu.so": "XPU",
-}
 
 
 class TorchNeeds(Struct, frozen=True):
@@ -81,7 +70,7 @@ def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Ma
     for position, build in enumerate(builds):
         bit = 1 << position
         missing = tuple(name for name in partial if not masks[name] & bit)
-        lacking = tuple(s for s in needs.libraries if s in _ACCELERATOR_LIBRARIES and not build.ships(s))
+        lacking = tuple(s for s in needs.libraries if s in ACCELERATOR_LIBRARIES and not build.ships(s))
         loads = not missing and not lacking
         verdicts.append(
             ReleaseVerdict(
@@ -106,7 +95,7 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries
     histories = index.lookup(wanted, machine)
     for name in wanted:
         mask &= histories[name].mask if name in histories else 0
-    needed = [s for s in libraries if s in _ACCELERATOR_LIBRARIES]
+    needed = [s for s in libraries if s in ACCELERATOR_LIBRARIES]
     return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
 
 
@@ -121,7 +110,7 @@ class _Known(Struct, frozen=True):
 def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
     """The reason in a word, the one that explains most."""
     if lacking:
-        kind = _ACCELERATOR_LIBRARIES[lacking[0]]
+        kind = ACCELERATOR_LIBRARIES[lacking[0]]
         return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
     exported = [n for n in missing if n in known.exported]
     if not exported:

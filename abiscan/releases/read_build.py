@@ -20,15 +20,12 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
+from abiscan.ownership.torch import is_of_torch_folder
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import Omission, omission
 from abiscan.releases.table import VtableWord
 from abiscan.releases.writer import BuildExports
 
-# Libraries whose exports are torch's own. Extensions don't link to torch/_C*.so, which exports nothing but an entry
-# point; all other libraries that a wheel brings along belong to others and are recorded by name alone.
-_OWN = re.compile(r"lib(?:torch|c10|shm|caffe2|nvfuser)[^/]*\.so$")
-_OWN_TESTS = re.compile(r"libtorch(?:bind_test|_test)")
 _SHARED = re.compile(r"\.so(?:\.[\w.]+)?$")
 # libtorch_cuda of 2.7 has 1.6 GiB; what claims more than this is no library.
 _MAX_LIBRARY = 16 << 30
@@ -109,7 +106,8 @@ def _read(name: str, sha256: str | None, members: list[_Member], progress: Progr
         base = member.path.rsplit("/", 1)[-1]
         if not _SHARED.search(base):
             continue
-        if not _OWN.match(base) or _OWN_TESTS.match(base):
+        if not is_of_torch_folder(base):
+            # Others' are recorded by name alone; so is torch/_C*.so, which exports nothing but an entry point.
             others.append(base)
             continue
         progress(base)

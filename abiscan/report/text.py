@@ -308,7 +308,7 @@ def _provenance_words(artifact: ArtifactReport) -> str:
 
 def windows_words(windows: Windows) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
-    return ", ".join(a if a == b else f"{a} - {b}" for a, b in windows) or "no release"
+    return windows.text(last=", ") or "no release"
 
 
 def _matrix_line(artifact: ArtifactReport) -> str:
@@ -327,8 +327,8 @@ def _matrix_line(artifact: ArtifactReport) -> str:
             runs[-1] = (reason, runs[-1][1], torch)
         else:
             runs.append((reason, torch, torch))
-    loads = windows_words(tuple((first, last) for reason, first, last in runs if reason is None))
-    others = [f"{windows_words(((first, last),))} {reason}" for reason, first, last in runs if reason is not None]
+    loads = windows_words(Windows((first, last) for reason, first, last in runs if reason is None))
+    others = [f"{Windows([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
     return f"loads on {loads}" + (f"; not on {', '.join(others)}" if others else "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.versions import Windows
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule
 from abiscan.rules.select import Imports
@@ -143,7 +144,7 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: R
         bound.status in (Status.MISSING, Status.UNREACHABLE)
         and rule.severity_when
         and subject.target is not None
-        and covers(known_windows(bound, subject) or (), subject.target.torch)
+        and covers(known_windows(bound, subject) or Windows(), subject.target.torch)
     ):
         return pattern.severity or rule.severity
     return rule.severity_for(bound.status, pattern)

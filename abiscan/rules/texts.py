@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from abiscan.model.binding import BoundImport, Status
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Windows, is_release
 from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.schema import Rewrite, Rule
 from abiscan.rules.subject import RuleSubject
@@ -27,26 +27,12 @@ def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -
         return f"no torch release from {span[0]} to {span[1]}" if span is not None else "no known torch release"
     if span is not None and windows == (span,):
         return f"every torch release from {span[0]} to {span[1]}"
-    return "torch " + " and ".join(first if first == last else f"{first} - {last}" for first, last in windows)
+    return f"torch {windows.text()}"
 
 
 def covers(windows: Windows, torch: str) -> bool:
     """Whether a public version of a release lies in one of the windows; one that is no release (`2.6.0a0`) in none."""
-    version = _release(torch)
-    return version is not None and any(
-        (_release(first) or ()) <= version <= (_release(last) or ()) for first, last in windows
-    )
-
-
-def _release(version: str) -> tuple[int, ...] | None:
-    """Numbers of a release, without trailing zeros (PEP 440: 2.6 and 2.6.0 are one version)."""
-    parts = version.split(".")
-    if not all(part.isdigit() for part in parts):
-        return None
-    numbers = [int(part) for part in parts]
-    while numbers and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers)
+    return is_release(torch) and bool(windows.contains(torch))
 
 
 def target_text(subject: RuleSubject) -> str:

@@ -69,6 +69,5 @@ def _assumes(rule: Rule, now: Windows) -> str:
     """What the window rests on. Its other imports are kept: an inline function that goes may have brought some of them,
     so the truth may be wider, never narrower."""
     write = rule.rewrites[0].write.split("<")[0]
-    built = ", ".join(first if first == last else f"{first} - {last}" for first, last in now)
-    headers = f"the headers of torch {built}, as now" if built else "the headers it was compiled with"
+    headers = f"the headers of torch {now.text(last=', ')}, as now" if now else "the headers it was compiled with"
     return f"every such call rewritten as {write}<T>(), compiled with {headers}, all other imports kept"

@@ -12,6 +12,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.environment.torch import InstalledTorch, find_torches, read_torch
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.model.target import Target, TargetKind
+from abiscan.model.versions import is_release, is_version
 from abiscan.releases import Build, ReleaseIndex
 
 # Whose builds a version means before a file has told its own architecture.
@@ -157,7 +158,7 @@ def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | No
 
     accepted = SpecifierSet(within)
     inside = [build for build in index.builds(machine) if accepted.contains(build.torch, prereleases=True)]
-    released = [build for build in inside if build.torch.replace(".", "").isdigit()]
+    released = [build for build in inside if is_release(build.torch)]
     return (released or inside)[-1] if inside else None
 
 
@@ -183,17 +184,14 @@ def _released(build: Build, environment: PythonEnvironment | None, note: str | N
 
 def named_release(spec: str) -> Target | None:
     """A target of which nothing but its version is known: `1.7.1`, `2.6.0+cu126`; None if it is no version."""
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        version = Version(spec)
-    except InvalidVersion:
+    if not is_version(spec):
         return None
-    label = version.local or "unknown build"
+    public, _, local = spec.removeprefix("v").partition("+")
+    label = local.lower() or "unknown build"
     cuda = f"{label[2:-1]}.{label[-1]}" if label.startswith("cu") and label[2:].isdigit() else None
     return Target(
         kind=TargetKind.RELEASE,
-        torch=version.public,
+        torch=public,
         variant=label,
         cuda=cuda,
         hip=label.removeprefix("rocm") if label.startswith("rocm") else None,

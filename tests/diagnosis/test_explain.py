@@ -259,6 +259,13 @@ def test_a_library_of_torch(nothing: Knowledge) -> None:
     assert _first(text, nothing) is CauseId.IMPORT_TORCH_FIRST
 
 
+@pytest.mark.parametrize("name", ["libtorch_npu.so", "libtorchaudio.so", "libtorch_tensorrt.so", "libc10_npu.so"])
+def test_a_library_of_an_extension_is_not_torchs(name: str, nothing: Knowledge) -> None:
+    (subject,) = explain(f"ImportError: {name}: cannot open shared object file: No such file or directory", nothing)
+    assert (subject.owner, [cause.cause for cause in subject.causes]) == (Owner.OTHER, [CauseId.LIBRARY_MISSING])
+    assert not any("library of torch" in fact for fact in subject.causes[0].evidence)
+
+
 def test_a_library_that_torch_no_longer_has(released: Released) -> None:
     # The index lists the libraries of each build: libtorch_cuda_cu.so is in 1.13 alone.
     text = "ImportError: libtorch_cuda_cu.so: cannot open shared object file"

@@ -1,31 +1,66 @@
-"""Versions and windows. The order is that of PEP 440."""
+"""Versions and windows. The order is that of PEP 440, as packaging reads it."""
 
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from abiscan.model import versions
+from abiscan.model.versions import Windows
 
-WINDOWS = (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
+WINDOWS = Windows((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
+KNOWN = ["2.0.1", "2.1.0", "2.1.2", "2.2.0", "2.2.2", "2.3.0", "2.12.0", "2.15.0"]
 
 
 def test_order_is_that_of_packaging() -> None:
-    known = ["1.13.1", "2.2.0.dev20240101", "2.2.0a0", "2.2.0b1", "2.2.0rc2", "2.2.0", "2.2.1", "2.10.0", "2.9.1"]
+    known = [
+        *(
+            "1.13.1",
+            "2.2.0.dev20240101",
+            "2.2.0a0",
+            "2.2.0b1",
+            "2.2.0rc2",
+            "2.2.0",
+            "2.2.0.post1",
+            "2.2.0.post2",
+            "2.2.1",
+        ),
+        *("2", "2.2", "v2.2.1", "2.10.0", "2.9.1"),
+    ]
     for a, b in itertools.combinations(known, 2):
         first, second = versions.order(a), versions.order(b)
         assert first is not None
         assert second is not None
-        assert (first < second) == (Version(a) < Version(b)), (a, b)
+        assert (first < second, first == second) == (Version(a) < Version(b), Version(a) == Version(b)), (a, b)
 
 
-@pytest.mark.parametrize("text", ["", "unknown", "2", "x.y"])
+@pytest.mark.parametrize("text", ["", "unknown", "x.y", "+cu124"])
 def test_what_is_no_version(text: str) -> None:
     assert versions.order(text) is None
-    assert versions.contains(WINDOWS, text) is None
-    assert not versions.all_after(WINDOWS, text)
+    assert not versions.is_version(text)
+    assert WINDOWS.contains(text) is None
+    assert not WINDOWS.all_after(text)
+    assert not WINDOWS.all_before(text)
+
+
+def test_a_local_label_is_part_of_no_order() -> None:
+    for text in ("2.2.0a0+81ea7a4", "2.6.0+cu124", "2.6.0+cxx11.abi", "2.7.0.dev20250105+git0123abc"):
+        assert versions.is_version(text)
+        assert versions.order(text) == versions.order(Version(text).public)
+
+
+@pytest.mark.parametrize("text", ["2.6.0+", "2.6.0 cpu", "2.6.0/..", ">=2.6", "2.6.0+a b"])
+def test_a_version_and_something_else_is_no_version(text: str) -> None:
+    assert not versions.is_version(text)
+
+
+@pytest.mark.parametrize("text", ["2.6.0", "2.6", "2.1.0.post1", "2.6.0+cu124", "2.2.0a0", "2.2.0.dev1", "2.2.0rc1"])
+def test_is_release(text: str) -> None:
+    assert versions.is_release(text) is not Version(text).is_prerelease
 
 
 @pytest.mark.parametrize(
@@ -39,11 +74,55 @@ def test_what_is_no_version(text: str) -> None:
     ],
 )
 def test_where_a_version_lies(version: str, inside: bool, last_before: str | None, first_after: str | None) -> None:
-    assert versions.contains(WINDOWS, version) is inside
-    assert versions.last_before(WINDOWS, version) == last_before
-    assert versions.first_after(WINDOWS, version) == first_after
+    assert WINDOWS.contains(version) is inside
+    assert WINDOWS.last_before(version) == last_before
+    assert WINDOWS.first_after(version) == first_after
+    assert WINDOWS.all_after(version) is (version == "2.0.1")
+    assert WINDOWS.all_before(version) is (version == "2.16.0")
+
+
+def test_runs_of_known_versions() -> None:
+    assert Windows.of_known(KNOWN, lambda v: bool(WINDOWS.contains(v))) == WINDOWS
+    assert Windows.of_known(KNOWN, {"2.0.1", "2.15.0"}.__contains__) == (("2.0.1", "2.0.1"), ("2.15.0", "2.15.0"))
+    assert Windows.of_known(KNOWN, lambda _version: False) == ()
+
+
+def test_the_intersection_has_what_both_have() -> None:
+    others = Windows((("2.0.1", "2.1.2"), ("2.2.2", "2.12.0")))
+    both = WINDOWS.intersect(others)
+    assert both == (("2.1.0", "2.1.2"), ("2.2.2", "2.2.2"), ("2.12.0", "2.12.0"))
+    for version in KNOWN:
+        assert both.contains(version) is (WINDOWS.contains(version) and others.contains(version))
+    assert WINDOWS.intersect(Windows((("2.3.0", "2.11.0"),))) == ()
 
 
 def test_text() -> None:
-    assert versions.text(WINDOWS) == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
-    assert versions.text((("2.10.0", "2.10.0"),)) == "2.10.0"
+    assert Windows().text() == ""
+    assert Windows((("2.10.0", "2.10.0"),)).text() == "2.10.0"
+    assert WINDOWS.text() == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
+    three = Windows((("1.13.0", "1.13.1"), *WINDOWS))
+    assert three.text() == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
+    assert three.text(last=", ") == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2, 2.12.0 - 2.15.0"
+
+
+@pytest.mark.parametrize(
+    ("windows", "requirement"),
+    [
+        ((("2.1.0", "2.2.2"),), "torch>=2.1,<2.3"),
+        ((("2.0.1", "2.2.2"),), "torch<2.3"),
+        ((("2.0.1", "2.0.1"), ("2.12.0", "2.15.0")), "torch>=2.12"),
+        ((("2.0.1", "2.15.0"),), "torch"),
+    ],
+)
+def test_a_requirement_allows_the_newest_window_alone(windows: tuple[tuple[str, str], ...], requirement: str) -> None:
+    assert Windows(windows).requirement(KNOWN) == requirement
+    allowed = SpecifierSet(requirement.removeprefix("torch"))
+    newest = Windows(windows[-1:])
+    assert [v for v in KNOWN if v in allowed] == [v for v in KNOWN if newest.contains(v)]
+
+
+def test_windows_are_the_tuple_of_their_spans() -> None:
+    assert pickle.loads(pickle.dumps(WINDOWS)) == WINDOWS
+    assert isinstance(pickle.loads(pickle.dumps(WINDOWS)), Windows)
+    assert WINDOWS == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
+    assert hash(WINDOWS) == hash(tuple(WINDOWS))

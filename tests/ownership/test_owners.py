@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import string
 from pathlib import Path
 
 import pytest
 
+from abiscan.diagnosis import Knowledge
+from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.elf import open_elf
 from abiscan.model.binding import Owner
-from abiscan.model.facts import (
-    Import,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-)
-from abiscan.ownership.names import OwnScopes, outer_scope, owner_of
+from abiscan.model.facts import VersionNeed
+from abiscan.ownership import torch
+from abiscan.ownership.names import OwnScopes, outer_scope, owner_of, owner_of_library
+from abiscan.ownership.vendors import VENDORS, vendor_of, vendor_of_library
+from abiscan.releases import open_index
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,6 @@ from abiscan.ownership.names import OwnScopes, outer_scope, owner_of
 )
 def test_outer_scope(mangled: str, scope: str | None) -> None:
     assert outer_scope(mangled) == scope
-
-
-def _import(name: str, version: tuple[str, str] | None = None) -> Import:
-    need = None if version is None else VersionNeed(version[0], version[1], False)
-    return Import(name, SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, need, True, 1)
 
 
 @pytest.mark.parametrize(
@@ -75,17 +70,166 @@ def _import(name: str, version: tuple[str, str] | None = None) -> Import:
         ("__kmpc_fork_call", None, None, Owner.OPENMP),
         ("jpeg_read_header", ("libjpeg.so.8", "LIBJPEG_8.0"), "libjpeg.so.8", Owner.OTHER),
         ("custom_c_function", None, None, Owner.OTHER),
+        # What binding and `explain` once answered differently, each with the reason for the one answer.
+        ("_ZN10onnx_torch5ModelE", None, None, Owner.TORCH),  # torch's build renames onnx's namespace so
+        ("_ZN4c10d4WorkC1Ev", None, None, Owner.TORCH),
+        ("THDGenerator_new", None, None, Owner.TORCH),  # C names of releases before 1.5
+        ("initModule", None, None, Owner.TORCH),  # the entry point of libtorch_python
+        ("FLAGS_caffe2_log_level", None, None, Owner.TORCH),  # c10/util/Flags.h
+        ("_Z16torch_roi_kernelv", None, None, Owner.SELF),  # torch's names of that prefix are C
+        ("_Z12cudaMyKernelv", None, None, Owner.SELF),  # CUDA's are C: no C++ name of the global namespace is one
+        ("cuda_my_kernel", None, None, Owner.OTHER),  # nor is one without a capital letter behind the prefix
+        ("__nvJitLinkComplete_12_4", None, None, Owner.CUDA),
+        ("private_f", ("libcublasLt.so.12", "libcublasLt.so.12"), None, Owner.CUDA),  # the reference names the library
+        ("rocfft_plan_create", None, None, Owner.HIP),
+        ("hsa_init", None, None, Owner.HIP),
+        ("__cxa_throw", None, None, Owner.CXX),
+        ("_Unwind_Resume", None, None, Owner.CXX),
+        ("__cxa_thread_atexit_impl", None, None, Owner.LIBC),  # glibc's in spite of its prefix
+        ("at_quick_exit", None, None, Owner.LIBC),  # C11, and nothing of at::
+        ("dlopen", None, None, Owner.LIBC),
+        ("PyInit__C", None, None, Owner.SELF),  # a module defines its own init function
+        ("PyInit__io", None, "libpython3.11.so.1.0", Owner.PYTHON),
+        ("_ZN8pybind116detail1fEv", None, None, Owner.SELF),  # header-only
+        ("_ZNSt6vectorIN2at6TensorESaIS1_EE9push_backEOS1_", None, "libtorch_cpu.so", Owner.CXX),
+        ("_ZN4gloo7ContextC1Ev", None, "libtorch_cpu.so", Owner.TORCH),
+        ("cblas_sgemm", None, "libtorch_cpu.so", Owner.TORCH),
+        ("cblas_sgemm", None, None, Owner.OTHER),
+        ("curl_easy_init", None, "libcurl.so.4", Owner.OTHER),  # not CUDA's, though it begins with libcu
     ],
 )
-def test_owner(
-    fixtures_dir: Path, name: str, version: tuple[str, str] | None, provider: str | None, owner: Owner
-) -> None:
-    scopes = OwnScopes(open_elf(str(fixtures_dir / "good-extension.so")))
-    assert owner_of(_import(name, version), provider, scopes) is owner
+def test_owner(name: str, version: tuple[str, str] | None, provider: str | None, owner: Owner) -> None:
+    reference = None if version is None else VersionNeed(*version, False)
+    assert owner_of(name, reference, provider) is owner
+
+
+def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
+    """Of every import that nothing in a file's own names decides."""
+    for fixture in ("good-extension.so", "extension-source-not-built.so", "cuda-build-required.so"):
+        for symbol in open_elf(str(fixtures_dir / fixture)).imports:
+            need = symbol.version
+            inquiry = Inquiry(
+                symbol.name,
+                Knowledge(),
+                library=None if need is None else need.library,
+                version=None if need is None else need.name,
+            )
+            assert inquiry.owner is owner_of(symbol.name, need)
+
+
+@pytest.mark.parametrize(
+    ("library", "owner"),
+    [
+        ("libtorch_cpu.so", Owner.TORCH),
+        ("/v/torch/lib/libc10.so", Owner.TORCH),
+        ("libtorch_cpu.dylib", Owner.TORCH),
+        ("torch_python.dll", Owner.TORCH),
+        ("libc10d_cuda_test.so", Owner.TORCH),
+        # Extensions: torch_npu's, torchaudio's, torchvision's, torch_tensorrt's, and a copy that a repaired wheel has.
+        ("libtorch_npu.so", Owner.OTHER),
+        ("libtorchaudio.so", Owner.OTHER),
+        ("libtorchvision.so", Owner.OTHER),
+        ("libtorchtrt.so", Owner.OTHER),
+        ("libtorch_cpu-0a1b2c3d.so", Owner.OTHER),
+        ("libc.so.6", Owner.LIBC),
+        ("libm.so.6", Owner.LIBC),
+        ("ld-linux-x86-64.so.2", Owner.LIBC),
+        ("libstdc++.so.6", Owner.CXX),
+        ("libgcc_s.so.1", Owner.CXX),
+        ("libc++abi.so.1", Owner.CXX),
+        ("libgomp-a34b3233.so.1", Owner.OPENMP),
+        ("libiomp5.so", Owner.OPENMP),
+        ("libcudart-e409450e.so.11.0", Owner.CUDA),
+        ("libcusolverMg.so.11", Owner.CUDA),
+        ("libnvrtc-builtins.so.12.4", Owner.CUDA),
+        ("libcuda.so.1", Owner.CUDA),
+        ("libcurl.so.4", Owner.OTHER),
+        ("libcups.so.2", Owner.OTHER),
+        ("libamdhip64.so.6", Owner.HIP),
+        ("librocblas.so.4", Owner.HIP),
+        ("libpython3.11.so.1.0", Owner.PYTHON),
+        ("libjpeg.so.8", Owner.OTHER),
+    ],
+)
+def test_owner_of_a_library(library: str, owner: Owner) -> None:
+    assert owner_of_library(library) is owner
+
+
+def test_torchs_libraries_are_those_that_its_builds_ship() -> None:
+    """The index lists what each build ships; the names of others' libraries there don't begin as torch's."""
+    shipped = {library for build in open_index().builds() for library in build.libraries}
+    begin_so = {
+        name for name in shipped if name.startswith(("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser"))
+    }
+    assert len(begin_so) > 10
+    assert all(torch.is_torch_library(name) for name in begin_so)
+    assert {name for name in begin_so if not torch.is_of_torch_folder(name)} == {"libtorchbind_test.so"}
+    others = {name for name in shipped if name.startswith(("libgomp", "libcu", "libnvT", "libopenblas", "libarm"))}
+    assert others
+    assert not any(torch.is_torch_library(name) or torch.is_of_torch_folder(name) for name in others)
+
+
+def test_torchs_c_names_are_those_that_its_builds_export() -> None:
+    """All C names in the index but cpuinfo's, which libc10 carries, and options that glog and others call the same."""
+    index = open_index()
+    names = [
+        history.name
+        for letter in string.ascii_letters + "_"
+        for history in index.prefix(letter, limit=200_000)
+        if outer_scope(history.name) is None
+    ]
+    assert len(names) > 2_000
+    assert [n for n in names if not n.startswith(("cpuinfo_", "FLAGS_")) and owner_of(n) is not Owner.TORCH] == []
+
+
+def test_the_module_of_torch() -> None:
+    assert torch.is_torch_module("/e/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so")
+    assert torch.is_torch_module("torch\\_C.pyd")
+    assert not torch.is_torch_module("/e/site-packages/torchvision/_C.so")
+    assert not torch.is_torch_module("/e/site-packages/torch/_C_flatbuffer.so")
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("cublasLtMatmul", "cublasLt"),
+        ("cublasSgemm_v2", "cublas"),
+        ("cudaMalloc", "cudart"),
+        ("__cudaRegisterFatBinary", "cudart"),
+        ("cuMemAlloc_v2", "cuda"),
+        ("cuFileOpen", "cufile"),
+        ("pncclAllReduce", "nccl"),
+        ("nppiAdd_8u", "nppc"),
+        ("nppGetLibVersion", "nppc"),
+        ("omp_get_max_threads", "gomp"),
+        ("__atomic_load_16", "atomic"),
+        ("crc32", "z"),
+        ("crc32_mine", None),
+        ("customer", None),
+        ("cudalib_init", None),
+        ("c", None),
+        ("", None),
+    ],
+)
+def test_vendor_of(name: str, library: str | None) -> None:
+    vendor = vendor_of(name)
+    assert (vendor.library if vendor is not None else None) == library
+
+
+def test_every_row_can_be_found() -> None:
+    for vendor in VENDORS:
+        for name in (*vendor.starts, *(f"{prefix}X" for prefix in vendor.capital), *vendor.names):
+            assert vendor_of(name) is vendor
+        found = vendor_of_library(f"lib{vendor.library}.so.1")
+        assert found is not None
+        assert found.library == vendor.library
 
 
 def test_a_name_of_the_files_own_namespace(fixtures_dir: Path) -> None:
     elf = open_elf(str(fixtures_dir / "extension-source-not-built.so"))
-    scopes = OwnScopes(elf)
-    owners = {i.name: owner_of(i, None, scopes) for i in elf.imports if outer_scope(i.name) not in ("std", None)}
-    assert Owner.SELF in owners.values()
+    scopes = OwnScopes(elf.names_with_prefix)
+    owners = [
+        owner_of(i.name, i.version, None, scopes) for i in elf.imports if outer_scope(i.name) not in ("std", None)
+    ]
+    assert Owner.SELF in owners
+    assert scopes("mylib_nowhere") is False

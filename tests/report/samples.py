@@ -49,6 +49,7 @@ from abiscan.model.report import (
 )
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import Target, TargetKind
+from abiscan.model.versions import Windows
 
 # What a symbol name may hold: markup, the ends of CDATA and of a script, terminal escapes, a line break that starts a
 # workflow command, table and code-span breakers, a bidirectional override, a byte that is no UTF-8, a NUL-like control.
@@ -136,7 +137,7 @@ def an_import(
         owner,
         status,
         provider if status is Status.RESOLVED else None,
-        (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")) if owner is Owner.TORCH else None,
+        Windows([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")]) if owner is Owner.TORCH else None,
         causes,
     )
 
@@ -240,8 +241,10 @@ def failing() -> ArtifactReport:
             an_import("__gmon_start__", Status.WEAK, owner=Owner.LIBC),
         ),
         releases=releases(),
-        what_if=(WhatIf("const-data-ptr", (CONST_PTR,), (("2.4.0", "2.13.0"),), "nothing else changes"),),
-        provenance=Provenance(("GCC: (GNU) 13.2.1",), False, (("2.1.0", "2.6.0"),), "2.6.0", "vtable sizes", "cp311"),
+        what_if=(WhatIf("const-data-ptr", (CONST_PTR,), Windows([("2.4.0", "2.13.0")]), "nothing else changes"),),
+        provenance=Provenance(
+            ("GCC: (GNU) 13.2.1",), False, Windows([("2.1.0", "2.6.0")]), "2.6.0", "vtable sizes", "cp311"
+        ),
         findings=(
             a_finding(path="_C.so"),
             a_finding(
@@ -434,7 +437,7 @@ SUBJECTS = (
         "c10::detail::torchCheckFail(char const*, char const*, unsigned int, std::string const&)",
         DemangledBy.GNU,
         Owner.TORCH,
-        (("1.13.0", "2.6.0"),),
+        Windows([("1.13.0", "2.6.0")]),
         (CXX11,),
         ("exported with the old std::string to 2.6.0",),
         "example/_C.so",

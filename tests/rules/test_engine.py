@@ -100,7 +100,7 @@ def test_search_leaves_no_name_out() -> None:
 
 def test_clang_spelling_has_its_own_advice() -> None:
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
-    (finding,) = run([rule("const-data-ptr")], subject(bound(name), windows=()))
+    (finding,) = run([rule("const-data-ptr")], subject(bound(name), windows=Windows()))
     assert "-fclang-abi-compat=17" in finding.fix
     assert "`data_ptr<int64_t>()`" in finding.fix
     assert "no torch release from 1.13.0 to 2.15.0" in finding.message
@@ -126,7 +126,7 @@ def test_a_fate_that_nobody_knows_matches_nothing() -> None:
     about = bound("_ZN5torch5utils14cuda_lazy_initEv")
     libraries = lambda _name: ("libtorch_python.so",)  # noqa: E731
     assert not found("libtorch-python-internals", replace(subject(about, windows=None), libraries=libraries))
-    closed = replace(subject(about, windows=(("1.13.0", "2.2.2"),)), libraries=libraries)
+    closed = replace(subject(about, windows=Windows([("1.13.0", "2.2.2")])), libraries=libraries)
     assert found("libtorch-python-internals", closed)
 
 
@@ -183,9 +183,9 @@ def test_type_code(written: str, code: str | None) -> None:
     ("windows", "text"),
     [
         (None, "releases that were not looked up"),
-        ((), "no torch release from 1.13.0 to 2.15.0"),
-        ((("1.13.0", "2.15.0"),), "every torch release from 1.13.0 to 2.15.0"),
-        ((("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")), "torch 2.10.0 and 2.12.0 - 2.15.0"),
+        (Windows(), "no torch release from 1.13.0 to 2.15.0"),
+        (Windows([("1.13.0", "2.15.0")]), "every torch release from 1.13.0 to 2.15.0"),
+        (Windows([("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")]), "torch 2.10.0 and 2.12.0 - 2.15.0"),
     ],
 )
 def test_windows_text(windows: Windows | None, text: str) -> None:
@@ -203,7 +203,9 @@ def test_notes_are_not_located() -> None:
 
 def _blas_handle(torch: str, status: Status) -> Severity:
     """The severity of a hit of a rule that calls a missing import an error, for a name of 2.0.0 to 2.5.1."""
-    about = subject(bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=(("2.0.0", "2.5.1"),))
+    about = subject(
+        bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=Windows([("2.0.0", "2.5.1")])
+    )
     target = Target(TargetKind.INSTALLED, torch, "cpu", None, None, True, None, None)
     return run([rule("current-cuda-blas-handle")], replace(about, target=target))[0].severity
 
@@ -223,10 +225,10 @@ def test_a_build_without_the_library_is_not_the_changed_api() -> None:
 
 @pytest.mark.parametrize("name", ["_ZN2at1f`reboot`Ev", "_ZN2at1f$(reboot)Ev", "torch_x\nreboot", "torch_x';reboot'"])
 def test_no_hostile_name_stands_in_a_command(name: str) -> None:
-    (finding,) = run([rule("missing-import")], subject(bound(name), windows=(("2.0.0", "2.1.0"),)))
+    (finding,) = run([rule("missing-import")], subject(bound(name), windows=Windows([("2.0.0", "2.1.0")])))
     assert finding.symbol == name
     assert "reboot" not in finding.fix
-    (plain,) = run([rule("missing-import")], subject(bound("_ZN2at1fEv"), windows=(("2.0.0", "2.1.0"),)))
+    (plain,) = run([rule("missing-import")], subject(bound("_ZN2at1fEv"), windows=Windows([("2.0.0", "2.1.0")])))
     assert "abiscan explain _ZN2at1fEv" in plain.fix
 
 

@@ -12,6 +12,8 @@ from abiscan.mangling import NameKind
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
+from abiscan.ownership.torch import accelerator_of
 
 # How releases up to 1.13 and today's differ is not in the index; what a name of torch's namespaces is then, is a guess.
 _GUESS = 0.45
@@ -108,7 +110,7 @@ def _hole(inquiry: Inquiry) -> Candidates:
     assert inquiry.windows
     assert inquiry.target is not None
     target = inquiry.target.torch
-    before, after = versions.last_before(inquiry.windows, target), versions.first_after(inquiry.windows, target)
+    before, after = inquiry.windows.last_before(target), inquiry.windows.first_after(target)
     evidence = (
         inquiry.exported_text,
         f"{inquiry.target_label} lies in the gap: the name went after {before} and came back in {after}.",
@@ -154,7 +156,7 @@ def _never(inquiry: Inquiry) -> Candidates:
 def _unknown(inquiry: Inquiry) -> Candidates:
     """No target: the windows still say what the file was made for, and the version would decide."""
     decide = "Which torch is installed would decide (`--torch`)."
-    fix = fixes.rebuild_or_install(inquiry, inquiry.windows or ())
+    fix = fixes.rebuild_or_install(inquiry, inquiry.windows or Windows())
     if inquiry.windows is None:
         yield Candidate(
             CauseId.BUILT_FOR_NEWER_TORCH,
@@ -257,7 +259,7 @@ def _variant(inquiry: Inquiry) -> Candidates:
 
 
 def _of_gpu_library(inquiry: Inquiry) -> bool:
-    return bool(inquiry.libraries) and all("cuda" in library or "hip" in library for library in inquiry.libraries)
+    return bool(inquiry.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in inquiry.libraries)
 
 
 def _release_revision(inquiry: Inquiry) -> str | None:

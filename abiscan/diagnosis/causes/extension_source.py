@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.causes.python_abi import is_python_name
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
-from abiscan.diagnosis.causes.vendor_libraries import vendor_of
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
 from abiscan.model.binding import Owner
 from abiscan.model.cause import CauseId
+from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
+from abiscan.ownership.vendors import vendor_of
 
 _WORD = re.compile(r"[a-z]+|\d+")
 # Words of file names that say nothing of whose code it is.
@@ -39,7 +39,6 @@ _COMMON = frozenset(
     }
 )
 _CPU_FILE = re.compile(r"(?:^|[_.-])cpu(?:[_.-]|$)")
-_STANDARD = frozenset({"std", "__gnu_cxx", "__cxxabiv1"})
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary_")
 
 
@@ -61,7 +60,7 @@ def causes(inquiry: Inquiry) -> Candidates:
         if inquiry.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(inquiry.name) is None:
             yield from _c_name(inquiry)
         return
-    if inquiry.namespace in _STANDARD:
+    if inquiry.namespace in STANDARD_SCOPES:
         return
     yield from _cxx_name(inquiry)
 

@@ -9,9 +9,8 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.target import Target
+from abiscan.ownership.torch import accelerator_of
 
-_CUDA_LIBRARIES = ("libtorch_cuda", "libc10_cuda")
-_ROCM_LIBRARIES = ("libtorch_hip", "libc10_hip")
 # What hipify rewrites in a file's own name, and what projects call their ROCm variants.
 _ROCM_FILE = ("hip", "rocm", "aiter")
 
@@ -26,13 +25,13 @@ def causes(inquiry: Inquiry) -> Candidates:
 
 
 def _is_cuda(inquiry: Inquiry) -> bool:
-    if any(library.startswith(_CUDA_LIBRARIES) for library in inquiry.libraries):
-        return not any(not library.startswith(_CUDA_LIBRARIES) for library in inquiry.libraries)
+    if any(accelerator_of(library) == "CUDA" for library in inquiry.libraries):
+        return all(accelerator_of(library) == "CUDA" for library in inquiry.libraries)
     return inquiry.cxx is not None and inquiry.is_torch_name and "cuda" in inquiry.cxx.scope
 
 
 def _is_hip(inquiry: Inquiry) -> bool:
-    if any(library.startswith(_ROCM_LIBRARIES) for library in inquiry.libraries):
+    if any(accelerator_of(library) == "ROCm" for library in inquiry.libraries):
         return True
     if inquiry.cxx is None or not inquiry.is_torch_name:
         return False

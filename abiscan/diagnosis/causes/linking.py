@@ -58,7 +58,7 @@ def _exported(inquiry: Inquiry, library: str) -> str:
     if inquiry.target_library is not None and inquiry.exports_known:
         return f"{inquiry.target_label} exports {inquiry.shown} in {library}."
     if inquiry.windows:
-        return f"{inquiry.shown} is exported in {library} by torch {versions.text(inquiry.windows)}."
+        return f"{inquiry.shown} is exported in {library} by torch {inquiry.windows.text()}."
     return f"{inquiry.shown} is exported in {library}."
 
 

@@ -8,20 +8,18 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
+from abiscan.ownership.torch import accelerator_of, is_torch_library
 from abiscan.releases.build import windows_of
 
-_TORCH = re.compile(r"lib(?:torch|c10|caffe2|shm)(?:_\w+)?\.(?:so|dylib)")
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
-_GPU = ("cuda", "hip", "nvshmem", "xpu")
 
 
 def causes(name: str, inquiry: Inquiry, *, at_link_time: bool = False) -> Candidates:
     """Why a library was not found, by its file name."""
-    if _TORCH.match(name):
+    if is_torch_library(name):
         yield from _torch(name, inquiry, at_link_time)
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", inquiry)
@@ -43,15 +41,15 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
     target = inquiry.target
     evidence = [f"{name} is a library of torch, in torch/lib, where the loader does not look by itself."]
     score = 0.9
-    gpu = any(word in name for word in _GPU)
+    gpu = accelerator_of(name) is not None
     if windows:
-        evidence.append(f"It is shipped by torch {versions.text(windows)}.")
+        evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:
-        inside = versions.contains(windows, target.torch)
+        inside = windows.contains(target.torch)
         ships = target.cuda is not None or target.hip is not None or not gpu
         if windows and inside is False and not inquiry.before_index and not inquiry.after_index:
             score = 0.3
-            older = versions.all_before(windows, target.torch)
+            older = windows.all_before(target.torch)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             yield Candidate(
                 cause,

@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from abiscan.data import data_file
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
+from abiscan.ownership.names import is_python_name
 
 _FILE = data_file("python_exports.txt.xz")
-_PYTHON_NAME = re.compile(r"_{0,2}Py(?:[A-Z]|_)\w*$")
 
 
 @functools.cache
@@ -41,11 +40,6 @@ def exporting_versions(name: str) -> tuple[str, ...]:
 def known_versions() -> tuple[str, ...]:
     """The CPython versions of the table, oldest first."""
     return _table()[0]
-
-
-def is_python_name(name: str) -> bool:
-    """Whether a name is spelt as CPython's C API spells its own (`PyList_New`, `_Py_NoneStruct`)."""
-    return _PYTHON_NAME.match(name) is not None and not name.startswith("PyInit_")
 
 
 def causes(inquiry: Inquiry) -> Candidates:

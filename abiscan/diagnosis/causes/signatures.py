@@ -8,8 +8,8 @@ from abiscan.diagnosis.missing_name import Inquiry, Kin, Place
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import Difference, DifferenceKind
 from abiscan.mangling.canonical import to_cuda
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
+from abiscan.model.versions import Windows
 
 _WORDS = {
     DifferenceKind.PARAMETERS: "parameter",
@@ -58,16 +58,19 @@ def causes(inquiry: Inquiry) -> Candidates:
     if inquiry.spelled_as is None:
         evidence.append(f"What differs: {_marked(kin)}.")
     if here and kin.windows:
-        evidence.append(f"That form is exported by torch {versions.text(kin.windows)}.")
+        evidence.append(f"That form is exported by torch {kin.windows.text()}.")
     evidence.append(inquiry.exported_text)
     yield Candidate(
-        CauseId.SIGNATURE_CHANGED, score, tuple(evidence), fixes.rebuild_or_install(inquiry, inquiry.windows or ())
+        CauseId.SIGNATURE_CHANGED,
+        score,
+        tuple(evidence),
+        fixes.rebuild_or_install(inquiry, inquiry.windows or Windows()),
     )
 
 
 def _coexists(inquiry: Inquiry, kin: Kin) -> bool:
     """Whether some release exports both: then the two are overloads, and neither became the other."""
-    return versions.overlap(inquiry.windows or (), kin.windows)
+    return bool(kin.windows.intersect(inquiry.windows or Windows()))
 
 
 def _of_macos(inquiry: Inquiry) -> Candidates:

@@ -11,14 +11,12 @@ from abiscan.diagnosis.missing_name import Inquiry, Place
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-
-PREFIXES = ("aoti_torch_", "torch_")
-"""What C shims are called."""
+from abiscan.ownership.torch import SHIM_PREFIXES
 
 
 def causes(inquiry: Inquiry) -> Candidates:
     """A shim whose first release is after the target, or that no known release has."""
-    if not inquiry.name.startswith(PREFIXES) or inquiry.cxx is not None:
+    if not inquiry.name.startswith(SHIM_PREFIXES) or inquiry.cxx is not None:
         return
     evidence = [f"{inquiry.name} is a C shim of PyTorch's stable ABI.", inquiry.exported_text]
     since = inquiry.windows[0][0] if inquiry.windows else None

@@ -7,16 +7,12 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` chooses when a f
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import (
-    TORCH_NAMESPACES,
-    Inquiry,
-    Kin,
-    Place,
-)
+from abiscan.diagnosis.missing_name import Inquiry, Kin, Place
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
+from abiscan.ownership import torch
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 
@@ -121,7 +117,7 @@ def _without_twin(inquiry: Inquiry, mine: str) -> Candidates:
         return
     else:
         # Distributions compile with the new string since GCC 5; the old one comes from a flag, most often torch's.
-        torch_types = any(f"{scope}::" in inquiry.cxx.signature for scope in TORCH_NAMESPACES)
+        torch_types = any(f"{scope}::" in inquiry.cxx.signature for scope in torch.NAMESPACES)
         if torch_types:
             return
         score = 0.6 if mine == "old" else 0.35

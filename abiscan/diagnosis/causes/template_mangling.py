@@ -14,7 +14,6 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import Inquiry, Place
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 
 _FLAG = "-fclang-abi-compat=17"
@@ -80,7 +79,7 @@ def _darwin_integers(inquiry: Inquiry) -> Candidates:
     ]
     score = 0.62
     if inquiry.windows:
-        evidence.append(f"On Linux the same name is exported by torch {versions.text(inquiry.windows)}.")
+        evidence.append(f"On Linux the same name is exported by torch {inquiry.windows.text()}.")
         score = 0.7 if inquiry.place is not Place.BEFORE or inquiry.before_index else 0.55
     fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(inquiry.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)

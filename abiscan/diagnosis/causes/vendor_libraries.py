@@ -1,169 +1,22 @@
-"""cuda-library-mismatch, library-not-linked, library-missing: names and libraries of NVIDIA, AMD, compilers and MPI.
-
-Whose a C name is shows in its prefix: each of these libraries gives its public functions one. Sources: the API
-references of
-the CUDA toolkit, cuDNN, NCCL and ROCm; for compilers' runtimes, the names that GCC, Clang and nvcc emit calls to.
-"""
+"""cuda-library-mismatch, library-not-linked, library-missing: names and libraries of NVIDIA, AMD, compilers and MPI."""
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable
-
-from msgspec import Struct
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
-
-
-class Vendor(Struct, frozen=True):
-    """A library that others are linked to.
-
-    Attributes:
-        prefix: a pattern that its C names match from the start.
-        library: what its file is called, without `lib`, `.so` and version.
-        product: in a sentence.
-        distribution: the wheel that carries it, up to the CUDA suffix; empty where there is none.
-        cuda: whether it is part of CUDA or versioned with it.
-        linked_by_user: who calls it must link it, as torch does not do it for them (nvtx, curand, OpenMP, MPI).
-        with_torch: `import torch` loads it in CUDA builds.
-    """
-
-    prefix: str
-    library: str
-    product: str
-    distribution: str
-    cuda: bool
-    linked_by_user: bool = False
-    with_torch: bool = True
-
-
-def _vendor(
-    prefix: str,
-    library: str,
-    product: str,
-    distribution: str = "",
-    *,
-    cuda: bool = True,
-    linked: bool = False,
-    torch: bool = True,
-) -> Vendor:
-    return Vendor(prefix, library, product, distribution, cuda, linked, torch)
-
-
-# The first match counts: cublasLt before cublas, nvrtc before nv..., cudart's __cuda before others.
-VENDORS = (
-    _vendor(r"__nvJitLink|nvJitLink", "nvJitLink", "nvJitLink", "nvidia-nvjitlink"),
-    _vendor(r"cublasLt", "cublasLt", "cuBLASLt", "nvidia-cublas"),
-    _vendor(r"cublas", "cublas", "cuBLAS", "nvidia-cublas"),
-    _vendor(r"cudnn", "cudnn", "cuDNN", "nvidia-cudnn"),
-    _vendor(r"p?nccl[A-Z]", "nccl", "NCCL", "nvidia-nccl"),
-    _vendor(r"nvshmem", "nvshmem_host", "NVSHMEM", "nvidia-nvshmem"),
-    _vendor(r"cusparseLt", "cusparseLt", "cuSPARSELt", "nvidia-cusparselt"),
-    _vendor(r"cusparse", "cusparse", "cuSPARSE", "nvidia-cusparse"),
-    _vendor(r"cusolver", "cusolver", "cuSOLVER", "nvidia-cusolver"),
-    _vendor(r"cufft", "cufft", "cuFFT", "nvidia-cufft"),
-    _vendor(r"curand[A-Z]", "curand", "cuRAND", "nvidia-curand", linked=True),
-    _vendor(r"cupti", "cupti", "CUPTI", "nvidia-cuda-cupti"),
-    _vendor(r"cuFile", "cufile", "cuFile", "nvidia-cufile"),
-    _vendor(r"nvrtc", "nvrtc", "NVRTC", "nvidia-cuda-nvrtc"),
-    _vendor(r"nvtx[A-Z]", "nvToolsExt", "NVTX (libnvToolsExt, header only since NVTX 3)", "nvidia-nvtx", linked=True),
-    _vendor(r"nvml[A-Z]", "nvidia-ml", "NVML, of the driver", linked=True, torch=False),
-    _vendor(r"npp[a-z]{1,3}[A-Z]|nppi", "nppc", "NPP", "nvidia-npp", linked=True, torch=False),
-    _vendor(r"nvjpeg", "nvjpeg", "nvJPEG", "nvidia-nvjpeg", linked=True, torch=False),
-    _vendor(r"__cuda|cuda[A-Z]", "cudart", "the CUDA runtime", "nvidia-cuda-runtime"),
-    _vendor(r"cu[A-Z]", "cuda", "the CUDA driver"),
-    _vendor(r"hipblasLt", "hipblaslt", "hipBLASLt", cuda=False, linked=True),
-    _vendor(r"hipblas", "hipblas", "hipBLAS", cuda=False, linked=True),
-    _vendor(r"rocblas_", "rocblas", "rocBLAS", cuda=False, linked=True),
-    _vendor(r"hipsparse", "hipsparse", "hipSPARSE", cuda=False, linked=True),
-    _vendor(r"hipsolver", "hipsolver", "hipSOLVER", cuda=False, linked=True),
-    _vendor(r"rocsolver_", "rocsolver", "rocSOLVER", cuda=False, linked=True),
-    _vendor(r"hipfft", "hipfft", "hipFFT", cuda=False, linked=True),
-    _vendor(r"hiprand|rocrand_", "hiprand", "hipRAND", cuda=False, linked=True),
-    _vendor(r"miopen", "MIOpen", "MIOpen", cuda=False, linked=True),
-    _vendor(r"hiprtc", "hiprtc", "HIPRTC", cuda=False, linked=True),
-    _vendor(r"__hip|hip[A-Z]", "amdhip64", "the HIP runtime", cuda=False, linked=True),
-    _vendor(r"rsmi_", "rocm_smi64", "ROCm SMI", cuda=False, linked=True),
-    _vendor(r"__kmpc_", "omp", "LLVM's OpenMP runtime (libomp, libiomp5)", cuda=False, linked=True, torch=False),
-    _vendor(r"GOMP_", "gomp", "GCC's OpenMP runtime", cuda=False, linked=True, torch=False),
-    _vendor(r"omp_", "gomp", "an OpenMP runtime", cuda=False, linked=True, torch=False),
-    _vendor(
-        r"(?:o?mpi_mpi_|ompi_|MPI_|PMPI_|opal_|orte_)",
-        "mpi",
-        "MPI (each implementation and major version has its own names)",
-        cuda=False,
-        linked=True,
-        torch=False,
-    ),
-    _vendor(r"iJIT_|__itt_", "ittnotify", "Intel's ITT notification library", cuda=False, linked=True, torch=False),
-    _vendor(r"mkl_|MKL_|vml[A-Z]|vsl[A-Z]|DftiC?", "mkl_rt", "Intel MKL", "mkl", cuda=False, linked=True, torch=False),
-    _vendor(r"cblas_|LAPACKE_", "openblas", "a BLAS (OpenBLAS, MKL)", cuda=False, linked=True, torch=False),
-    _vendor(r"dnnl_|dnnl", "dnnl", "oneDNN", cuda=False, linked=True, torch=False),
-    _vendor(
-        r"(?:av|avcodec|avformat|avfilter|avdevice|sws|swr)_", "avcodec", "FFmpeg", cuda=False, linked=True, torch=False
-    ),
-    _vendor(r"numa_|mbind$", "numa", "libnuma", cuda=False, linked=True, torch=False),
-    _vendor(r"ibv_", "ibverbs", "libibverbs", cuda=False, linked=True, torch=False),
-    _vendor(r"__(?:atomic|sync)_\w+_16$", "atomic", "GCC's libatomic", cuda=False, linked=True, torch=False),
-    _vendor(r"dl(?:open|sym|close|error)$", "dl", "libdl", cuda=False, linked=True, torch=False),
-    _vendor(r"pthread_", "pthread", "libpthread", cuda=False, linked=True, torch=False),
-    _vendor(r"shm_open$|shm_unlink$|clock_gettime$|timer_create$", "rt", "librt", cuda=False, linked=True, torch=False),
-    _vendor(r"deflate|inflate|crc32$|zlibVersion", "z", "zlib", cuda=False, linked=True, torch=False),
-)
+from abiscan.ownership.names import STANDARD_SCOPES
+from abiscan.ownership.vendors import NAMESPACE_LIBRARIES, Vendor, vendor_of, vendor_of_library
 
 # Names that nvcc itself emits calls to: registration of device code, launches.
-_NVCC_EMITTED = re.compile(r"__cuda(?:Register|Unregister|Push|Pop|InitModule)")
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
-# Top-level C++ namespaces whose library is neither torch's nor, by default, the extension's.
-_NAMESPACES = {
-    "cv": "opencv_core",
-    "google": "protobuf or glog",
-    "gflags": "gflags",
-    "fmt": "fmt",
-    "boost": "boost",
-    "Eigen": "Eigen",
-    "absl": "abseil",
-    "grpc": "grpc++",
-    "arrow": "arrow",
-    "caffe": "caffe",
-    "dnnl": "dnnl",
-    "tbb": "tbb",
-    "nvinfer1": "nvinfer",
-    "nvcuda": "cuda",
-    "cutlass": "CUTLASS",
-    "cudnn_frontend": "cuDNN frontend",
-    "tensorpipe": "tensorpipe",
-    "gloo": "gloo",
-}
-
-
-def vendor_of(name: str) -> Vendor | None:
-    """The library whose names are spelt like this one."""
-    found = _prefixes().match(name)
-    return None if found is None else VENDORS[(found.lastindex or 1) - 1]
-
-
-@functools.cache
-def _prefixes() -> re.Pattern[str]:
-    """All prefixes as one pattern, compiled with the first C name that is asked for; the group tells whose it is."""
-    return re.compile("|".join(f"({vendor.prefix})" for vendor in VENDORS))
-
-
-def vendor_of_library(file_name: str) -> Vendor | None:
-    """The vendor whose library a file name is (`libcublasLt.so.12`)."""
-    found = _SONAME.search(file_name)
-    if found is None:
-        return None
-    stem = found[1].removesuffix("_static")
-    exact = next((vendor for vendor in VENDORS if vendor.library == stem), None)
-    return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(vendor.library + "_")), None)
 
 
 def causes(inquiry: Inquiry) -> Candidates:
@@ -311,11 +164,11 @@ def _cxx_runtime(inquiry: Inquiry) -> Candidates:
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
-    if cxx.namespace in ("std", "__gnu_cxx", "__cxxabiv1") and not inquiry.is_torch_name:
+    if cxx.namespace in STANDARD_SCOPES and not inquiry.is_torch_name:
         evidence = [f"{inquiry.shown} is a name of the C++ standard library."]
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
         return
-    library = _NAMESPACES.get(cxx.namespace or "")
+    library = NAMESPACE_LIBRARIES.get(cxx.namespace or "")
     if library is not None:
         evidence = [f"{inquiry.shown} is of namespace {cxx.namespace}, of {library}."]
         yield Candidate(

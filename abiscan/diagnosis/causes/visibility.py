@@ -13,6 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import SpecialKind
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
+from abiscan.model.versions import Windows
 
 _HIDDEN_SINCE = "2.7.0.dev0"
 _LIBRARY = "libtorch_python.so"
@@ -68,7 +69,7 @@ def _until_the_change(inquiry: Inquiry) -> bool:
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     before = [version for version in inquiry.known_versions if (versions.order(version) or since) < since]
-    return bool(before) and bool(versions.contains(inquiry.windows or (), before[-1]))
+    return bool(before) and bool((inquiry.windows or Windows()).contains(before[-1]))
 
 
 def _class_data(inquiry: Inquiry) -> Candidates:

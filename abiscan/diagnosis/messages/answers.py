@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 
 from abiscan.diagnosis.causes import missing_libraries, system_libraries
-from abiscan.diagnosis.causes.python_abi import is_python_name
-from abiscan.diagnosis.causes.vendor_libraries import vendor_of, vendor_of_library
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import python_errors, spelling
 from abiscan.diagnosis.messages.mentions import Mention, clean, mentions
@@ -20,6 +18,7 @@ from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.cause import CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject, SubjectKind
+from abiscan.ownership.names import owner_of_library, owner_of_version
 
 # A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
 _SYMBOL_LINES = 200
@@ -28,7 +27,6 @@ _LIBRARY_NAME = re.compile(r"lib[\w+.-]+\.(?:so(?:\.[\w.]+)?|dylib)$|[\w+.-]+\.d
 _NM_LINE = re.compile(r"^\s+[Uw]\s+(\S+)\s*$")
 # Two forms of history that a person can take in.
 _HISTORY = 4
-_ROCM_OR_CUDA = {True: Owner.CUDA, False: Owner.HIP}
 
 FileFacts = Callable[[str], SharedObject | None]
 """Path of a file that a message names -> its facts, if it is there and can be read."""
@@ -107,7 +105,7 @@ def _answer(
         case SubjectKind.LIBRARY:
             inquiry = Inquiry(mention.text, knowledge, file_name=file_name, file=facts)
             found = ranked(missing_libraries.causes(mention.text, inquiry, at_link_time="link" in mention.detail))
-            return _subject(mention, found, owner=_library_owner(mention.text), needed_by=file_name)
+            return _subject(mention, found, owner=owner_of_library(mention.text), needed_by=file_name)
         case SubjectKind.VERSION:
             inquiry = Inquiry(
                 mention.text,
@@ -125,10 +123,8 @@ def _answer(
                     needed_by=file_name,
                 )
             found = judge(inquiry)
-            owner = Owner.LIBC if mention.text.startswith("GLIBC_") else Owner.CXX
-            if vendor_of_library(mention.text) is not None:
-                owner = Owner.CUDA
-            return _subject(mention, found, owner=owner, needed_by=file_name)
+            owner = owner_of_version(mention.text, mention.library or mention.text)
+            return _subject(mention, found, owner=owner or Owner.OTHER, needed_by=file_name)
         case SubjectKind.PYTHON_NAME:
             found = ranked(python_errors.name_error(mention))
             return _subject(mention, found, owner=None) if found else None
@@ -200,7 +196,7 @@ def _symbol(
         mangled,
         shown,
         demangled.by if spelled.exact else DemangledBy.NONE,
-        owner_of(inquiry),
+        inquiry.owner,
         inquiry.windows if spelled.exact else None,
         tuple(candidate.told() for candidate in judge(inquiry)),
         history=history_of(inquiry),
@@ -210,45 +206,19 @@ def _symbol(
     )
 
 
-def owner_of(inquiry: Inquiry) -> Owner:
-    """Whose name it is, as far as the name and the index tell."""
-    if inquiry.bound_owner is not None:
-        return inquiry.bound_owner
-    if inquiry.library is not None and (vendor := vendor_of_library(inquiry.library)) is not None:
-        return _ROCM_OR_CUDA[vendor.cuda]
-    if inquiry.is_torch_name:
-        return Owner.TORCH
-    if is_python_name(inquiry.name):
-        return Owner.PYTHON
-    if inquiry.cxx is not None:
-        if inquiry.namespace in ("std", "__gnu_cxx", "__cxxabiv1"):
-            return Owner.CXX
-        return Owner.SELF if inquiry.namespace is None else Owner.OTHER
-    found = vendor_of(inquiry.name)
-    if found is None:
-        return Owner.OTHER
-    if found.cuda:
-        return Owner.CUDA
-    if found.library in ("omp", "gomp"):
-        return Owner.OPENMP
-    if found.library in ("dl", "pthread", "rt"):
-        return Owner.LIBC
-    return Owner.HIP if found.product.startswith(("hip", "roc", "HIP", "ROC", "MIOpen", "the HIP")) else Owner.OTHER
-
-
 def history_of(inquiry: Inquiry) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
     if inquiry.windows is None or inquiry.cxx is None:
         return () if inquiry.windows is None or inquiry.history is None else (inquiry.exported_text,)
     lines = []
     if inquiry.windows:
-        lines.append(f"{versions.text(inquiry.windows)}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
+        lines.append(f"{inquiry.windows.text()}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
     arguments = inquiry.cxx.template_args or ()
     kin = [k for k in inquiry.kin if k.windows and _same_arguments(k.parsed.template_args or (), arguments)]
     kin.sort(key=lambda k: versions.order(k.windows[0][0]) or (0, 0, 0, 0, 0))
     seen: set[str] = set()
     for each in kin:
-        line = f"{versions.text(each.windows)}: {each.parsed.display[:200]}"
+        line = f"{each.windows.text()}: {each.parsed.display[:200]}"
         if line not in seen and len(seen) < _HISTORY:
             seen.add(line)
             lines.append(line)
@@ -257,17 +227,6 @@ def history_of(inquiry: Inquiry) -> tuple[str, ...]:
 
 def _same_arguments(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return all(x == y for x, y in zip(a, b, strict=False))
-
-
-def _library_owner(name: str) -> Owner:
-    if name.startswith(("libtorch", "libc10", "libcaffe2", "libshm")):
-        return Owner.TORCH
-    if name.startswith("libpython"):
-        return Owner.PYTHON
-    vendor = vendor_of_library(name)
-    if vendor is not None and vendor.cuda:
-        return Owner.CUDA
-    return Owner.OTHER
 
 
 def _without_echoes(subjects: tuple[Subject, ...]) -> tuple[Subject, ...]:

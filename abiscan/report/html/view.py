@@ -10,7 +10,7 @@ from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_name
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Windows, minor
 from abiscan.report.escape import printable
 from abiscan.report.html.merged import HITS, merged_causes, merged_rules
 from abiscan.report.html.values import Column, FileView, PageView
@@ -111,9 +111,7 @@ def data_json(report: Report, view: PageView) -> str:
 
 def windows_words(windows: Windows | None) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty where it was not looked up."""
-    if windows is None:
-        return ""
-    return ", ".join(printable(a if a == b else f"{a} - {b}") for a, b in windows) or "no known release"
+    return "" if windows is None else printable(windows.text(last=", ")) or "no known release"
 
 
 # Unresolved first: the order in which the page offers and sorts them.
@@ -213,9 +211,8 @@ def _columns(artifacts: list[ArtifactReport]) -> tuple[Column, ...]:
     columns: list[Column] = []
     before = ""
     for build, (torch, variant) in builds.items():
-        minor = ".".join(torch.split(".")[:2])
-        columns.append(Column(build, torch, variant, minor != before))
-        before = minor
+        columns.append(Column(build, torch, variant, minor(torch) != before))
+        before = minor(torch)
     return tuple(columns)
 
 

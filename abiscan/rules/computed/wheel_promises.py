@@ -7,7 +7,7 @@ don't say the same forty times. It works on the report's values alone, once all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -301,9 +301,7 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     known = _installable(every, wheel.promise)
     # A member that no known release serves is of another kind of build; the range can say nothing of it.
     loading = [
-        _Loading(m, releases)
-        for m in users
-        if (releases := _inside(m.provenance.torch_window or (), every) & set(known))
+        _Loading(m, releases) for m in users if (releases := _inside(m.provenance.torch_window or Windows(), known))
     ]
     covered, choice = _covered(loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
@@ -370,67 +368,26 @@ def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
 
 def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:
     """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
-    firsts, lasts = [], []
+    if not versions:
+        return ()
+    spans = []
     for python, abi in promise.interpreters:
         version = (int(python[2]), int(python[3:])) if python[:3] == "cp3" and python[3:].isdigit() else None
         span = _TORCH_OF_PYTHON.get(version) if version is not None and abi.startswith(python) else None
         if span is None:
             return versions
-        firsts.append(_place(span[0], versions, 0))
-        lasts.append(_place(span[1], versions, len(versions) - 1))
-    return versions[min(firsts) : max(lasts) + 1] if firsts else versions
+        spans.append((span[0] or versions[0], span[1] or versions[-1]))
+    windows = Windows(spans)
+    return tuple(version for version in versions if windows.contains(version)) if windows else versions
 
 
-def _place(version: str | None, versions: Sequence[str], otherwise: int) -> int:
-    return versions.index(version) if version is not None and version in versions else otherwise
+def _inside(windows: Windows, versions: Iterable[str]) -> frozenset[str]:
+    return frozenset(version for version in versions if windows.contains(version))
 
 
-def _inside(windows: Windows, versions: Sequence[str]) -> frozenset[str]:
-    """The versions in the windows, whose ends are versions of the index."""
-    found: set[str] = set()
-    for first, last in windows:
-        inside = False
-        for version in versions:
-            inside = inside or version == first
-            if inside:
-                found.add(version)
-            if version == last:
-                break
-    return frozenset(found)
+def _words(selected: Collection[str], known: Iterable[str]) -> str:
+    return f"torch {Windows.of_known(known, selected.__contains__).text()}"
 
 
-def _runs(selected: Iterable[str], versions: Sequence[str]) -> Windows:
-    """Selected versions as (first, last) pairs of neighbours."""
-    chosen = set(selected)
-    runs: list[tuple[str, str]] = []
-    open_run = False
-    for version in versions:
-        if version not in chosen:
-            open_run = False
-        elif open_run:
-            runs[-1] = (runs[-1][0], version)
-        else:
-            runs.append((version, version))
-            open_run = True
-    return tuple(runs)
-
-
-def _words(selected: Iterable[str], versions: Sequence[str]) -> str:
-    runs = [first if first == last else f"{first} - {last}" for first, last in _runs(selected, versions)]
-    return "torch " + " and ".join(runs)
-
-
-def _range(selected: Sequence[str], versions: Sequence[str]) -> str:
-    """The requirement that allows the newest run of the selected versions and no other known one: `torch>=2.4,<2.6`."""
-    first, last = _runs(selected, versions)[-1]
-    after = versions.index(last) + 1
-    parts = []
-    if first != versions[0]:
-        parts.append(f">={_trimmed(first)}")
-    if after < len(versions):
-        parts.append(f"<{_trimmed(versions[after])}")
-    return f"torch{','.join(parts)}"
-
-
-def _trimmed(version: str) -> str:
-    return version.removesuffix(".0") if version.count(".") > 1 else version
+def _range(selected: Collection[str], known: Sequence[str]) -> str:
+    return Windows.of_known(known, selected.__contains__).requirement(known)

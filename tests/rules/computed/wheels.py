@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from abiscan.model.binding import BoundImport, DemangledBy, Owner, Status
 from abiscan.model.facts import Import, SymbolBinding, SymbolType, VersionNeed, Visibility
 from abiscan.model.provenance import Provenance
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.versions import Windows
+from abiscan.model.versions import Span, Windows
 from abiscan.releases import open_index
 from abiscan.wheel.metadata import ContainerKind
 
 CP311 = "cp311-cp311-manylinux_2_28_x86_64"
 KNOWN = tuple(dict.fromkeys(build.torch for build in open_index().builds("x86_64")))
 WHEEL = "dist/pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-ALL: Windows = ((KNOWN[0], KNOWN[-1]),)
+ALL = Windows(((KNOWN[0], KNOWN[-1]),))
 
 
 def imported(name: str, version: str | None = None, library: str = "libc.so.6", weak: bool = False) -> BoundImport:
@@ -26,7 +28,7 @@ def imported(name: str, version: str | None = None, library: str = "libc.so.6", 
 def member(
     name: str,
     *imports: BoundImport,
-    window: Windows | None = None,
+    window: Sequence[Span] | None = None,
     machine: str = "x86_64",
     verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
     path: str = WHEEL,
@@ -39,7 +41,7 @@ def member(
         machine,
         verdict,
         imports=imports,
-        provenance=Provenance(torch_window=window),
+        provenance=Provenance(torch_window=None if window is None else Windows(window)),
     )
 
 

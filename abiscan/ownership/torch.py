@@ -1,0 +1,136 @@
+"""What is torch's by its name: libraries, namespaces, C functions. Nowhere else are they listed.
+
+Collected from the builds in the release index; names of releases before 1.13 from their sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
+"""Namespaces that torch's public headers declare."""
+
+SHIM_PREFIXES = ("aoti_torch_", "torch_")
+"""How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
+
+_BINDING_PREFIXES = ("THP", "THC", "THD", "THS", "TH_")
+_C_PREFIXES = (
+    *SHIM_PREFIXES,
+    *_BINDING_PREFIXES,
+    *("_torch_", "_pytorch_", "at_cuda_", "c10_", "caffe2_", "FLAGS_caffe2_", "FLAGS_torch_", "AOTI", "aoti_"),
+    *("initModule", "DisableTorch", "ParameterClass"),
+)
+
+# Libraries of torch without their suffix. What else begins with libtorch (libtorchaudio, libtorch_npu) is others'.
+_LIBRARIES = frozenset(
+    (
+        *("libtorch", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libtorch_mps", "libtorch_mtia"),
+        *("libtorch_python", "libtorch_global_deps", "libtorch_nvshmem", "libtorch_cuda_linalg"),
+        *("libtorch_cuda_cpp", "libtorch_cuda_cu", "libc10", "libc10_cuda", "libc10_hip", "libc10_xpu", "libshm"),
+        *("libcaffe2", "libcaffe2_gpu", "libcaffe2_nvrtc", "libcaffe2_observers", "libnvfuser_codegen"),
+        # Of its tests.
+        *("libtorchbind_test", "libaoti_custom_ops", "libjitbackend_test", "libbackend_with_compiler"),
+        # Up to 1.0.
+        *("libATen", "libATen_cuda", "libATen_cpu", "libTH", "libTHC", "libTHCUNN", "libTHD", "libTHNN", "libTHS"),
+    )
+)
+_LIBRARY_PREFIXES = ("libtorch_xpu_ops", "libtorch-xpu-ops", "libc10d", "libcaffe2_detectron_ops", "libcaffe2_module")
+# In torch/lib whatever begins so is torch's own, but for the libraries of its tests.
+_IN_ITS_FOLDER = ("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser")
+_OF_ITS_TESTS = ("libtorchbind_test", "libtorch_test")  # which extensions don't link to
+
+ACCELERATOR_LIBRARIES = {
+    "libc10_cuda.so": "CUDA",
+    "libtorch_cuda.so": "CUDA",
+    "libtorch_cuda_linalg.so": "CUDA",
+    "libtorch_nvshmem.so": "CUDA",
+    "libc10_hip.so": "ROCm",
+    "libtorch_hip.so": "ROCm",
+    "libc10_xpu.so": "XPU",
+    "libtorch_xpu.so": "XPU",
+}
+"""Libraries that every build for an accelerator ships, and no other build."""
+
+# Which of torch's libraries brings which others into scope (their own DT_NEEDED, the same in every release; a library
+# that a build does not have is left out).
+_BRINGS: dict[str, tuple[str, ...]] = {
+    "libtorch_python": ("libtorch", "libshm"),
+    "libtorch": ("libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libc10"),
+    "libshm": ("libtorch_cpu", "libc10"),
+    "libtorch_cuda": ("libtorch_cpu", "libc10_cuda", "libc10"),
+    "libtorch_cuda_linalg": ("libtorch_cuda", "libtorch_cpu", "libc10_cuda", "libc10"),
+    "libtorch_hip": ("libtorch_cpu", "libc10_hip", "libc10"),
+    "libtorch_xpu": ("libtorch_cpu", "libc10_xpu", "libc10"),
+    "libtorch_cpu": ("libc10",),
+    "libtorch_global_deps": (),
+    "libc10": (),
+    "libc10_cuda": ("libc10",),
+    "libc10_hip": ("libc10",),
+    "libc10_xpu": ("libc10",),
+}
+# Those of the smaller ones (libtorchbind_test, libaoti_custom_ops).
+_USUAL = ("libtorch", "libtorch_cpu", "libc10")
+
+
+def is_torch_name(base: str) -> bool:
+    """Whether a C name is one of torch's own."""
+    return base.startswith(_C_PREFIXES)
+
+
+def is_torch_function(base: str) -> bool:
+    """Whether a C++ function of the global namespace is torch's: of its binding to Python. What is called torch_f
+    there is an extension's."""
+    return base.startswith(_BINDING_PREFIXES)
+
+
+def is_torch_library(name: str) -> bool:
+    """Whether a library is torch's own, of any variant, release and system, by its file name (or path)."""
+    stem = _stem(name)
+    return stem in _LIBRARIES or (stem is not None and stem.startswith(_LIBRARY_PREFIXES))
+
+
+def is_of_torch_folder(name: str) -> bool:
+    """Whether a library that lies in torch/lib is torch's own: also one of a release that is not known yet. Others'
+    (libgomp, CUDA's, MKL's) lie there too."""
+    stem = _stem(name)
+    return stem is not None and stem.startswith(_IN_ITS_FOLDER) and not stem.startswith(_OF_ITS_TESTS)
+
+
+def is_torch_module(path: str) -> bool:
+    """Whether a file is torch's extension module (`torch/_C.cpython-311-x86_64-linux-gnu.so`)."""
+    folder, _, base = path.replace("\\", "/").rpartition("/")
+    return folder.rpartition("/")[2] == "torch" and base.partition(".")[0] == "_C"
+
+
+def accelerator_of(library: str) -> str | None:
+    """`CUDA`, `ROCm` or `XPU`, where one of torch's libraries is for an accelerator; None for the others."""
+    return next((kind for word, kind in _ACCELERATORS if word in library), None)
+
+
+_ACCELERATORS = (("cuda", "CUDA"), ("nvshmem", "CUDA"), ("nvrtc", "CUDA"), ("hip", "ROCm"), ("xpu", "XPU"))
+
+
+def _stem(name: str) -> str | None:
+    """`libtorch_cpu` of `/x/libtorch_cpu.so.2`, `libtorch_cpu.dylib`, `torch_cpu.dll`; None for what is no library."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    stem, suffix, version = base.partition(".so")
+    if suffix:
+        return stem if not version.strip(".0123456789") else None
+    if base.endswith(".dll"):
+        return f"lib{base.removesuffix('.dll')}"
+    stem, suffix, _ = base.partition(".dylib")
+    return stem if suffix else None
+
+
+def in_scope(needed: Iterable[str], libraries: Collection[str]) -> frozenset[str]:
+    """Which of a build's `libraries` (sonames) come into the scope of a file that needs `needed`."""
+    reached: set[str] = set()
+    waiting = [name for name in needed if name in libraries]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        brought = _BRINGS.get(name.partition(".so")[0], _USUAL)
+        waiting += [f"{other}.so" for other in brought if f"{other}.so" in libraries]
+    return frozenset(reached)
