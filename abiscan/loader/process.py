@@ -1,6 +1,6 @@
 """The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
 
-What `import torch` loads, and in which order, is told by `environment.preloads`. Modules that an interpreter has built
+What `import torch` loads, and in which order, is in `environment.preloads`. Modules that an interpreter has built
 in are simply not there as files.
 """
 
@@ -185,7 +185,7 @@ class ProcessBuilder:
         return closure
 
     def _import_torch(self, process: Process, torch: InstalledTorch) -> None:
-        """`preloads.global_dependencies` for everybody, then torch._C; for a libtorch folder, its libraries."""
+        """`preloads.global_dependencies` into the global scope, then torch._C; for a libtorch folder, its libraries."""
         if torch.extension is None:
             for path in torch.libraries:
                 self._dlopen(process, path)
