@@ -93,6 +93,13 @@ def test_outside_powers_have_one_home(path: Path) -> None:
         assert home is None or stage in home, f"{stage} imports {name}; its home is {sorted(home or ())}"
 
 
+def test_formats_are_known_to_their_own_rooms_and_the_registry_alone() -> None:
+    """All others see a binary through `abiscan.binary`."""
+    knowing = {str(path.relative_to(PACKAGE)) for path in MODULES if any("abiscan.elf" in n for n in imports_of(path))}
+    others = {name for name in knowing if not name.startswith(("elf/", "loader/"))}
+    assert others == {"binary/__init__.py", "binary/formats.py"}
+
+
 def _calls(path: Path) -> list[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)] + [

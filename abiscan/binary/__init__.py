@@ -5,7 +5,15 @@
 
 from __future__ import annotations
 
-from abiscan.binary.formats import FORMATS, PEEK_SIZE, Format, looks_like_binary, open_binary, peek, read_binary
+from abiscan.binary.formats import (
+    FORMATS,
+    PEEK_SIZE,
+    Format,
+    looks_like_binary,
+    open_binary,
+    peek,
+    read_binary,
+)
 from abiscan.binary.protocol import Binary
 from abiscan.elf.sniff import describe_other
 

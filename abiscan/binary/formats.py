@@ -75,7 +75,8 @@ def read_binary(buffer: bytes | mmap.mmap, display: str) -> Binary:
     Raises:
         UnreadableFile: as `open_binary`.
     """
-    found = _format_of(buffer[:8])
+    head = buffer[:512]
+    found = _format_of(head)
     if found is None:
-        raise UnreadableFile(display, describe_other(buffer[:512]))
+        raise UnreadableFile(display, describe_other(head))
     return found.read(buffer, display)

@@ -20,10 +20,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from abiscan.elf.image import PT_LOAD, Segment
 from abiscan.elf.relocations import GOT, references
+from abiscan.elf.sections import named_sections, static_symbols
+from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ MAX_SITES: Final = 100
 # Entries of .symtab read for the names of functions; some 0.4 s.
 _MAX_SYMBOLS: Final = 1 << 20
 PT_GNU_EH_FRAME: Final = 0x6474E550
-_STT_FUNC, _STT_GNU_IFUNC = 2, 10
-_SHT_SYMTAB, _SHT_NOBITS = 2, 8
 
 
 def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
@@ -180,7 +178,8 @@ def _leads(called: set[int], jump: int) -> bool:
 
 
 def _plt_ranges(elf: ElfFile) -> list[tuple[int, int]]:
-    return [(each.address, each.address + each.size) for each in _sections(elf) if each.name.startswith(b".plt")]
+    sections = named_sections(elf.image)
+    return [(each.address, each.address + each.size) for name, each in sections if name.startswith(b".plt")]
 
 
 # --- AArch64 ----------------------------------------------------------------------------------------------------
@@ -238,33 +237,6 @@ def _aarch64(elf: ElfFile, code: list[Segment], slots: dict[int, str]) -> Iterat
 # --- functions --------------------------------------------------------------------------------------------------
 
 
-class _Section(Struct, frozen=True):
-    number: int
-    name: bytes
-    type: int
-    address: int
-    offset: int
-    size: int
-    link: int
-
-
-def _sections(elf: ElfFile) -> Iterator[_Section]:
-    """Every section that has bytes in the file; none where the table is damaged or gone."""
-    image = elf.image
-    count, entry, at = image.section_count, image.section_entry_size, image.section_offset
-    layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
-    if not at or entry != layout.size or at + count * entry > image.size:
-        return
-    rows = list(layout.iter_unpack(image.buffer[at : at + count * entry]))
-    if image.section_names >= len(rows):
-        return
-    names = rows[image.section_names]
-    for number, (name, kind, _flags, address, offset, size, link, *_rest) in enumerate(rows):
-        if kind != _SHT_NOBITS and offset + size <= image.size:
-            text = image.string(names[4] + name, names[4] + names[5])
-            yield _Section(number, text, kind, address, offset, size, link)
-
-
 class _Functions:
     """Names and starts of the functions around some addresses."""
 
@@ -277,30 +249,16 @@ class _Functions:
         self._frames = _frame_starts(elf) if addresses else []
 
     def _read_symtab(self, elf: ElfFile, addresses: list[int]) -> None:
-        image = elf.image
-        layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
-        sections = list(_sections(elf))
-        for table in sections:
-            if table.type != _SHT_SYMTAB:
+        for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS):
+            if not section or not length or info & 0xF not in (STT_FUNC, STT_GNU_IFUNC):
                 continue
-            strings = next((each for each in sections if each.number == table.link), None)
-            if strings is None:
-                continue
-            usable = min(table.size // layout.size, _MAX_SYMBOLS) * layout.size
-            for fields in layout.iter_unpack(image.buffer[table.offset : table.offset + usable]):
-                if image.is64:
-                    name, info, _other, section, value, length = fields
-                else:
-                    name, value, length, info, _other, section = fields
-                if not section or not length or info & 0xF not in (_STT_FUNC, _STT_GNU_IFUNC):
-                    continue
-                for address in _within(addresses, value, length):
-                    raw = image.string(strings.offset + name, strings.offset + strings.size)
-                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
+            for address in _within(addresses, value, length):
+                raw = elf.image.string(name, end)
+                self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
 
     def _read_dynsym(self, elf: ElfFile, addresses: list[int]) -> None:
         for symbol in elf.symbols.table():
-            if symbol.section and symbol.size and symbol.type in (_STT_FUNC, _STT_GNU_IFUNC):
+            if symbol.section and symbol.size and symbol.type in (STT_FUNC, STT_GNU_IFUNC):
                 for address in _within(addresses, symbol.value, symbol.size):
                     raw = elf.symbols.name_of(symbol)
                     self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
-from abiscan.elf.image import ET_EXEC, Image
+from abiscan.elf.image import Image
 from abiscan.elf.relocations import relocated_symbols
 from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
@@ -101,11 +101,6 @@ class ElfFile:
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file."""
         return self.image.buffer
-
-    @property
-    def is_executable(self) -> bool:
-        """ET_EXEC; a position-independent executable is ET_DYN and tells by DF_1_PIE."""
-        return bool(self.image.type == ET_EXEC)
 
     @cached_property
     def soname(self) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 
 from abiscan.elf.image import Image
-from abiscan.elf.notes import section
+from abiscan.elf.sections import section
 
 _FATBIN_MAGIC = 0xBA55ED50
 _PTX, _ELF = 1, 2
@@ -23,7 +23,7 @@ _MAX_ENTRIES = 1 << 18
 
 def gpu_architectures(image: Image) -> tuple[str, ...]:
     """`sm_90` for machine code, `compute_90` for PTX, `gfx942` for AMD; sorted. Empty where there is none, or where
-    section headers are gone. A bundle that is compressed counts as `gfx (compressed)`: its list is inside."""
+    section headers are gone. A compressed bundle gives `gfx (compressed)`: its targets are inside."""
     found = _cuda(image) | _hip(image)
     return tuple(sorted(found, key=lambda name: (name.rstrip("0123456789abcdefgh"), len(name), name)))
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from abiscan.elf.notes import section
+from abiscan.elf.sections import section
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile

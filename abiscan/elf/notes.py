@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from abiscan.elf.image import PT_NOTE, Image
+from abiscan.elf.sections import section
 
 _NT_GNU_BUILD_ID = 3
 _NT_GNU_PROPERTY_TYPE_0 = 5
@@ -55,31 +56,6 @@ def x86_isa_needed(image: Image) -> int:
                 return int.from_bytes(image.buffer[at + 8 : at + 12], "little")
             at += 8 + -(-size // 8) * 8
     return 0
-
-
-def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
-    """(offset, size) of the section of this name, clipped to the file; None where section headers are gone or damaged.
-
-    Only for what a loader does not read: nothing that decides a verdict comes from section headers.
-    """
-    layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
-    if image.section_entry_size != layout.size or not image.section_offset:
-        return None
-    end = image.section_offset + image.section_count * layout.size
-    if end > image.size or image.section_names >= image.section_count:
-        return None
-    headers = list(layout.iter_unpack(image.buffer[image.section_offset : end]))
-    names_at, names_size = headers[image.section_names][4:6]
-    for header in headers:
-        start = names_at + header[0]
-        if (
-            header[1] != 8  # SHT_NOBITS: nothing in the file
-            and start < names_at + names_size
-            and image.buffer[start : start + len(wanted) + 1] == wanted + b"\0"
-        ):
-            offset, size = header[4], header[5]
-            return (offset, min(size, image.size - offset)) if offset < image.size else None
-    return None
 
 
 def compilers(image: Image) -> tuple[str, ...]:

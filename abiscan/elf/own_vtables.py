@@ -86,7 +86,7 @@ def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict
     Returns:
         A function by its symbol, None for one that only has an address, 0 for the two words before the functions; up to
         the first word that is no pointer: without a symbol a table's end is not written down, so there may be
-        too many. A type without a table (nobody constructs it) is left out.
+        too many. A type without a table (no object of it is constructed) is left out.
     """
     found: dict[int, tuple[VtableWord, ...]] = {}
     for place, address in pointers.to(types):

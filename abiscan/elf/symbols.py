@@ -24,6 +24,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.hashing import gnu_hash, sysv_hash
 from abiscan.elf.image import Image
+from abiscan.elf.sections import SHT_DYNSYM, read_sections
 from abiscan.errors import UnreadableFile
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
@@ -335,17 +336,8 @@ class SymbolTable:
 
     def _section_count(self) -> int:
         """Entries by the SHT_DYNSYM section, if there is one at the same place; 0 otherwise."""
-        image = self._image
-        layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
-        if image.section_entry_size != layout.size or image.section_offset == 0:
-            return 0
-        end = image.section_offset + image.section_count * layout.size
-        if end > image.size:
-            return 0
-        for section in layout.iter_unpack(image.buffer[image.section_offset : end]):
-            if section[1] == 11 and section[4] == self._offset:
-                return int(section[5]) // self._layout.size
-        return 0
+        tables = (each for each in read_sections(self._image) if each.type == SHT_DYNSYM)
+        return next((each.size // self._layout.size for each in tables if each.offset == self._offset), 0)
 
     def table(self, at_least: int = 0) -> Iterator[RawSymbol]:
         """Every entry but the null entry, in order."""

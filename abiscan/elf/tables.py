@@ -24,6 +24,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.file import ElfFile
 from abiscan.elf.image import PT_DYNAMIC, PT_NOTE
+from abiscan.elf.sections import section
 
 # .gnu.version_r and .gnu.version_d are linked lists without a length; libc's, the longest seen, take 1.5 KiB.
 _VERSION_LIST = 1 << 18
@@ -71,7 +72,7 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
     if notes.has_sections(image):
         ranges.append((image.section_offset, image.section_count * image.section_entry_size))
         for name in (b".comment", b".shstrtab"):
-            found = notes.section(image, name)
+            found = section(image, name)
             if found is not None:
                 ranges.append((found[0], min(found[1], 1 << 16)))
     return [(at, min(size, image.size - at)) for at, size in ranges if size > 0 and 0 <= at < image.size]

@@ -8,17 +8,16 @@ file was not stripped, because inline virtual functions are hidden and stand in 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 
 from abiscan.elf.dynamic import DT_RELR
 from abiscan.elf.file import ElfFile
 from abiscan.elf.relocations import ABSOLUTE, pointers
+from abiscan.elf.sections import static_symbols
 from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import Export, VtableWord
 
-_SHT_SYMTAB = 2
 # A table of a megabyte has 131,072 functions: no class has.
 _MAX_TABLE = 1 << 20
 
@@ -51,7 +50,7 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Vtab
         except UnreadableFile:
             continue
         plain[table.name] = [
-            # Offset to top and its kin are small numbers of either sign.
+            # Offset to top and virtual base offsets are small numbers of either sign.
             value - (1 << 64) if value >> 63 else value
             for value in image.words(offset, table.size // 8, "Q", "a vtable")
         ]
@@ -108,22 +107,10 @@ def _preference(name: str) -> tuple[bool, bool, str]:
 
 def _static_symbols(elf: ElfFile, addresses: set[int]) -> Iterator[tuple[str, int]]:
     """Functions and objects of .symtab at these addresses; nothing for a stripped or damaged table."""
-    image = elf.image
-    section = struct.Struct(image.endian + "IIQQQQIIQQ")
-    entry = struct.Struct(image.endian + "IBBHQQ")
-    end = image.section_offset + image.section_count * section.size
-    if not addresses or image.section_entry_size != section.size or not image.section_offset or end > image.size:
+    if not addresses:
         return
-    sections = list(section.iter_unpack(image.buffer[image.section_offset : end]))
-    for _name, kind, _flags, _address, offset, size, link, *_rest in sections:
-        if kind != _SHT_SYMTAB or link >= len(sections) or offset + size > image.size:
-            continue
-        strings, strings_end = sections[link][4], sections[link][4] + sections[link][5]
-        step = entry.size << 14
-        for start in range(offset, offset + size - size % entry.size, step):
-            stop = min(start + step, offset + size - size % entry.size)
-            for name, info, _other, index, value, _size in entry.iter_unpack(image.buffer[start:stop]):
-                if value in addresses and info & 0xF in (STT_FUNC, STT_OBJECT) and index != SHN_UNDEF:
-                    raw = image.string(strings + name, strings_end)
-                    if raw:
-                        yield raw.decode("utf-8", "surrogateescape"), value
+    for name, end, info, index, value, _size in static_symbols(elf.image):
+        if value in addresses and info & 0xF in (STT_FUNC, STT_OBJECT) and index != SHN_UNDEF:
+            raw = elf.image.string(name, end)
+            if raw:
+                yield raw.decode("utf-8", "surrogateescape"), value

@@ -23,7 +23,7 @@ class PythonEnvironment(Struct, frozen=True):
     Attributes:
         executable: the interpreter's binary, symbolic links resolved; None where only a directory of packages is known.
         launcher: the path by which a user would start it (a virtual environment's `bin/python`).
-        version: (major, minor), None if it cannot be told.
+        version: (major, minor), None if it is not known.
         prefix: `sys.prefix` of the environment.
         base_prefix: where the standard library lies; differs from `prefix` in a virtual environment.
         site_packages: directories that `import` searches for packages, in its order.

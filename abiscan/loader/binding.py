@@ -139,7 +139,7 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
         # The loader leaves a weak one at zero and never looks at one that no relocation refers to.
         return Status.WEAK
     if owner in (Owner.PYTHON, Owner.TORCH):
-        # The interpreter and all libraries of the target are known: nobody else can have it.
+        # The interpreter and all libraries of the target are known: no other library has it.
         return Status.MISSING
     if symbol.version is not None and symbol.version.library:
         return Status.UNDECIDED if symbol.version.library in missing else Status.MISSING
@@ -149,8 +149,8 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
 
 
 def _may_be_torchs(symbol: Import, owner: Owner, exports: TargetExports | None, binary: Binary) -> bool:
-    """Whether the release may export a name all the same, of a kind that the index does not record: a C name of a
-    library that is linked into torch's. What the C++ runtime and the C library should have is theirs to miss."""
+    """Whether the release may export a name of a kind that the index does not record: a C name of a library that is
+    linked into torch's. A name of the C++ runtime or of the C library is not such a name."""
     return (
         exports is not None
         and owner in (Owner.OTHER, Owner.SELF)
@@ -195,7 +195,7 @@ def _in_scope(
     if open_ones and exports is not None:
         reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports.sonames)
         open_ones = _in_exports(open_ones, answers, exports, reached)
-    # Nobody misses a weak one, wherever else it is exported.
+    # A weak one may stay unbound, so it does not matter where else it is exported.
     referred = {symbol.index for symbol in elf.imports if symbol.relocated}
     open_ones = [lookup for lookup in open_ones if not lookup.weak and lookup.symbol.number in referred]
     if open_ones:

@@ -73,7 +73,7 @@ def _power_set(names: list[str]) -> tuple[str, ...]:
 
 
 def _other_levels(machine: str) -> tuple[str, ...]:
-    # powerpc64le has power9/power10, s390x z13 to z16; which are active is told by AT_HWCAP2, which no file tells.
+    # powerpc64le has power9/power10, s390x z13 to z16; which are active is in AT_HWCAP2, which is in no file.
     return ()
 
 

@@ -41,7 +41,7 @@ class RuntimeLinker(Struct, frozen=True):
 
     Attributes:
         path: as PT_INTERP has it.
-        version: of glibc, (2, 36); (0, 0) if it cannot be told.
+        version: of glibc, (2, 36); (0, 0) if it is not known.
         system_dirs: the default directories, in order, each ending in a slash.
         lib: what $LIB stands for.
         machine_number, bits, little_endian: of the files it accepts.

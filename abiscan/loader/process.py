@@ -1,6 +1,6 @@
 """The process that a file is opened in: an interpreter that has run `import torch`, modelled from files.
 
-What `import torch` loads, and in which order, is told by `environment.preloads`. Modules that an interpreter has built
+What `import torch` loads, and in which order, is in `environment.preloads`. Modules that an interpreter has built
 in are simply not there as files.
 """
 
@@ -21,7 +21,7 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.loader_settings import LoaderSettings
-from abiscan.loader.opened_files import Files
+from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.tls import StaticTls
@@ -140,12 +140,11 @@ class ProcessBuilder:
         namespace.add(LinkMap(None, "linux-vdso.so.1", None, None, origin=None, soname="linux-vdso.so.1"))
         mapper = process.mapper(namespace)
         linker = self.files.probe(self.linker.path) if self.linker.path else None
-        elf = getattr(linker, "elf", None)
-        if isinstance(elf, ElfFile):
-            namespace.add(
-                LinkMap(elf, self.linker.path, None, None, origin=origin_of(self.linker.path, self._settings.cwd)),
-                *([elf.soname] if elf.soname else []),
-            )
+        if isinstance(linker, Opened) and linker.elf is not None:
+            soname = linker.elf.soname
+            origin = origin_of(self.linker.path, self._settings.cwd)
+            item = LinkMap(linker.elf, self.linker.path, None, None, origin=origin)
+            namespace.add(item, *([soname] if soname else []))
         preloads = []
         for name in self._preload_names():
             try:
@@ -185,7 +184,7 @@ class ProcessBuilder:
         return closure
 
     def _import_torch(self, process: Process, torch: InstalledTorch) -> None:
-        """`preloads.global_dependencies` for everybody, then torch._C; for a libtorch folder, its libraries."""
+        """`preloads.global_dependencies` into the global scope, then torch._C; for a libtorch folder, its libraries."""
         if torch.extension is None:
             for path in torch.libraries:
                 self._dlopen(process, path)

@@ -71,7 +71,7 @@ class Search:
         return self._cache
 
     def start(self, main: LinkMap) -> None:
-        """Take over the executable: its RPATH serves everybody, LD_LIBRARY_PATH's $ORIGIN is its own."""
+        """Take over the executable: its RPATH is searched for every object, and $ORIGIN in LD_LIBRARY_PATH is its."""
         self._main = main
         text = self._settings.library_path
         if text:

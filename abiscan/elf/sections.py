@@ -1,0 +1,83 @@
+"""Section headers and the static symbol table, which a loader does not read and a stripped file does not have.
+
+Used for what the loader does not need (compilers, names of functions, device code), and for the length of .dynsym where
+the hash table does not give it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from abiscan.elf.image import Image
+
+SHT_SYMTAB, SHT_NOBITS, SHT_DYNSYM = 2, 8, 11
+# Symbols that are taken out of the table at once.
+_CHUNK = 1 << 14
+
+
+class Section(Struct, frozen=True):
+    """A section header (gABI, "Section Header"); offset and size in bytes.
+
+    Attributes:
+        name: offset of its name in the table of section names.
+        link: number of the section that it refers to; of a symbol table, the strings.
+    """
+
+    name: int
+    type: int
+    address: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_sections(image: Image) -> list[Section]:
+    """All section headers; none where the table is gone or damaged."""
+    layout = struct.Struct(image.endian + ("IIQQQQIIQQ" if image.is64 else "IIIIIIIIII"))
+    end = image.section_offset + image.section_count * layout.size
+    if image.section_entry_size != layout.size or not image.section_offset or end > image.size:
+        return []
+    rows = layout.iter_unpack(image.buffer[image.section_offset : end])
+    return [Section(*row[:2], *row[3:7]) for row in rows]
+
+
+def named_sections(image: Image) -> Iterator[tuple[bytes, Section]]:
+    """(name, header) of the sections that have bytes in the file; none where the names are gone."""
+    sections = read_sections(image)
+    if image.section_names >= len(sections):
+        return
+    names = sections[image.section_names]
+    for each in sections:
+        if each.type != SHT_NOBITS and each.offset < image.size:
+            yield image.string(names.offset + each.name, names.offset + names.size), each
+
+
+def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
+    """(offset, size) of the section of this name, clipped to the file; None where it is not there."""
+    found = next((each for name, each in named_sections(image) if name == wanted), None)
+    return None if found is None else (found.offset, min(found.size, image.size - found.offset))
+
+
+def static_symbols(image: Image, most: int | None = None) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """(offset of the name in the file, end of the strings, st_info, st_shndx, st_value, st_size) of the entries of
+    .symtab, of which up to `most` are read. `Image.string` takes the first two."""
+    layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
+    sections = read_sections(image)
+    for table in sections:
+        if table.type != SHT_SYMTAB or table.link >= len(sections) or table.offset + table.size > image.size:
+            continue
+        strings = sections[table.link]
+        strings_end = strings.offset + strings.size
+        count = table.size // layout.size if most is None else min(table.size // layout.size, most)
+        for start in range(0, count, _CHUNK):
+            stop = min(start + _CHUNK, count)
+            data = image.buffer[table.offset + start * layout.size : table.offset + stop * layout.size]
+            for fields in layout.iter_unpack(data):
+                if image.is64:
+                    name, info, _other, index, value, size = fields
+                else:
+                    name, value, size, info, _other, index = fields
+                yield strings.offset + name, strings_end, info, index, value, size

@@ -1,0 +1,60 @@
+"""The seam between formats: a file goes to the row of the registry whose magic it starts with, and to none else."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.binary import FORMATS, PEEK_SIZE, Format, formats, looks_like_binary, open_binary, peek, read_binary
+from abiscan.errors import UnreadableFile
+from abiscan.model.facts import BinaryKind
+
+MAGIC = b"\xfe\0a made-up format"
+
+
+@pytest.fixture
+def second_format(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, str]]:
+    """A second row, whose reader notes what it was given."""
+    given: list[tuple[bytes, str]] = []
+
+    def read(buffer: bytes | mmap.mmap, display: str) -> Any:
+        given.append((bytes(buffer[:]), display))
+
+    row = Format(MAGIC, 16, lambda head: BinaryKind.OBJECT, read)
+    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, row))
+    return given
+
+
+def test_a_file_goes_to_the_format_of_its_magic(
+    second_format: list[tuple[bytes, str]], tmp_path: Path, fixtures_dir: Path
+) -> None:
+    path = tmp_path / "x.so"
+    path.write_bytes(MAGIC + b" and more")
+    open_binary(path)
+    read_binary(MAGIC, "archive.whl!x.so")
+    assert second_format == [(MAGIC + b" and more", str(path)), (MAGIC, "archive.whl!x.so")]
+    assert peek(MAGIC) is BinaryKind.OBJECT
+    assert open_binary(fixtures_dir / "stable-abi.so").machine == "x86_64"
+    assert len(second_format) == 2
+
+
+def test_a_file_of_no_format_is_said_to_be_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.so"
+    path.write_bytes(MAGIC)
+    with pytest.raises(UnreadableFile, match="not an ELF file: it starts with the bytes fe 00 61 20"):
+        open_binary(path)
+    with pytest.raises(UnreadableFile, match="empty file"):
+        read_binary(b"", "x.so")
+    with pytest.raises(FileNotFoundError):
+        open_binary(tmp_path / "absent.so")
+    assert peek(MAGIC) is None
+    assert not looks_like_binary(MAGIC)
+
+
+def test_the_first_bytes_tell_shared_objects_from_others(fixtures_dir: Path) -> None:
+    head = (fixtures_dir / "stable-abi.so").read_bytes()[:PEEK_SIZE]
+    assert peek(head) is BinaryKind.SHARED_OBJECT
+    assert looks_like_binary(head[:4])
