@@ -1,0 +1,174 @@
+"""How a file was made, against pyelftools, the names as they are spelt and the options that the fixtures were built
+with."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elftools.elf.dynamic import DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+from msgspec.structs import replace
+
+from abiscan.analysis.provenance import highest
+from abiscan.elf import open_elf
+from abiscan.model.facts import VersionNeed
+
+FILES = tuple(
+    sorted(
+        path.name
+        for path in (Path(__file__).parents[1] / "fixtures").glob("*.so")
+        # What is of another machine or has no names of torch, CPython or the C library tells nothing but its compiler.
+        if path.name not in ("aarch64.so", "i386.so", "riscv64.so") and not path.name.startswith("big-endian")
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def made(fixtures_dir: Path) -> Mapping[str, Mapping[str, Any]]:
+    """The provenance of every fixture, by file name, as the JSON report has it."""
+    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "--matrix", "-f", "json", "-q"]
+    done = subprocess.run(
+        [*command, *(str(fixtures_dir / name) for name in FILES)], capture_output=True, text=True, check=False
+    )
+    artifacts = json.loads(done.stdout)["artifacts"]
+    return {Path(artifact["path"]).name: artifact["provenance"] for artifact in artifacts}
+
+
+def elf_of(path: Path) -> ELFFile:
+    return ELFFile(io.BytesIO(path.read_bytes()))
+
+
+def imports(path: Path) -> list[str]:
+    dynamic = next(s for s in elf_of(path).iter_segments() if isinstance(s, DynamicSegment))
+    return [symbol.name for symbol in dynamic.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"]
+
+
+def versions(path: Path, family: str) -> list[tuple[int, ...]]:
+    """The versions of a family that must be there (VER_FLG_WEAK, 2, marks those that need not)."""
+    return [
+        tuple(int(part) for part in need.name.removeprefix(f"{family}_").split("."))
+        for section in elf_of(path).iter_sections()
+        if isinstance(section, GNUVerNeedSection)
+        for _, needs in section.iter_versions()
+        for need in needs
+        if need.name.startswith(f"{family}_") and not need["vna_flags"] & 2
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_compilers_are_the_strings_of_the_comment_section(
+    name: str, made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path
+) -> None:
+    section = elf_of(fixtures_dir / name).get_section_by_name(".comment")
+    strings = set() if section is None else {part.decode() for part in section.data().split(b"\0") if part}
+    assert set(made[name]["compilers"]) == strings
+
+
+@pytest.mark.parametrize(("family", "field"), [("GLIBC", "glibc_needed"), ("GLIBCXX", "libstdcxx_needed")])
+@pytest.mark.parametrize("name", [name for name in FILES if name != "no-sections.so"])
+def test_the_highest_version_that_is_needed(
+    name: str, family: str, field: str, made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path
+) -> None:
+    wanted = versions(fixtures_dir / name, family)
+    assert made[name][field] == (".".join(map(str, max(wanted))) if wanted else None)
+
+
+def test_versions_are_compared_as_numbers_and_those_that_may_be_absent_left_out(fixtures_dir: Path) -> None:
+    names = ("GLIBC_2.4", "GLIBC_2.14", "GLIBC_2.2.5", "GLIBC_PRIVATE", "GLIBC_ABI_DT_RELR", "GLIBCXX_3.4.29")
+    needs = (*(VersionNeed("libc.so.6", name, False) for name in names), VersionNeed("libc.so.6", "GLIBC_2.38", True))
+    facts = replace(open_elf(str(fixtures_dir / "good-extension.so")).facts(), version_needs=needs)
+    assert highest(facts, "GLIBC") == "2.14"
+    assert highest(facts, "GLIBCXX") == "3.4.29"
+    assert highest(facts, "CXXABI") is None
+
+
+def test_without_section_headers_versions_are_still_read_and_compilers_are_not(
+    made: Mapping[str, Mapping[str, Any]],
+) -> None:
+    whole, stripped = made["gcc-const-data-ptr.so"], made["no-sections.so"]
+    assert stripped == {**whole, "compilers": []}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_string_abi_is_how_torch_names_spell_it(
+    name: str, made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path
+) -> None:
+    torch_names = [n for n in imports(fixtures_dir / name) if n.startswith("_Z") and ("c10" in n or "5torch" in n)]
+    new = any("NSt7__cxx1112basic_string" in n for n in torch_names)
+    # `Ss` is the old std::string, and so is its spelling without the inline namespace; no other name here has either.
+    old = any("RKSs" in n or "ESs" in n or "NSt12basic_string" in n or "ISbIcE" in n for n in torch_names)
+    assert made[name]["cxx11_abi"] == (None if new == old else new)
+
+
+@pytest.mark.parametrize(
+    ("name", "abi"),
+    [
+        ("good-extension.so", "unstable"),
+        ("stable-abi.so", "stable"),
+        ("empty-library.so", "none"),
+        ("abi3-module.abi3.so", "none"),
+    ],
+)
+def test_the_interface_of_torch(name: str, abi: str, made: Mapping[str, Mapping[str, Any]]) -> None:
+    assert made[name]["abi"] == abi
+
+
+@pytest.mark.parametrize(
+    ("name", "python"),
+    [("abi3-module.abi3.so", "abi3"), ("good-extension.so", "any"), ("gcc-const-data-ptr.so", None)],
+)
+def test_the_python_abi(name: str, python: str | None, made: Mapping[str, Mapping[str, Any]]) -> None:
+    assert made[name]["python_abi"] == python
+
+
+def test_the_interpreter_of_a_tagged_file_name(tmp_path: Path, fixtures_dir: Path) -> None:
+    files = [tmp_path / f"_C.{tag}.so" for tag in ("cpython-311-x86_64-linux-gnu", "cpython-313t-x86_64-linux-gnu")]
+    for file in files:
+        file.write_bytes((fixtures_dir / "good-extension.so").read_bytes())
+    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = [artifact["provenance"]["python_abi"] for artifact in json.loads(done.stdout)["artifacts"]]
+    assert found == ["cp311", "cp313t"]
+
+
+def test_the_cuda_release_is_that_of_the_needed_toolkit_library(
+    made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path
+) -> None:
+    for name in FILES:
+        dynamic = next(s for s in elf_of(fixtures_dir / name).iter_segments() if isinstance(s, DynamicSegment))
+        sonames = [str(vars(tag)["needed"]) for tag in dynamic.iter_tags("DT_NEEDED")]
+        releases = [s.removeprefix("libcudart.so.") for s in sonames if s.startswith("libcudart.so.")]
+        assert [made[name]["cuda"]] == (releases or [None]), name
+    assert made["cuda-build-required.so"]["cuda"] is not None
+
+
+def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path) -> None:
+    # nvcc's default is machine code and PTX of one architecture, which stand in the file with these words.
+    content = (fixtures_dir / "nvcc-const-data-ptr.so").read_bytes()
+    assert b"-arch sm_75 " in content
+    assert b".target sm_75" in content
+    assert made["nvcc-const-data-ptr.so"]["gpu_archs"] == ["compute_75", "sm_75"]
+    assert [name for name in FILES if made[name]["gpu_archs"]] == ["nvcc-const-data-ptr.so"]
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        # The name that GCC gives const_data_ptr is in the wheels of these releases, the one of Clang in none (nm -D).
+        ("gcc-const-data-ptr.so", [["2.3.0", "2.11.0"]]),
+        ("clang-const-data-ptr.so", []),
+        ("empty-library.so", None),
+    ],
+)
+def test_the_releases_that_export_all_its_names(
+    name: str, window: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
+) -> None:
+    assert made[name]["torch_window"] == window

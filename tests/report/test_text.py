@@ -1,0 +1,241 @@
+"""The text report: what a person reads for each verdict, how much, and that no name in it can steer a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Ignore, Policy
+from abiscan.model.binding import LoaderOutcome, LoaderPrediction, Status
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
+from abiscan.report import text
+from abiscan.report.style import Style, wrap
+from tests.report import samples
+
+# A pipe: lines as long as they are.
+PIPE = Style(width=None)
+NAME = "build/_C.cpython-311-x86_64-linux-gnu.so"
+
+
+def lines_of(*artifacts: ArtifactReport, style: Style = PIPE) -> list[str]:
+    return text.render(samples.a_report(*artifacts), style).splitlines()
+
+
+def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
+    fine = samples.an_artifact(
+        imports=(samples.an_import(samples.TENSOR_PTR), samples.an_import("memcpy", owner=samples.Owner.LIBC)),
+        releases=samples.releases(),
+    )
+    assert lines_of(fine) == [
+        f"loads {NAME}: every torch and Python import binds on torch 2.13.0 (cpu, installed)",
+        "  releases: loads on 2.12.0 - 2.13.0; not on 2.4.0 - 2.8.0 old string ABI",
+        "  imports: 2 (1 torch, 1 other)",
+    ]
+
+
+def test_a_file_that_fails_says_what_the_loader_says_why_and_what_to_do() -> None:
+    lines = lines_of(samples.failing())
+    # In the order in which they are needed; the fix stands whole on its line, to be pasted.
+    wanted = [
+        "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
+        "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
+        f"  loader says: undefined symbol: {samples.CHECK_FAIL_OLD}",
+        "  why: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
+        "    - libc10.so exports the same function with the other std::string",
+        '  fix: CXXFLAGS="-D_GLIBCXX_USE_CXX11_ABI=1" pip install --no-build-isolation .',
+        "  also: libavcodec.so.58 is not on this machine [library-missing, medium confidence]",
+        "  warning[const-data-ptr]: const_data_ptr<long>() is exported by no build under this name",
+        "    at void f(at::Tensor) (file offset 0x11c0)",
+        "    at csrc/kernel one.cpp:42 in void g(at::Tensor)",
+        "  releases: loads on 2.12.0 - 2.13.0; not on 2.4.0 - 2.8.0 old string ABI",
+        "  note: libavcodec.so.58 is not here: 1 import is undecided",
+    ]
+    assert [line for line in lines if line in wanted] == wanted
+    # What the causes explain is not told once more by the rule.
+    assert not any("missing-import" in line for line in lines)
+    assert len(lines) <= 30
+
+
+@pytest.mark.parametrize(
+    ("artifact", "first"),
+    [
+        (
+            samples.an_artifact(
+                verdict=ArtifactVerdict.UNDECIDED, imports=(samples.an_import("avcodec_open2", Status.UNDECIDED),)
+            ),
+            f"undecided {NAME}: cannot be decided on torch 2.13.0 (cpu, installed): 1 import undecided",
+        ),
+        (
+            samples.an_artifact(verdict=ArtifactVerdict.UNREADABLE, machine=None),
+            f"unreadable {NAME}: could not be read",
+        ),
+        (samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH), f"not torch {NAME}: imports nothing of torch"),
+        (
+            samples.an_artifact(verdict=ArtifactVerdict.FAILS),
+            f"FAILS {NAME}: does not load on torch 2.13.0 (cpu, installed)",
+        ),
+    ],
+)
+def test_the_first_line_of_each_verdict(artifact: ArtifactReport, first: str) -> None:
+    assert lines_of(artifact)[0] == first
+
+
+def test_without_a_target_no_torch_is_named() -> None:
+    report = replace(samples.a_report(samples.an_artifact()), target=None)
+    assert text.render(report, PIPE) == f"loads {NAME}: every torch and Python import binds\n"
+
+
+def test_of_several_files_good_ones_take_a_line_and_bad_ones_come_last() -> None:
+    other = LoaderPrediction(LoaderOutcome.FAILS, "/x/lib/here.so: libcuda.so.1: cannot open shared object file")
+    lines = lines_of(
+        samples.failing(),
+        samples.an_artifact("lib/a.so", releases=samples.releases()),
+        samples.an_artifact("lib/here.so", loader=other),
+        samples.an_artifact("lib/plain.so", verdict=ArtifactVerdict.NOT_TORCH),
+    )
+    assert lines[:5] == [
+        "loads     lib/a.so  (loads on 2.12.0 - 2.13.0)",
+        "loads     lib/here.so  (not on this machine: libcuda.so.1: cannot open shared object file)",
+        "not torch lib/plain.so",
+        "",
+        "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
+        "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
+    ]
+
+
+def test_quiet_leaves_the_lines_of_good_files_out() -> None:
+    good, bad = samples.an_artifact("lib/a.so"), samples.an_artifact("lib/b.so", verdict=ArtifactVerdict.FAILS)
+    quiet = lines_of(good, bad, style=replace(PIPE, quiet=True))
+    assert quiet == ["FAILS lib/b.so: does not load on torch 2.13.0 (cpu, installed)"]
+
+
+def test_of_many_bad_files_the_first_is_told_in_full() -> None:
+    bad = [replace(samples.failing(), member=f"example/m{n}.so") for n in range(5)]
+    text_of = "\n".join(lines_of(*bad))
+    assert text_of.count("fix: CXXFLAGS") == 1
+    assert text_of.count("FAILS ") == text_of.count("why: built with the old std::string") == 5
+    assert text_of.count("; 1 further cause") == 4
+
+
+def test_verbose_lists_everything() -> None:
+    brief, verbose = lines_of(samples.failing()), lines_of(samples.failing(), style=replace(PIPE, verbose=True))
+    assert set(brief) <= set(verbose)
+    assert "    libavcodec.so.58 -> not found" in verbose
+    assert "  missing imports (1):" in verbose
+    assert f"      {samples.CHECK_FAIL_OLD} (gnu)" in verbose
+    assert [line.split()[:2] for line in verbose[verbose.index("  releases:") + 1 :]] == [
+        ["loads" if release.loads else "fails", release.build] for release in samples.releases()
+    ]
+
+
+def test_notes_of_rules_are_counted_until_verbose_shows_them() -> None:
+    note = samples.a_finding("unstable-abi", severity=Severity.NOTE, message="unstable")
+    assert "  1 note: -v shows it" in lines_of(samples.an_artifact(findings=(note,)))
+    assert "  note[unstable-abi]: unstable" in lines_of(
+        samples.an_artifact(findings=(note,)), style=replace(PIPE, verbose=True)
+    )
+
+
+def test_what_is_accepted_takes_a_line() -> None:
+    policy = Policy(ignores=(Ignore("abiscan.toml, ignore 1", "known", rule="missing-import"),))
+    report = apply(samples.a_report(samples.failing()), policy)
+    (line,) = text.render(report, PIPE).splitlines()
+    assert line.startswith("FAILS     dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C")
+    assert line.endswith("; 1 finding accepted)")
+
+
+def test_a_wheel_has_a_line_over_its_members() -> None:
+    path = "dist/x-1.0-cp311-cp311-linux_x86_64.whl"
+    members = (
+        samples.an_artifact(path, "x/a.so"),
+        samples.an_artifact(path, "x/b.so", verdict=ArtifactVerdict.FAILS),
+        samples.an_artifact(path, "x/c.so", verdict=ArtifactVerdict.UNDECIDED),
+    )
+
+    def over(*inside: ArtifactReport) -> str:
+        names = tuple(a.display for a in inside)
+        wheel = Container(path, "wheel", "x", "1.0", (), (), (), ("torch==2.4.0",), ArtifactVerdict.FAILS, names)
+        loose = samples.an_artifact("lib/loose.so")
+        report = replace(samples.a_report(loose, *inside), containers=(wheel,))
+        lines = text.render(report, PIPE).splitlines()
+        assert lines[:2] == ["loads     lib/loose.so", ""]
+        return lines[2]
+
+    asked = " (torch==2.4.0)"
+    assert over(*members) == f"{path}: 1 of 3 shared objects fails, 1 cannot be decided{asked}"
+    assert over(members[0], members[2]) == f"{path}: 1 of 2 shared objects cannot be decided{asked}"
+    assert over(members[0], replace(members[1], verdict=ArtifactVerdict.LOADS)) == (
+        f"{path}: 2 of 2 shared objects import torch, and load{asked}"
+    )
+
+
+def test_inputs_notes_and_stale_entries_stand_at_the_end() -> None:
+    assert text.render(samples.mixed(), PIPE).splitlines()[-3:] == [
+        "unreadable dist/other.whl: not a zip archive: it ends after 3 bytes",
+        "note: two torches are on the path; the first is used",
+        "stale: missing-import of _Zgone in example/_C.so (baseline.json)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        (
+            samples.mixed(),
+            "fail: 6 files: 2 loads, 1 fails, 1 undecided, 1 unreadable, 1 not torch, 1 error, 2 warnings, 1 note, "
+            "1 suppressed, 1 stale entry, 1 input could not be read",
+        ),
+        (samples.empty(), "pass: 0 files"),
+        (replace(samples.a_report(samples.an_artifact()), verdict=Verdict.PASS), "pass: 1 file: 1 loads"),
+        (samples.a_report(errors=(InputError("x.whl", "gone"),)), "incomplete: 1 input could not be read"),
+    ],
+)
+def test_the_line_at_the_end_of_a_run(report: Report, line: str) -> None:
+    assert text.summary_line(report, PIPE) == line
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("color", [False, True])
+def test_lines_keep_to_the_width(width: int, color: bool) -> None:
+    long = replace(samples.failing(), notes=("word " * 60, "x" * 500))
+    shown = text.render(samples.a_report(long), Style(width, color)).splitlines()
+    # The longest line that is not wrapped is a fix's second line or a count; none is here.
+    assert max(len(re.sub(r"\x1b\[[\d;]*m", "", line)) for line in shown) <= width
+
+
+def test_colours_are_all_that_they_change() -> None:
+    plain, colored = (text.render(samples.mixed(), Style(80, color)) for color in (False, True))
+    assert colored != plain
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == plain
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("width", [None, 40, 80])
+def test_no_name_can_steer_a_terminal(width: int | None, verbose: bool) -> None:
+    shown = text.render(samples.hostile(), Style(width, verbose=verbose))
+    unsafe = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    assert {c for c in shown if unicodedata.category(c) in unsafe} == {"\n"}
+    # Nothing is dropped: what is unsafe is written out.
+    flat = re.sub(r"\s+", "", shown)
+    for escaped in (r"\x1b[31mred\x1b[0m\x07", r"\u202egnp.so\u2066", r"raw\xff\x80byte", "<script>alert(1)</script>"):
+        assert escaped in flat
+    assert not any(line.startswith("::error") for line in shown.splitlines())
+
+
+def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
+    style = Style(width=40)
+    assert wrap("one two three four five six seven eight", style, "  why: ", "    ") == [
+        "  why: one two three four five six seven",
+        "    eight",
+    ]
+    chopped = wrap("word " * 40, style, "- ", "  ", chop=True)
+    assert len(chopped) == 2
+    assert chopped[1].endswith("...")
+    (whole,) = wrap("x" * 500, PIPE, "- ", "  ", chop=True)
+    assert len(whole) == 402
+    assert whole.endswith("...")
