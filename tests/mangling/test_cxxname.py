@@ -88,10 +88,8 @@ def test_structors_qualifiers_tags_and_suffixes() -> None:
     tagged = parse("_ZN3c1013MessageLogger6streamB5cxx11Ev")
     member, local, clone = parse("_ZNVKO1A1fEv"), parse("_ZZ1fvE1x"), parse("_ZN1a1fEv.isra.0.cold")
     assert base is not None
-    assert base.is_constructor
     assert base.variant == "C2"
     assert deleting is not None
-    assert deleting.is_destructor
     assert deleting.variant == "D0"
     assert tagged is not None
     assert tagged.abi_tags == ("cxx11",)
