@@ -12,7 +12,6 @@ from abiscan.mangling import (
     Demangler,
     classify,
     differences,
-    is_malformed,
     parse,
     search_prefixes,
     string_abi,
@@ -138,8 +137,7 @@ HOSTILE = {
 def test_hostile_names_end_soon(text: str) -> None:
     began = time.process_time()
     use_all_of_it(text)
-    answer = Demangler().demangle(text)
-    is_malformed(text, answer)
+    Demangler().demangle(text)
     assert time.process_time() - began < 2
 
 
