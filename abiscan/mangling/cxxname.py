@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
-from abiscan.mangling.canonical import RENAMED, to_cuda
+from abiscan.mangling.canonical import newest_name, to_cuda
 from abiscan.mangling.name_kind import NameKind, classify
-from abiscan.mangling.parse_errors import NameSyntaxError
+from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.itanium import read
 from abiscan.mangling.parser.name_nodes import (
     INLINE_NAMESPACES,
@@ -26,9 +26,6 @@ from abiscan.mangling.parser.name_nodes import (
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
 from abiscan.mangling.parser.render import Ident, Node, Renderer, Style, check_size
-
-if TYPE_CHECKING:
-    from abiscan.mangling.parser.template_nodes import Args
 
 
 class SpecialKind(enum.StrEnum):
@@ -106,7 +103,6 @@ class CxxName(Struct, frozen=True, eq=False):
         variant: C1, C2, C3, D0, D1, D2, ... of a constructor or destructor, else an empty string.
         abi_tags: of the name itself, as they are mangled.
         qualifiers: of a member function: const, volatile, restrict, &, &&, in that order.
-        is_local: it lives in a function.
         suffix: clone suffix or symbol version behind the name: `.cold`, `.isra.0`, `@@V1`.
         declares_parameters: template arguments carry the declarations of their parameters (Clang 18 and later).
         root: the parsed name, for other modules of this package.
@@ -122,7 +118,6 @@ class CxxName(Struct, frozen=True, eq=False):
     variant: str
     abi_tags: tuple[str, ...]
     qualifiers: tuple[str, ...]
-    is_local: bool
     suffix: str
     declares_parameters: bool
     root: Node
@@ -178,11 +173,6 @@ class CxxName(Struct, frozen=True, eq=False):
         return self.in_style(Style.DISPLAY).params
 
     @property
-    def return_type(self) -> str | None:
-        """The return type, where it is mangled: of instances of function templates."""
-        return self.in_style(Style.DISPLAY).ret
-
-    @property
     def signature(self) -> str:
         """Name, arguments, parameters and qualifiers as they are mangled, without the return type."""
         return self.in_style(Style.DISPLAY).signature
@@ -203,7 +193,7 @@ class CxxName(Struct, frozen=True, eq=False):
     @property
     def entity(self) -> str:
         """The same for every overload and every instance: kind and qualified name, as the newest release has it."""
-        return self._phrase() + renamed((*self.scope, self.base))
+        return self._phrase() + newest_name((*self.scope, self.base))
 
     @property
     def gpu_neutral(self) -> str:
@@ -227,7 +217,7 @@ class CxxName(Struct, frozen=True, eq=False):
                 params = r.texts(encoding.params)
                 ret = None if encoding.ret is None else r.text(encoding.ret)
                 end = encoding.end(r)
-            texts = Texts(r.text(self.searched), None if args is None else r.texts(args.nodes), params, ret, end)
+            texts = Texts(r.text(self.searched), None if args is None else r.texts(args), params, ret, end)
             self.texts[style] = texts
         return texts
 
@@ -240,15 +230,7 @@ class CxxName(Struct, frozen=True, eq=False):
         return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.part)} in "
 
 
-def renamed(parts: tuple[str, ...]) -> str:
-    """A qualified name as the newest release of torch has it."""
-    text = parts[0]
-    for part in parts[1:]:
-        text = RENAMED.get(text, text) + "::" + part
-    return RENAMED.get(text, text)
-
-
-def _own_args(node: Node) -> Args | None:
+def _own_args(node: Node) -> tuple[Node, ...] | None:
     for _ in range(64):
         if isinstance(node, Template):
             return node.args
@@ -269,20 +251,16 @@ class Parts:
         last: the innermost name, without arguments and tags.
         tags: abi tags of the innermost name.
         first_template: index in `names` of the outermost one that has template arguments; -1 where none has.
-        functions: how many of `names`, counted from the outermost, are up to the innermost enclosing function; 0
-        outside of one.
     """
 
-    __slots__ = ("_inside", "first_template", "functions", "last", "names", "tags")
+    __slots__ = ("first_template", "last", "names", "tags")
 
     def __init__(self, entity: Node) -> None:
         self.names: list[str] = []
         self.last: Node = entity
         self.tags: tuple[str, ...] = ()
         self.first_template = -1
-        self._inside = -1
         self._walk(entity)
-        self.functions = 0 if self._inside < 0 else len(self.names) - self._inside
 
     def _walk(self, node: Node) -> None:
         names = self.names
@@ -290,8 +268,6 @@ class Parts:
             scope: Node | None = None
             if isinstance(node, Local):
                 self._walk(node.entity)
-                if self._inside < 0:
-                    self._inside = len(names)
                 node = node.function.name if isinstance(node.function, Encoding) else node.function
                 continue
             templated = False
@@ -319,9 +295,7 @@ class Parts:
                 self.last = node
             if templated:
                 self.first_template = len(names)
-            if text == "":
-                pass
-            elif text not in INLINE_NAMESPACES or scope is None:
+            if text and (text not in INLINE_NAMESPACES or scope is None):
                 names.append(text)
             if isinstance(node, StdAbbreviation):
                 if node.arguments:
@@ -382,7 +356,6 @@ def _build(mangled: str) -> CxxName:
         parts.last.variant if isinstance(parts.last, Structor) else "",
         parts.tags,
         () if encoding is None else tuple(encoding.qualifiers.split()),
-        parts.functions > 0,
         reading.suffix,
         reading.declared,
         root,

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from abiscan.mangling.cxxname import parse
 from abiscan.mangling.name_kind import NameKind, classify
-from abiscan.mangling.parse_errors import NameSyntaxError
+from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.render import may_be_large
 from abiscan.model.binding import DemangledBy
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.mangling.parse_errors import NameSyntaxError, NameTooComplex
 from abiscan.mangling.parser.codes import LITERAL_SUFFIX
+from abiscan.mangling.parser.cursor import NameSyntaxError, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Encoding, Special
 from abiscan.mangling.parser.name_parser import NameParser
 from abiscan.mangling.parser.productions import Signature

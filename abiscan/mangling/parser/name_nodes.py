@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.render import Ident, Node, Renderer
-from abiscan.mangling.parser.template_nodes import Args, ForwardParam
+from abiscan.mangling.parser.template_nodes import ForwardParam
 
 # Inline namespaces that only version an implementation: the entity is the same without (libstdc++'s dual ABI and its
 # symbol generations, libc++'s ABI namespaces, Android's).
@@ -107,19 +107,19 @@ class Template(Node):
 
     __slots__ = ("args", "name")
 
-    def __init__(self, name: Node, args: Args) -> None:
+    def __init__(self, name: Node, args: tuple[Node, ...]) -> None:
         self.name = name
         self.args = args
 
     def render(self, r: Renderer) -> str:
-        text = f"{r.text(self.name)}<{r.joined(self.args.nodes)}>"
+        text = f"{r.text(self.name)}<{r.joined(self.args)}>"
         if r.neutral and text[:9] == "std::basi":
             return _NEUTRAL_STD.get(text, text)
         renamed = r.renamed
         return text if renamed is None else renamed.get(text, text)
 
     def children(self) -> tuple[Node, ...]:
-        return (self.name, *self.args.nodes)
+        return (self.name, *self.args)
 
 
 class Structor(Node):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.mangling.parse_errors import NameTooComplex
 from abiscan.mangling.parser.codes import OPERATORS
-from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT
+from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import (
     Conversion,
     Friend,
@@ -21,7 +20,6 @@ from abiscan.mangling.parser.name_nodes import (
 )
 from abiscan.mangling.parser.productions import Productions, Signature
 from abiscan.mangling.parser.render import Ident, Node, Phrase
-from abiscan.mangling.parser.template_nodes import Args
 
 _SOURCE_NAME_START: Final = frozenset("123456789")
 _STD: Final = Ident("std")
@@ -60,7 +58,7 @@ class NameParser(Productions):
             name = Template(name, self._name_args(signature))
         return name
 
-    def _name_args(self, signature: Signature | None) -> Args:
+    def _name_args(self, signature: Signature | None) -> tuple[Node, ...]:
         if signature is None:
             return self.template_args()
         signature.has_args = True

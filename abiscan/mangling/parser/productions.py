@@ -18,7 +18,7 @@ from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
 from abiscan.mangling.parser.name_nodes import Closure, Module, StdAbbreviation, Tagged
 from abiscan.mangling.parser.render import Ident, Node
-from abiscan.mangling.parser.template_nodes import Args, Either, ForwardParam
+from abiscan.mangling.parser.template_nodes import Either, ForwardParam
 
 _AUTO: Final = Ident("auto")
 
@@ -119,7 +119,7 @@ class Productions(Cursor):
         """Q <constraint-expression>"""
         raise NotImplementedError
 
-    def template_args(self, referred_to: bool = False) -> Args:
+    def template_args(self, referred_to: bool = False) -> tuple[Node, ...]:
         """<template-args>; `referred_to`: later <template-param>s stand for these."""
         raise NotImplementedError
 

@@ -14,8 +14,8 @@ import enum
 from typing import ClassVar
 
 from abiscan.mangling.canonical import RENAMED
-from abiscan.mangling.parse_errors import NameTooComplex
 from abiscan.mangling.parser.codes import PRIMARY
+from abiscan.mangling.parser.cursor import NameTooComplex
 
 # Characters of text, intermediate ones included, that one name may cost; the most among the exports of torch 2.13.0 and
 # libstdc++, and the symbols of a dozen extension wheels, is 33 thousand.

@@ -5,20 +5,6 @@ from __future__ import annotations
 from abiscan.mangling.parser.render import Node, Renderer
 
 
-class Args:
-    """<template-args>.
-
-    Attributes:
-        requires: the requires-clause behind them, or None.
-    """
-
-    __slots__ = ("nodes", "requires")
-
-    def __init__(self, nodes: tuple[Node, ...], requires: Node | None) -> None:
-        self.nodes = nodes
-        self.requires = requires
-
-
 class StandIn(Node):
     """A part that is written as another one."""
 

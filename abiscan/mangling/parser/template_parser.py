@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.mangling.parse_errors import NameTooComplex
-from abiscan.mangling.parser.cursor import NESTING_LIMIT
+from abiscan.mangling.parser.cursor import NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Closure
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
-from abiscan.mangling.parser.template_nodes import ArgPack, Args, DeclaredArg, Pack
+from abiscan.mangling.parser.template_nodes import ArgPack, DeclaredArg, Pack
 
 _PARAMETER_DECLARATIONS: Final = frozenset("yptnk")
 
@@ -19,7 +18,7 @@ class TemplateParser(Productions):
 
     __slots__ = ()
 
-    def template_args(self, referred_to: bool = False) -> Args:
+    def template_args(self, referred_to: bool = False) -> tuple[Node, ...]:
         """<template-args> ::= I <template-arg>+ [Q <requires-clause>] E"""
         self._depth += 1
         if self._depth > NESTING_LIMIT:
@@ -33,7 +32,6 @@ class TemplateParser(Productions):
         args_allowed = self._args_allowed
         self._args_allowed = True
         args: list[Node] = []
-        requires = None
         while text[self.at] != "E":
             arg = self.template_arg()
             args.append(arg)
@@ -42,12 +40,13 @@ class TemplateParser(Productions):
                     arg = arg.arg
                 level.append(Pack(arg.nodes) if type(arg) is ArgPack else arg)
             if text[self.at] == "Q":
-                requires = self.constraint()
+                # The requires-clause of the parameters; no text shows it.
+                self.constraint()
                 break
         self.need("E")
         self._args_allowed = args_allowed
         self._depth -= 1
-        return Args(tuple(args), requires)
+        return tuple(args)
 
     def template_arg(self) -> Node:
         """<template-arg>"""

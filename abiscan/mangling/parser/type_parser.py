@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.mangling.parse_errors import NameTooComplex
 from abiscan.mangling.parser.codes import BUILTIN_TYPES, D_BUILTIN_TYPES
-from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT
+from abiscan.mangling.parser.cursor import DIGITS, NESTING_LIMIT, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Module, Template
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
@@ -95,7 +94,7 @@ class TypeParser(Productions):
             self.at = at + 1
             result = self.source_name()
             if text[self.at] == "I":
-                result = Phrase(result, "(", self.template_args().nodes, ")")
+                result = Phrase(result, "(", self.template_args(), ")")
         elif char == "C":
             self.at = at + 1
             result = Qualified(self.type(), " complex")
@@ -122,7 +121,7 @@ class TypeParser(Productions):
         """U <source-name> [<template-args>] <type>"""
         self.at += 1
         qualifier = self.source_name()
-        args = ("<", self.template_args().nodes, ">") if self.text[self.at] == "I" else ()
+        args = ("<", self.template_args(), ">") if self.text[self.at] == "I" else ()
         return Phrase(self.type(), " ", qualifier, *args)
 
     def _function_type(self) -> Node:
