@@ -9,9 +9,9 @@ texts are compared, spaces aside, with LLVM's demangler and with GNU's where LLV
 from __future__ import annotations
 
 import gc
+import importlib.util
 import statistics
 import sys
-import sysconfig
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -21,14 +21,15 @@ import pycxxfilt
 
 from abiscan.elf import open_elf
 from abiscan.errors import UnreadableFile
-from abiscan.mangling import (
-    NameKind,
-    classify,
-    parse,
-    search_prefixes,
-    string_abi,
-)
-from abiscan.mangling.cxxname import CxxName
+from abiscan.mangling import CxxName, NameKind, classify, parse, search_prefixes, string_abi
+
+
+def torch_libraries() -> Path:
+    """torch/lib of this environment; torch itself is not imported."""
+    torch = importlib.util.find_spec("torch")
+    if torch is None or torch.origin is None:
+        raise SystemExit("no torch here: name a DIRECTORY of shared objects")
+    return Path(torch.origin).parent / "lib"
 
 
 def exported(directory: Path) -> list[str]:
@@ -79,7 +80,7 @@ def timed(names: list[str]) -> list[float]:
 
 
 def main() -> int:
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else torch_libraries()
     names = exported(directory)
     kinds = Counter(classify(name) for name in names)
     cxx = [name for name in names if classify(name) is NameKind.CXX]
@@ -108,8 +109,8 @@ def main() -> int:
     forms: dict[str, list[CxxName]] = defaultdict(list)
     for name in parsed:
         forms[name.canonical].append(name)
-    shared = [kin for kin in forms.values() if len(kin) > 1]
-    beyond = [kin for kin in shared if len({name.variant for name in kin}) < len(kin)]
+    shared = [alike for alike in forms.values() if len(alike) > 1]
+    beyond = [alike for alike in shared if len({name.variant for name in alike}) < len(alike)]
     print(f"distinct canonical forms: {len(forms)}; shared by several names: {len(shared)}")
     print(f"shared by more than the variants of one constructor: {len(beyond)}")
     print(f"distinct entities: {len({name.entity for name in parsed})}")
@@ -121,8 +122,8 @@ def main() -> int:
     print(f"std::string: {', '.join(f'{abi} {n}' for abi, n in sorted(abis.items()))}")
     for name in unread[:20]:
         print(f"not read: {name}")
-    for kin in beyond[:20]:
-        print(f"one form: {', '.join(name.mangled for name in kin)}")
+    for alike in beyond[:20]:
+        print(f"one form: {', '.join(name.mangled for name in alike)}")
     return 0
 
 

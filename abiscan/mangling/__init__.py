@@ -1,8 +1,8 @@
-"""Mangled names: what they say, whether they are well formed, and which of them mean the same thing.
+"""Mangled names: what they say, and which of them mean the same thing.
 
-`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says whose it is, `classify` tells
-C++ from the rest. `canonical.py` has the rules by which two names are names of one entity. Only this package imports
-cxxfilt and pycxxfilt.
+`parse` takes a C++ name apart, `Demangler` gives the text that users know it by and says which demangler wrote it,
+`classify` tells C++ from the rest. `canonical.py` has the rules by which two names are names of one entity. Only this
+package imports cxxfilt and pycxxfilt.
 """
 
 from __future__ import annotations
@@ -10,23 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from abiscan.mangling.cxxname import CxxName, SpecialKind, parse
-from abiscan.mangling.demangle import Demangled, Demangler, is_malformed
+from abiscan.mangling.demangle import Demangler
 from abiscan.mangling.name_kind import NameKind, classify
-from abiscan.model.binding import DemangledBy
 
 if TYPE_CHECKING:
-    from abiscan.mangling.compare import (
-        Difference,
-        DifferenceKind,
-        differences,
-        search_prefixes,
-        string_abi,
-    )
+    from abiscan.mangling.compare import Difference, DifferenceKind, differences, search_prefixes, string_abi
 
 __all__ = [
     "CxxName",
-    "Demangled",
-    "DemangledBy",
     "Demangler",
     "Difference",
     "DifferenceKind",
@@ -34,7 +25,6 @@ __all__ = [
     "SpecialKind",
     "classify",
     "differences",
-    "is_malformed",
     "parse",
     "search_prefixes",
     "string_abi",

@@ -8,7 +8,7 @@ change of compiler, of the std::string ABI or of the torch release alone. These 
   libstdc++ keeps twice (list, stringstream, ios_base::failure, facets): the inline namespace is left out.
   _GLIBCXX_USE_CXX11_ABI chooses.
 - *Abi tags.* `[abi:cxx11]` marks what returns such a type; the source doesn't show it.
-- *Inline namespaces* that version an implementation (`nodes.INLINE_NAMESPACES`).
+- *Inline namespaces* that version an implementation (`name_nodes.INLINE_NAMESPACES`).
 - *Declarations of template parameters* before their arguments (`Tn...`). Clang writes them from version 18 on, GCC
   doesn't, and nvcc's front end spells what is inside in its own way.
 - *Template parameters* are replaced by their arguments, so that `PKT_` and `PKS3_` are the same return type.
@@ -61,6 +61,14 @@ RENAMED: Final[dict[str, str]] = {
     "at::DefaultPtrTraits": "torch::headeronly::DefaultPtrTraits",
     "at::RestrictPtrTraits": "torch::headeronly::RestrictPtrTraits",
 }
+
+
+def newest_name(parts: tuple[str, ...]) -> str:
+    """A qualified name as the newest release of torch has it."""
+    text = parts[0]
+    for part in parts[1:]:
+        text = RENAMED.get(text, text) + "::" + part
+    return RENAMED.get(text, text)
 
 
 def other_names(qualified: str) -> tuple[str, ...]:

@@ -8,28 +8,21 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from abiscan.mangling.canonical import gpu_spellings, other_names
-from abiscan.mangling.cxxname import (
-    CxxName,
-    Parts,
-    SpecialKind,
-    parse,
-)
+from abiscan.mangling.cxxname import CxxName, Parts, SpecialKind, Texts, parse
 from abiscan.mangling.parser.codes import OPERATORS
-from abiscan.mangling.parser.nodes import (
+from abiscan.mangling.parser.name_nodes import (
     Conversion,
     Encoding,
-    Ident,
     LiteralOperator,
     Local,
     Nested,
-    Node,
     StdAbbreviation,
     Structor,
     Tagged,
     Template,
 )
-from abiscan.mangling.parser.nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Style
+from abiscan.mangling.parser.name_nodes import Special as SpecialNode
+from abiscan.mangling.parser.render import Ident, Node, Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,13 +66,13 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     found: list[Difference] = []
     if a.entity != b.entity:
         found.append(Difference(DifferenceKind.ENTITY, None, a.qualified, b.qualified))
-    found.extend(_lists(DifferenceKind.PARAMETERS, a, b, CxxName.params_in))
-    found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.args_in))
+    found.extend(_lists(DifferenceKind.PARAMETERS, a, b, lambda texts: texts.params))
+    found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.args))
     # Arguments of enclosing class templates show in the name alone.
-    if a.entity == b.entity and a.args_in(Style.CANONICAL) == b.args_in(Style.CANONICAL):
-        in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, CxxName.name_in)
+    if a.entity == b.entity and a.in_style(Style.CANONICAL).args == b.in_style(Style.CANONICAL).args:
+        in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.name)
         found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
-    found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, CxxName.return_in))
+    found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, lambda texts: texts.ret))
     if a.qualifiers != b.qualifiers:
         found.append(Difference(DifferenceKind.QUALIFIERS, None, " ".join(a.qualifiers), " ".join(b.qualifiers)))
     if a.variant != b.variant:
@@ -97,13 +90,13 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
 
 
 def _lists(
-    kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[CxxName, Style], tuple[str, ...] | None]
+    kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[Texts], tuple[str, ...] | None]
 ) -> Iterator[Difference]:
-    old, new = texts(a, Style.CANONICAL), texts(b, Style.CANONICAL)
+    old, new = (texts(name.in_style(Style.CANONICAL)) for name in (a, b))
     if old is None and new is None:
         return
-    old_shown, new_shown = texts(a, Style.DISPLAY) or (), texts(b, Style.DISPLAY) or ()
-    old_neutral, new_neutral = texts(a, Style.NEUTRAL) or (), texts(b, Style.NEUTRAL) or ()
+    old_shown, new_shown = (texts(name.in_style(Style.DISPLAY)) or () for name in (a, b))
+    old_neutral, new_neutral = (texts(name.in_style(Style.NEUTRAL)) or () for name in (a, b))
     for i, j in _aligned(old or (), new or ()):
         if i is None:
             assert j is not None
@@ -118,19 +111,15 @@ def _lists(
             yield Difference(_spelling(old_shown[i], new_shown[j]), i, old_shown[i], new_shown[j])
 
 
-def _texts(
-    kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[CxxName, Style], str | None]
-) -> Iterator[Difference]:
-    old, new = text(a, Style.DISPLAY), text(b, Style.DISPLAY)
+def _texts(kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[Texts], str | None]) -> Iterator[Difference]:
+    old, new = (text(name.in_style(Style.DISPLAY)) for name in (a, b))
     if old == new:
         return
-    if text(a, Style.CANONICAL) != text(b, Style.CANONICAL):
+    if text(a.in_style(Style.CANONICAL)) != text(b.in_style(Style.CANONICAL)):
         yield Difference(kind, None, old, new)
-    elif text(a, Style.NEUTRAL) != text(b, Style.NEUTRAL):
+    elif text(a.in_style(Style.NEUTRAL)) != text(b.in_style(Style.NEUTRAL)):
         yield Difference(DifferenceKind.NAMESPACE_ALIAS, None, old, new)
-    else:
-        assert old is not None
-        assert new is not None
+    elif old is not None and new is not None:
         yield Difference(_spelling(old, new), None, old, new)
 
 
@@ -352,7 +341,7 @@ def _last_codes(parts: Parts) -> tuple[str, ...] | None:
     if isinstance(last, Conversion):
         return ("cv",)
     if isinstance(last, LiteralOperator):
-        return (f"li{_source_name(parts.names[0][11:])}",)
+        return (f"li{_source_name(last.suffix)}",)
     if isinstance(last, Ident):
         codes = tuple(table[last.text] for table in (_CODES, _UNARY_CODES) if last.text in table)
         return codes or None

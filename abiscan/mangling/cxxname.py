@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import enum
 import functools
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from abiscan.mangling.canonical import RENAMED, to_cuda
+from msgspec import Struct
+
+from abiscan.mangling.canonical import newest_name, to_cuda
 from abiscan.mangling.name_kind import NameKind, classify
-from abiscan.mangling.parse_errors import NameSyntaxError
+from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.itanium import read
-from abiscan.mangling.parser.nodes import (
+from abiscan.mangling.parser.name_nodes import (
     INLINE_NAMESPACES,
     Closure,
     Encoding,
-    Ident,
     Local,
     ModuleEntity,
     Nested,
-    Node,
     StdAbbreviation,
     Structor,
     Tagged,
     Template,
 )
-from abiscan.mangling.parser.nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Renderer, Style, check_size
-
-if TYPE_CHECKING:
-    from abiscan.mangling.parser.nodes import Args
+from abiscan.mangling.parser.name_nodes import Special as SpecialNode
+from abiscan.mangling.parser.render import Ident, Node, Renderer, Style, check_size
 
 
 class SpecialKind(enum.StrEnum):
@@ -70,7 +67,30 @@ _SPECIAL_KINDS: Final = {
 }
 
 
-class CxxName:
+class Texts(Struct, frozen=True):
+    """A name's parts in one style.
+
+    Attributes:
+        name: the qualified name with all template arguments.
+        args: template arguments of the name itself (packs spread out); None where it has none.
+        params: parameter types; None for what is no function.
+        ret: the return type, where it is mangled: of instances of function templates; else None.
+        end: what stands behind the parameters: qualifiers, and for display a requires-clause.
+    """
+
+    name: str
+    args: tuple[str, ...] | None
+    params: tuple[str, ...] | None
+    ret: str | None
+    end: str
+
+    @property
+    def signature(self) -> str:
+        """Name, arguments, parameters and qualifiers, without the return type."""
+        return self.name if self.params is None else f"{self.name}({', '.join(self.params)}){self.end}"
+
+
+class CxxName(Struct, frozen=True, eq=False):
     """A C++ name in its parts. Two are equal where their mangled names are.
 
     Attributes:
@@ -80,73 +100,30 @@ class CxxName:
         scope: the enclosing namespaces, classes and functions, outermost first, without template arguments and without
             inline namespaces; `(anonymous namespace)` and `'lambda'` stand for what has no name.
         base: the name itself: `const_data_ptr`, `operator==`, `operator bool`, `Error`, `~Error`.
-        is_constructor, is_destructor: whose base is the class's name, or that with ~.
         variant: C1, C2, C3, D0, D1, D2, ... of a constructor or destructor, else an empty string.
         abi_tags: of the name itself, as they are mangled.
         qualifiers: of a member function: const, volatile, restrict, &, &&, in that order.
-        is_local: it lives in a function.
         suffix: clone suffix or symbol version behind the name: `.cold`, `.isra.0`, `@@V1`.
         declares_parameters: template arguments carry the declarations of their parameters (Clang 18 and later).
-        root: the parsed name, for other modules of `names`.
+        root: the parsed name, for other modules of this package.
         searched: the part of it that `scope` and `base` are of.
+        shown: `display` without the suffix, where it was made already, else None.
+        texts: the texts that were asked for, by style.
     """
 
-    __slots__ = (
-        "_encoding",
-        "_kept",
-        "abi_tags",
-        "base",
-        "declares_parameters",
-        "is_constructor",
-        "is_destructor",
-        "is_local",
-        "kind",
-        "mangled",
-        "qualifiers",
-        "root",
-        "scope",
-        "searched",
-        "suffix",
-        "variant",
-    )
-
-    # Written out, and read-only to mypy: a frozen dataclass takes a millisecond of every start, and longer to fill.
-    def __init__(
-        self,
-        mangled: str,
-        kind: SpecialKind,
-        *,
-        scope: tuple[str, ...],
-        base: str,
-        is_constructor: bool,
-        is_destructor: bool,
-        variant: str,
-        abi_tags: tuple[str, ...],
-        qualifiers: tuple[str, ...],
-        is_local: bool,
-        suffix: str,
-        declares_parameters: bool,
-        root: Node,
-        searched: Node,
-        encoding: Encoding | None,
-        kept: dict[str, str | tuple[str, ...] | None],
-    ) -> None:
-        self.mangled: Final = mangled
-        self.kind: Final = kind
-        self.scope: Final = scope
-        self.base: Final = base
-        self.is_constructor: Final = is_constructor
-        self.is_destructor: Final = is_destructor
-        self.variant: Final = variant
-        self.abi_tags: Final = abi_tags
-        self.qualifiers: Final = qualifiers
-        self.is_local: Final = is_local
-        self.suffix: Final = suffix
-        self.declares_parameters: Final = declares_parameters
-        self.root: Final = root
-        self.searched: Final = searched
-        self._encoding: Final = encoding
-        self._kept: Final = kept
+    mangled: str
+    kind: SpecialKind
+    scope: tuple[str, ...]
+    base: str
+    variant: str
+    abi_tags: tuple[str, ...]
+    qualifiers: tuple[str, ...]
+    suffix: str
+    declares_parameters: bool
+    root: Node
+    searched: Node
+    shown: str | None
+    texts: dict[Style, Texts]
 
     def __eq__(self, other: object) -> bool:
         return self.mangled == other.mangled if isinstance(other, CxxName) else NotImplemented
@@ -182,113 +159,67 @@ class CxxName:
     @property
     def display(self) -> str:
         """The whole name as LLVM's demangler writes it."""
-        text = self._text("display", Style.DISPLAY, self.root)
+        text = self.shown or Renderer(Style.DISPLAY).text(self.root)
         return f"{text} ({self.suffix})" if self.suffix else text
 
     @property
     def template_args(self) -> tuple[str, ...] | None:
         """Template arguments of the name itself (packs spread out); None where it has none."""
-        return self.args_in(Style.DISPLAY)
+        return self.in_style(Style.DISPLAY).args
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
         """Parameter types, as the demangler writes them; None for what is no function."""
-        return self.params_in(Style.DISPLAY)
-
-    @property
-    def return_type(self) -> str | None:
-        """The return type, where it is mangled: of instances of function templates."""
-        return self.return_in(Style.DISPLAY)
+        return self.in_style(Style.DISPLAY).params
 
     @property
     def signature(self) -> str:
         """Name, arguments, parameters and qualifiers as they are mangled, without the return type."""
-        return self._signature(Style.DISPLAY)
+        return self.in_style(Style.DISPLAY).signature
 
     # --- texts to compare by (canonical.py has the rules)
 
     @property
     def canonical(self) -> str:
         """The same for every name of the entity."""
-        kept = self._kept.get("canonical")
-        if kept is None:
-            kept = self._phrase() + self._signature(Style.CANONICAL)
-            ret = self.return_in(Style.CANONICAL)
-            if ret is not None:
-                kept += f" -> {ret}"
-            if self.suffix[:1] == ".":
-                kept += f" [{self.suffix}]"
-            self._kept["canonical"] = kept
-        assert isinstance(kept, str)
-        return kept
+        texts = self.in_style(Style.CANONICAL)
+        text = self._phrase() + texts.signature
+        if texts.ret is not None:
+            text += f" -> {texts.ret}"
+        if self.suffix[:1] == ".":
+            text += f" [{self.suffix}]"
+        return text
 
     @property
     def entity(self) -> str:
         """The same for every overload and every instance: kind and qualified name, as the newest release has it."""
-        kept = self._kept.get("entity")
-        if kept is None:
-            kept = self._phrase() + renamed((*self.scope, self.base))
-            self._kept["entity"] = kept
-        assert isinstance(kept, str)
-        return kept
+        return self._phrase() + newest_name((*self.scope, self.base))
 
     @property
     def gpu_neutral(self) -> str:
         """`canonical`, with the names of ROCm builds put back to those of CUDA builds."""
         return to_cuda(self.canonical)
 
-    def name_in(self, style: Style) -> str:
-        """The qualified name with all template arguments."""
-        return self._text(f"name{style}", style, self.searched)
+    def in_style(self, style: Style) -> Texts:
+        """The texts of its parts in a style.
 
-    def args_in(self, style: Style) -> tuple[str, ...] | None:
-        """As `template_args`, in a style."""
-        key = f"args{style}"
-        if key not in self._kept:
+        Raises:
+            NameTooComplex: they are longer than any compiler's.
+        """
+        texts = self.texts.get(style)
+        if texts is None:
+            r = Renderer(style)
             args = _own_args(self.searched)
-            self._kept[key] = None if args is None else _render_all(args.nodes, style)
-        kept = self._kept[key]
-        assert not isinstance(kept, str)
-        return kept
-
-    def params_in(self, style: Style) -> tuple[str, ...] | None:
-        """As `parameters`, in a style."""
-        key = f"params{style}"
-        if key not in self._kept:
-            encoding = self._encoding
-            nodes = None if encoding is None else encoding.params
-            self._kept[key] = None if nodes is None else _render_all(nodes, style)
-        kept = self._kept[key]
-        assert not isinstance(kept, str)
-        return kept
-
-    def return_in(self, style: Style) -> str | None:
-        """As `return_type`, in a style."""
-        encoding = self._encoding
-        if encoding is None or encoding.ret is None:
-            return None
-        return self._text(f"ret{style}", style, encoding.ret)
-
-    def _text(self, key: str, style: Style, node: Node) -> str:
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self._kept[key] = Renderer(style).text(node)
-        assert isinstance(kept, str)
-        return kept
-
-    def _signature(self, style: Style) -> str:
-        encoding = self._encoding
-        name = self.name_in(style)
-        params = self.params_in(style)
-        if params is None or encoding is None:
-            return name
-        text = f"{name}({', '.join(params)}){encoding.qualifiers}"
-        renderer = Renderer(style)
-        if encoding.attributes is not None:
-            text += renderer.text(encoding.attributes)
-        if encoding.requires is not None and style is Style.DISPLAY:
-            text += f" requires {renderer.text(encoding.requires)}"
-        return text
+            encoding = self.root.of if isinstance(self.root, SpecialNode) else self.root
+            params = ret = None
+            end = ""
+            if isinstance(encoding, Encoding) and encoding.params is not None:
+                params = r.texts(encoding.params)
+                ret = None if encoding.ret is None else r.text(encoding.ret)
+                end = encoding.end(r)
+            texts = Texts(r.text(self.searched), None if args is None else r.texts(args), params, ret, end)
+            self.texts[style] = texts
+        return texts
 
     def _phrase(self) -> str:
         root = self.root
@@ -299,19 +230,7 @@ class CxxName:
         return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.part)} in "
 
 
-def _render_all(nodes: tuple[Node, ...], style: Style) -> tuple[str, ...]:
-    return Renderer(style).texts(nodes)
-
-
-def renamed(parts: tuple[str, ...]) -> str:
-    """A qualified name as the newest release of torch has it."""
-    text = parts[0]
-    for part in parts[1:]:
-        text = RENAMED.get(text, text) + "::" + part
-    return RENAMED.get(text, text)
-
-
-def _own_args(node: Node) -> Args | None:
+def _own_args(node: Node) -> tuple[Node, ...] | None:
     for _ in range(64):
         if isinstance(node, Template):
             return node.args
@@ -332,20 +251,16 @@ class Parts:
         last: the innermost name, without arguments and tags.
         tags: abi tags of the innermost name.
         first_template: index in `names` of the outermost one that has template arguments; -1 where none has.
-        functions: how many of `names`, counted from the outermost, are up to the innermost enclosing function; 0
-        outside of one.
     """
 
-    __slots__ = ("_inside", "first_template", "functions", "last", "names", "tags")
+    __slots__ = ("first_template", "last", "names", "tags")
 
     def __init__(self, entity: Node) -> None:
         self.names: list[str] = []
         self.last: Node = entity
         self.tags: tuple[str, ...] = ()
         self.first_template = -1
-        self._inside = -1
         self._walk(entity)
-        self.functions = 0 if self._inside < 0 else len(self.names) - self._inside
 
     def _walk(self, node: Node) -> None:
         names = self.names
@@ -353,8 +268,6 @@ class Parts:
             scope: Node | None = None
             if isinstance(node, Local):
                 self._walk(node.entity)
-                if self._inside < 0:
-                    self._inside = len(names)
                 node = node.function.name if isinstance(node.function, Encoding) else node.function
                 continue
             templated = False
@@ -382,9 +295,7 @@ class Parts:
                 self.last = node
             if templated:
                 self.first_template = len(names)
-            if text == "":
-                pass
-            elif text not in INLINE_NAMESPACES or scope is None:
+            if text and (text not in INLINE_NAMESPACES or scope is None):
                 names.append(text)
             if isinstance(node, StdAbbreviation):
                 if node.arguments:
@@ -437,23 +348,18 @@ def _build(mangled: str) -> CxxName:
         raise NameSyntaxError("a thunk of what is no function")
     parts = Parts(node)
     names = parts.names
-    last = parts.last
-    structor = last if isinstance(last, Structor) else None
     return CxxName(
         mangled,
         kind,
-        scope=tuple(names[:0:-1]),
-        base=names[0] if names else "",
-        is_constructor=structor is not None and not structor.destructor,
-        is_destructor=structor is not None and structor.destructor,
-        variant="" if structor is None else structor.variant,
-        abi_tags=parts.tags,
-        qualifiers=tuple(encoding.qualifiers.split()) if encoding is not None else (),
-        is_local=parts.functions > 0,
-        suffix=reading.suffix,
-        declares_parameters=reading.declared,
-        root=root,
-        searched=node,
-        encoding=encoding,
-        kept={} if text is None else {"display": text},
+        tuple(names[:0:-1]),
+        names[0] if names else "",
+        parts.last.variant if isinstance(parts.last, Structor) else "",
+        parts.tags,
+        () if encoding is None else tuple(encoding.qualifiers.split()),
+        reading.suffix,
+        reading.declared,
+        root,
+        node,
+        text,
+        {},
     )

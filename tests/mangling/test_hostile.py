@@ -12,12 +12,12 @@ from abiscan.mangling import (
     Demangler,
     classify,
     differences,
-    is_malformed,
     parse,
     search_prefixes,
     string_abi,
 )
 from abiscan.mangling.parser.cursor import LENGTH_LIMIT
+from abiscan.mangling.parser.render import Style
 from tests.mangling.compiled import rows
 
 REAL = [name for _, name in rows()]
@@ -39,7 +39,7 @@ def use_all_of_it(mangled: str) -> None:
     assert isinstance(name.qualified, str)
     for texts in (name.parameters, name.template_args):
         assert texts is None or all(texts)
-    assert name.return_type is None or name.return_type
+    assert all(name.in_style(style).ret != "" for style in Style)
     assert mangled.startswith(search_prefixes(name))
     assert differences(name, name) == ()
 
@@ -138,8 +138,7 @@ HOSTILE = {
 def test_hostile_names_end_soon(text: str) -> None:
     began = time.process_time()
     use_all_of_it(text)
-    answer = Demangler().demangle(text)
-    is_malformed(text, answer)
+    Demangler().demangle(text)
     assert time.process_time() - began < 2
 
 

@@ -114,6 +114,8 @@ def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
         "_Z1fILe3fff8000000000000000EEvv",
         "_Z1fILd3ff8000000000000EEvv",
         "_Z1fILf00000001EEvv",
+        "_Z1fILd0000000000000001EEvv",
+        "_Z1fILd8000000000000000EEvv",
         "_Z1fILfff800000EEvv",
         "_Z1fIXtl1Adi1xLi1EEEEvv",
         "_Z1fIXtl1Adi1xdxLi2ELi1EEEEvv",

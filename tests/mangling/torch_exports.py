@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-import sysconfig
+import importlib.util
 from pathlib import Path
 
 from abiscan.elf import open_elf
 
-LIBRARIES = Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+_TORCH = importlib.util.find_spec("torch")
+assert _TORCH is not None
+assert _TORCH.origin is not None
+LIBRARIES = Path(_TORCH.origin).parent / "lib"
 
 
 @functools.cache

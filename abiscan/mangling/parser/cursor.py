@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from abiscan.mangling.parse_errors import NameSyntaxError, NameTooComplex
+from abiscan.errors import AbiscanError
 
 # Characters; longer names are refused. Compilers emit names of a few KiB in template-heavy code, the longest that
 # torch 2.13.0 exports has 595.
@@ -14,6 +14,14 @@ LENGTH_LIMIT: Final = 64 * 1024
 NESTING_LIMIT: Final = 96
 
 DIGITS: Final = frozenset("0123456789")
+
+
+class NameSyntaxError(AbiscanError):
+    """The text is no <mangled-name> of the Itanium C++ ABI. Stays inside this package: `parse` answers None instead."""
+
+
+class NameTooComplex(NameSyntaxError):  # noqa: N818 - what happened, as in errors.UnreadableFile
+    """The name is longer, nested deeper or stands for more text than any compiler's name: it is not read further."""
 
 
 class Cursor:

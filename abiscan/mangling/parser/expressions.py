@@ -1,16 +1,20 @@
-"""<expression> of the Itanium C++ ABI: what stands in template arguments and types that depend on a template.
+"""<expression>: what stands in template arguments and types that depend on a template; see `productions.py`.
 
-Apart from `itanium.py`, because few names need it: it is imported when one does.
+Apart from the other chapters, because few names need it: it is imported when one does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import Final
 
 from abiscan.mangling.parser.codes import (
+    ASSIGN,
     BINARY,
     CALL,
+    CAST,
     CONDITION,
+    CONDITIONAL,
     DELETE,
     EXPRESSION_KEYWORDS,
     MEMBER,
@@ -18,49 +22,25 @@ from abiscan.mangling.parser.codes import (
     NEW,
     OF_TYPE,
     OPERATORS,
+    OR_IF,
+    POSTFIX,
     POSTFIX_OR_PREFIX,
     PREFIX,
     SUBSCRIPT,
+    UNARY,
 )
 from abiscan.mangling.parser.cursor import DIGITS
-from abiscan.mangling.parser.expression_nodes import (
-    Binary,
-    Call,
-    Condition,
-    CStyleCast,
-    Designated,
-    Fold,
-    LambdaLiteral,
-    Member,
-    NamedCast,
-    New,
-    Pair,
-    Postfix,
-    Prefix,
-    Subscript,
-    Unresolved,
-)
-from abiscan.mangling.parser.nodes import (
-    Closure,
-    Comma,
-    Expansion,
-    Ident,
-    Nested,
-    Node,
-    Template,
-    TypedLiteral,
-    Wrapped,
-)
-
-if TYPE_CHECKING:
-    from abiscan.mangling.parser.itanium import Parser
+from abiscan.mangling.parser.name_nodes import Closure, Nested, Template
+from abiscan.mangling.parser.productions import Productions
+from abiscan.mangling.parser.render import Ident, Node, Phrase
+from abiscan.mangling.parser.template_nodes import Either, Expansion
 
 _HEX: Final = frozenset("0123456789abcdef")
 # <float> literals: characters of the mangled value and what the type is written as.
 _FLOATS: Final = {"f": "float", "d": "double", "e": "long double", "g": "__float128"}
 
 
-def expression(p: Parser) -> Node:
+def expression(p: Productions) -> Node:
     """<expression>
 
     Raises:
@@ -91,11 +71,8 @@ def expression(p: Parser) -> Node:
         p.at = at + 2
         word, operands = keyword
         if operands == NAMED_CAST:
-            type_ = p.type()
-            return NamedCast(word, type_, p.expression())
-        if operands == OF_TYPE:
-            return Wrapped(f"{word} (" if word != "noexcept" else "noexcept (", p.type(), ")")
-        return Wrapped(f"{word} (", p.expression(), ")")
+            return Phrase(word, "<", p.type(), ">(", p.expression(), ")", precedence=POSTFIX)
+        return Phrase(word, " (", p.type() if operands == OF_TYPE else p.expression(), ")")
     operator = OPERATORS.get(code)
     if operator is not None:
         p.at = at + 2
@@ -117,59 +94,69 @@ def expression(p: Parser) -> Node:
     return other(p)
 
 
-def _operator(p: Parser, operator: tuple[str, int, int], global_scope: bool) -> Node | None:
-    op, operands, prec = operator
-    text = p.text
-    if operands in (NEW, DELETE):
-        scope = "::" if global_scope else ""
-        keyword = scope + op.strip()
-        if operands == DELETE:
-            return Prefix(keyword + " ", p.expression())
-        placement = _until(p, "_")
-        type_ = p.type()
-        if p.take("pi"):
-            return New(keyword, placement, type_, _until(p, "E"))
-        if text[p.at] == "i" and text[p.at + 1] == "l":
-            return New(keyword, placement, type_, (p.expression(),))
-        p.need("E")
-        return New(keyword, placement, type_, None)
+def _operand(node: Node, limit: int) -> tuple[str | Node, ...]:
+    """An operand, in parentheses where it binds no tighter than `limit`."""
+    return (node,) if node.precedence < limit else ("(", node, ")")
+
+
+def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool) -> Node | None:
+    op, operands, precedence = operator
+    if operands == NEW:
+        return _new(p, ("::" if global_scope else "") + op.strip())
+    if operands == DELETE:
+        return _prefix(p, f"{'::' if global_scope else ''}{op.strip()} ")
     if global_scope:
         return None
-    if operands == BINARY:
-        lhs = p.expression()
-        return Binary(lhs, op, p.expression(), prec)
     if operands == PREFIX:
-        return Prefix(op.strip() + (" " if op[0] == " " else ""), p.expression())
+        return _prefix(p, op.strip() + (" " if op[0] == " " else ""))
+    if operands == POSTFIX_OR_PREFIX and p.take("_"):
+        return _prefix(p, op)
+    first = p.expression()
     if operands == POSTFIX_OR_PREFIX:
-        if p.take("_"):
-            return Prefix(op, p.expression())
-        return Postfix(p.expression(), op)
-    if operands == SUBSCRIPT:
-        of = p.expression()
-        return Subscript(of, p.expression())
-    if operands == MEMBER:
-        lhs = p.expression()
-        return Member(lhs, op, p.expression(), prec)
+        return Phrase(*_operand(first, POSTFIX + 1), op, precedence=POSTFIX)
     if operands == CALL:
-        callee = p.expression()
-        return Call(callee, _until(p, "E"))
+        return Phrase(first, "(", p.until_end(p.expression), ")", precedence=POSTFIX)
+    second = p.expression()
+    if operands == BINARY:
+        assigns = precedence == ASSIGN
+        pieces = (
+            *_operand(first, OR_IF if assigns else precedence + 1),
+            f"{'' if op == ',' else ' '}{op} ",
+            *_operand(second, precedence + assigns),
+        )
+        # Within template arguments a bare > would end them.
+        return Phrase(*(("(", *pieces, ")") if op in (">", ">>") else pieces), precedence=precedence)
+    if operands == MEMBER:
+        return Phrase(*_operand(first, precedence + 1), op, *_operand(second, precedence), precedence=precedence)
+    if operands == SUBSCRIPT:
+        return Phrase(*_operand(first, POSTFIX), "[", second, "]", precedence=POSTFIX)
     if operands == CONDITION:
-        condition = p.expression()
-        then = p.expression()
-        return Condition(condition, then, p.expression())
+        third = _operand(p.expression(), ASSIGN + 1)
+        return Phrase(*_operand(first, CONDITIONAL), " ? ", second, " : ", *third, precedence=CONDITIONAL)
     return None
 
 
-def _until(p: Parser, end: str) -> tuple[Node, ...]:
-    nodes: list[Node] = []
-    text = p.text
-    while text[p.at] != end:
-        nodes.append(p.expression())
-    p.at += 1
-    return tuple(nodes)
+def _prefix(p: Productions, op: str) -> Node:
+    return Phrase(op, *_operand(p.expression(), UNARY), precedence=UNARY)
 
 
-def _function_param(p: Parser) -> Node:
+def _new(p: Productions, keyword: str) -> Node:
+    """[gs] (nw | na) <expression>* _ <type> (E | <initializer>)"""
+    placement = p.until_end(p.expression, "_")
+    pieces: list[str | Node | tuple[Node, ...]] = [keyword]
+    if placement:
+        pieces += ["(", placement, ")"]
+    pieces += [" ", p.type()]
+    if p.take("pi"):
+        pieces += ["(", p.until_end(p.expression), ")"]
+    elif p.text.startswith("il", p.at):
+        pieces += ["(", p.expression(), ")"]
+    else:
+        p.need("E")
+    return Phrase(*pieces, precedence=UNARY)
+
+
+def _function_param(p: Productions) -> Node:
     """<function-param>"""
     text = p.text
     p.at += 1
@@ -186,7 +173,7 @@ def _function_param(p: Parser) -> Node:
     return Ident("fp" + number)
 
 
-def _fold(p: Parser) -> Node:
+def _fold(p: Productions) -> Node:
     """<fold-expression>: fl, fr over a pack; fL, fR with an initial value"""
     kind = p.text[p.at + 1]
     code = p.text[p.at + 2 : p.at + 4]
@@ -195,219 +182,192 @@ def _fold(p: Parser) -> Node:
         raise p.fail("a binary operator")
     p.at += 4
     pack = p.expression()
-    init: Node | None = None
+    initial: tuple[str | Node, ...] = ()
     if kind in "LR":
-        init = p.expression()
+        value = p.expression()
         if kind == "L":
-            pack, init = init, pack
-    return Fold(kind in "lL", operator[0], pack, init)
+            pack, value = value, pack
+        initial = _operand(value, CAST + 1)
+    over = ("(", Expansion(pack), ")")
+    op = f" {operator[0]} "
+    if kind in "lL":
+        return Phrase("(", *initial, op if initial else "", "...", op, *over, ")")
+    return Phrase("(", *over, op, "...", op if initial else "", *initial, ")")
 
 
-def _simple_id(p: Parser) -> Node:
+def _simple_id(p: Productions) -> Node:
     """<simple-id> ::= <source-name> [<template-args>]"""
     name = p.source_name()
     return Template(name, p.template_args()) if p.text[p.at] == "I" else name
 
 
-def _base_unresolved_name(p: Parser) -> Node:
+def _base_unresolved_name(p: Productions) -> Node:
     """<base-unresolved-name>"""
     if p.text[p.at] in DIGITS:
         return _simple_id(p)
     if p.take("dn"):
-        name = _simple_id(p) if p.text[p.at] in DIGITS else p.type()
-        return Wrapped("~", name, "")
+        return Phrase("~", _simple_id(p) if p.text[p.at] in DIGITS else p.type())
     p.take("on")
     name = p.operator_name(None)
     return Template(name, p.template_args()) if p.text[p.at] == "I" else name
 
 
-def _unresolved(p: Parser, global_scope: bool) -> Node:
-    """<unresolved-name>"""
+def _unresolved(p: Productions, global_scope: bool) -> Node:
+    """<unresolved-name>: a name that is looked up at instantiation, `T::x`, `std::is_const_v<T>`"""
     text = p.text
-    scope: Node | None = Ident("") if global_scope else None
     if not p.take("sr"):
-        return Unresolved(scope, _base_unresolved_name(p))
-    if p.clang and text[p.at] == "N":
-        p.at += 1
-        level = p.type()
-        if text[p.at] == "I":
-            level = Template(level, p.template_args())
-        while text[p.at] != "E":
-            level = Nested(level, _simple_id(p))
-        p.at += 1
-        return Unresolved(level, _base_unresolved_name(p))
+        name = _base_unresolved_name(p)
+        return Phrase("::", name) if global_scope else name
+    scope: Node
     if text[p.at] in DIGITS:
-        while True:
-            level = _simple_id(p)
-            scope = level if scope is None else Nested(scope, level)
-            if text[p.at] == "E":
-                p.at += 1
-                break
-        return Unresolved(scope, _base_unresolved_name(p), named=True)
-    # <unresolved-type>. GCC writes any type here, also one of namespace std.
-    level = p.type()
-    return Unresolved(level, _base_unresolved_name(p))
+        scope = _simple_id(p)
+        if global_scope:
+            scope = Phrase("::", scope)
+        while text[p.at] != "E":
+            scope = Nested(scope, _simple_id(p))
+        p.at += 1
+        # Namespaces and classes by name are shown, never compared: Clang writes `sr3std` where GCC writes nothing and
+        # nvcc's front end a name that it made up (`sr4__T0`, pytorch issue 174898).
+        name = _base_unresolved_name(p)
+        return Either(Phrase(scope, "::", name), name)
+    if p.clang and p.take("N"):
+        scope = p.type()
+        if text[p.at] == "I":
+            scope = Template(scope, p.template_args())
+        while text[p.at] != "E":
+            scope = Nested(scope, _simple_id(p))
+        p.at += 1
+    else:
+        # <unresolved-type>. GCC writes any type here, also one of namespace std.
+        scope = p.type()
+    return Phrase(scope, "::", _base_unresolved_name(p))
 
 
-def _braced(p: Parser) -> Node:
+def _braced(p: Productions) -> Node:
     """<braced-expression>"""
-    text = p.text
-    if text[p.at] == "d":
-        kind = text[p.at + 1]
-        if kind == "i":
-            p.at += 2
-            field = p.source_name()
-            return _designated(Wrapped(".", field, ""), p)
-        if kind == "x":
-            p.at += 2
-            index = p.expression()
-            return _designated(Wrapped("[", index, "]"), p)
-        if kind == "X":
-            p.at += 2
-            first = p.expression()
-            last = p.expression()
-            return _designated(Wrapped("[", Pair(first, " ... ", last), "]"), p)
+    if p.take("di"):
+        return _designated(p, ".", p.source_name())
+    if p.take("dx"):
+        return _designated(p, "[", p.expression(), "]")
+    if p.take("dX"):
+        return _designated(p, "[", p.expression(), " ... ", p.expression(), "]")
     return p.expression()
 
 
-def _designated(designator: Node, p: Parser) -> Node:
+def _designated(p: Productions, *designator: str | Node) -> Node:
+    # Designators follow one another: .a[1].b = x
+    follows = p.text.startswith(("di", "dx", "dX"), p.at)
     p.deeper()
     value = _braced(p)
     p.shallower()
-    # Designators follow one another: .a[1].b = x
-    return Designated(designator, "" if isinstance(value, Designated) else " = ", value)
+    return Phrase(*designator, "" if follows else " = ", value)
 
 
-def _braced_list(p: Parser) -> tuple[Node, ...]:
-    nodes: list[Node] = []
-    while p.text[p.at] != "E":
-        nodes.append(_braced(p))
-    p.at += 1
-    return tuple(nodes)
+def _braces(p: Productions) -> tuple[str | tuple[Node, ...], ...]:
+    """<braced-expression>* E"""
+    return ("{", p.until_end(lambda: _braced(p)), "}")
 
 
-def _init_list(p: Parser) -> Node:
-    return Call(None, _braced_list(p), "{", "}")
+def _init_list(p: Productions) -> Node:
+    return Phrase(*_braces(p), precedence=POSTFIX)
 
 
-def _typed_init_list(p: Parser) -> Node:
-    type_ = p.type()
-    return Call(type_, _braced_list(p), "{", "}")
+def _typed_init_list(p: Productions) -> Node:
+    return Phrase(p.type(), *_braces(p), precedence=POSTFIX)
 
 
-def _c_style_cast(p: Parser) -> Node:
+def _c_style_cast(p: Productions) -> Node:
+    """cv <type> (<expression> | _ <expression>* E)"""
     type_ = p.type_without_args()
-    if p.take("_"):
-        return CStyleCast(type_, _until(p, "E"))
-    return CStyleCast(type_, (p.expression(),))
+    several = p.take("_")
+    of_braces = p.text.startswith("il", p.at)
+    args = p.until_end(p.expression) if several else (p.expression(),)
+    cast = Phrase("(", type_, ")(", args, ")", precedence=CAST)
+    # GCC writes T{x} as a cast of {x}.
+    return Either(cast, Phrase(type_, args[0])) if of_braces and len(args) == 1 else cast
 
 
-def _call_in_parentheses(p: Parser) -> Node:
-    callee = p.expression()
-    return Call(Wrapped("(", callee, ")"), _until(p, "E"))
+def _call_in_parentheses(p: Productions) -> Node:
+    return Phrase("(", p.expression(), ")(", p.until_end(p.expression), ")", precedence=POSTFIX)
 
 
-def _sizeof_pack(p: Parser) -> Node:
+def _sizeof_pack(p: Productions) -> Node:
     pack = p.template_param() if p.text[p.at] == "T" else _function_param(p)
-    return Wrapped("sizeof...(", Expansion(pack), ")")
+    return Phrase("sizeof...(", Expansion(pack), ")")
 
 
-def _sizeof_args(p: Parser) -> Node:
-    nodes: list[Node] = []
-    while p.text[p.at] != "E":
-        nodes.append(p.template_arg())
-    p.at += 1
-    return Comma("sizeof... (", tuple(nodes), ")")
+def _sizeof_args(p: Productions) -> Node:
+    return Phrase("sizeof... (", p.until_end(p.template_arg), ")")
 
 
-def _pack_expansion(p: Parser) -> Node:
+def _pack_expansion(p: Productions) -> Node:
     return Expansion(p.expression())
 
 
-def _throw(p: Parser) -> Node:
-    return Wrapped("throw ", p.expression(), "")
+def _throw(p: Productions) -> Node:
+    return Phrase("throw ", p.expression())
 
 
-def _rethrow(p: Parser) -> Node:
+def _rethrow(p: Productions) -> Node:
     return Ident("throw")
 
 
-def _subobject(p: Parser) -> Node:
+def _subobject(p: Productions) -> Node:
     """so <referent type> <expr> [<offset number>] <union-selector>* [p] E"""
     type_ = p.type()
     of = p.expression()
-    offset = p.number(negative=True)
+    offset = p.number(negative=True) or "0"
     while p.take("_"):
         p.number()
     p.take("p")
     p.need("E")
-    if not offset:
-        offset = "0"
-    elif offset[0] == "n":
-        offset = "-" + offset[1:]
-    return Pair(of, f".<at offset {offset} of type ", Wrapped("", type_, ">"))
+    return Phrase(of, f".<at offset {offset.replace('n', '-')} of type ", type_, ">")
 
 
-def _member_pointer_conversion(p: Parser) -> Node:
+def _member_pointer_conversion(p: Productions) -> Node:
     """mc <parameter type> <expr> [<offset number>] E"""
-    type_ = p.type()
-    of = p.expression()
+    cast = Phrase("(", p.type(), ")(", p.expression(), ")", precedence=CAST)
     p.number(negative=True)
     p.need("E")
-    return CStyleCast(type_, (of,))
+    return cast
 
 
-def _requires(p: Parser) -> Node:
+def _requires(p: Productions) -> Node:
     """rq <requirement>+ E"""
-    return _requirements(p, ())
+    return _requirements(p, "requires {")
 
 
-def _requires_with_params(p: Parser) -> Node:
+def _requires_with_params(p: Productions) -> Node:
     """rQ <bare-function-type> _ <requirement>+ E"""
-    params: list[Node] = []
-    if not p.take("v_"):
-        while p.text[p.at] != "_":
-            params.append(p.type())
-        p.at += 1
-    return _requirements(p, tuple(params))
+    params = () if p.take("v_") else p.until_end(p.type, "_")
+    return _requirements(p, "requires (", params, ") {") if params else _requirements(p, "requires {")
 
 
-def _requirements(p: Parser, params: tuple[Node, ...]) -> Node:
-    text = p.text
-    found: list[Node] = []
-    while text[p.at] != "E":
+def _requirements(p: Productions, *before: str | tuple[Node, ...]) -> Node:
+    pieces: list[str | Node | tuple[Node, ...]] = [*before]
+    while not p.take("E"):
+        pieces.append(" ")
         if p.take("X"):
             requirement = p.expression()
-            if text[p.at] in "NR":
-                # A compound requirement.
-                requirement = Wrapped("{", requirement, "}")
+            is_compound = p.text[p.at] in "NR"
+            pieces += ["{", requirement, "}"] if is_compound else [requirement]
             if p.take("N"):
-                requirement = Wrapped("", requirement, " noexcept")
+                pieces.append(" noexcept")
             if p.take("R"):
-                requirement = Pair(requirement, " -> ", p.name(None))
+                pieces += [" -> ", p.name(None)]
         elif p.take("T"):
-            requirement = Wrapped("typename ", p.type(), "")
+            pieces += ["typename ", p.type()]
         elif p.take("Q"):
-            requirement = Wrapped("requires ", p.expression(), "")
+            pieces += ["requires ", p.expression()]
         else:
             raise p.fail("a requirement")
-        found.append(Wrapped(" ", requirement, ";"))
-    p.at += 1
-    before = Comma("requires (", params, ") {") if params else Ident("requires {")
-    node: Node = before
-    for requirement in found:
-        node = Pair(node, "", requirement)
-    return Wrapped("", node, " }")
+        pieces.append(";")
+    return Phrase(*pieces, " }")
 
 
-def _vendor(p: Parser) -> Node:
+def _vendor(p: Productions) -> Node:
     """u <source-name> <template-arg>* E"""
-    name = p.source_name()
-    nodes: list[Node] = []
-    while p.text[p.at] != "E":
-        nodes.append(p.template_arg())
-    p.at += 1
-    return Call(name, tuple(nodes))
+    return Phrase(p.source_name(), "(", p.until_end(p.template_arg), ")", precedence=POSTFIX)
 
 
 _OTHERS: Final = {
@@ -427,7 +387,7 @@ _OTHERS: Final = {
 }
 
 
-def other_literal(p: Parser) -> Node:
+def other_literal(p: Productions) -> Node:
     """<expr-primary> after its L, but for integers, bool and encodings."""
     text = p.text
     at = p.at
@@ -443,7 +403,7 @@ def other_literal(p: Parser) -> Node:
     if char == "A":
         type_ = p.type()
         p.need("E")
-        return Wrapped('"<', type_, '>"')
+        return Phrase('"<', type_, '>"')
     if char == "D" and text[at + 1] == "n":
         p.at = at + 2
         p.take("0")
@@ -454,55 +414,39 @@ def other_literal(p: Parser) -> Node:
         p.need("E")
         if not isinstance(closure, Closure):
             raise p.fail("a lambda")
-        return LambdaLiteral(closure)
-    type_ = p.type()
-    value = p.number(negative=True)
-    if not value or value == "n":
-        # GCC writes a null pointer of class type, and a value-initialised object, without a number.
-        raise p.fail("a value")
-    p.need("E")
-    return TypedLiteral(type_, value)
+        return Phrase("[]", closure.signature, "{...}")
+    # A value of a type that has no literals of its own: an enumerator.
+    return Phrase("(", p.type(), ")", p.literal_value())
 
 
-# Type letter: hexadecimal digits, bits of the exponent, suffix of the literal in C++.
-_IEEE_FORMATS: Final = {"f": (8, 8, "f"), "d": (16, 11, "")}
+# Type letter -> hexadecimal digits of a value, suffix of the literal in C++.
+_IEEE_FORMATS: Final = {"f": (8, "f"), "d": (16, "")}
 # x87's long double: 15 bits of exponent, then 64 of the significand, the first of which is the integer part.
 _X87_DIGITS: Final = 20
 
 
 def _float_text(letter: str, digits: str) -> str:
     """A floating-point value as C's `%a` writes it; the raw bits where the type's layout depends on the machine."""
+    sign = "-" if digits[0] > "7" else ""
     if letter == "e" and len(digits) == _X87_DIGITS:
-        return _x87_text(digits)
-    layout = _IEEE_FORMATS.get(letter)
-    if layout is None or len(digits) != layout[0]:
+        return f"{sign}{_x87_text(digits)}L"
+    length, suffix = _IEEE_FORMATS.get(letter, (0, ""))
+    if len(digits) != length:
         return f"({_FLOATS[letter]})0x{digits}"
-    size, exponent_bits, suffix = layout
-    mantissa_bits = size * 4 - 1 - exponent_bits
-    bits = int(digits, 16)
-    sign = "-" if bits >> (size * 4 - 1) else ""
-    exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1)
-    mantissa = bits & ((1 << mantissa_bits) - 1)
-    if exponent == (1 << exponent_bits) - 1:
-        return sign + ("nan" if mantissa else "inf") + suffix
-    bias = (1 << (exponent_bits - 1)) - 1
-    if exponent == 0 and mantissa == 0:
-        return f"{sign}0x0p+0{suffix}"
-    value = mantissa / (1 << mantissa_bits) + (1 if exponent else 0)
-    whole, _, rest = value.hex().partition("p")
-    power = int(rest) + (exponent - bias if exponent else 1 - bias)
-    whole = whole.rstrip("0").rstrip(".") if "." in whole else whole
-    return f"{sign}{whole}p{power:+d}{suffix}"
+    stored = memoryview(int(digits, 16).to_bytes(length // 2, sys.byteorder))
+    value = (stored.cast("f") if letter == "f" else stored.cast("d"))[0]
+    whole, exponent, power = value.hex().lstrip("-").partition("p")
+    if exponent:
+        whole = whole.rstrip("0").rstrip(".")
+    return f"{sign}{whole}{exponent}{power}{suffix}"
 
 
 def _x87_text(digits: str) -> str:
-    head = int(digits[:4], 16)
-    sign = "-" if head >> 15 else ""
-    exponent = head & 0x7FFF
-    fraction = digits[5:].rstrip("0")
+    exponent = int(digits[:4], 16) & 0x7FFF
     if exponent == 0x7FFF:
-        return sign + ("inf" if digits[4:] == "8" + "0" * 15 else "nan") + "L"
+        return "inf" if digits[4:] == "8" + "0" * 15 else "nan"
     if exponent == 0 and not digits[4:].strip("0"):
-        return f"{sign}0x0p+0L"
+        return "0x0p+0"
     # glibc writes the first four bits before the point.
-    return f"{sign}0x{digits[4]}{'.' if fraction else ''}{fraction}p{max(exponent, 1) - 0x3FFF - 3:+d}L"
+    fraction = digits[5:].rstrip("0")
+    return f"0x{digits[4]}{'.' if fraction else ''}{fraction}p{max(exponent, 1) - 0x3FFF - 3:+d}"

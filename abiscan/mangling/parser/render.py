@@ -1,25 +1,27 @@
-"""A parsed name to text, in one of several styles.
+"""The parts of a mangled name, and how they become text.
 
-A name is a graph, not a tree: a substitution refers back to a part that was there before, so that a name of a few
-hundred bytes can stand for more text than fits in memory. Every part is rendered once for each pack element it is used
-with, and all text made for one name is charged to a budget.
+The parser makes a graph of `Node`s: a <substitution> refers back to a part that was there before, so that a name of a
+few hundred bytes can stand for more text than fits in memory. `Renderer` writes every part once for each pack element
+that it is used with, and charges all text that is made for one name to a budget.
+
+Texts follow LLVM's demangler, which writes template parameters as the arguments they stand for; it is the oracle of
+the tests.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from abiscan.mangling.parse_errors import NameTooComplex
-
-if TYPE_CHECKING:
-    from abiscan.mangling.parser.nodes import Node
+from abiscan.mangling.canonical import RENAMED
+from abiscan.mangling.parser.codes import PRIMARY
+from abiscan.mangling.parser.cursor import NameTooComplex
 
 # Characters of text, intermediate ones included, that one name may cost; the most among the exports of torch 2.13.0 and
 # libstdc++, and the symbols of a dozen extension wheels, is 33 thousand.
 TEXT_BUDGET = 1_000_000
-# Levels of parts in parts; the most among those is 17. Two Python frames each, well below the interpreter's own limit
-# of 1000.
+# Levels of parts in parts; the most among those is 17. Three Python frames each at most, well below the interpreter's
+# own limit of 1000.
 DEPTH_LIMIT = 160
 
 
@@ -36,24 +38,101 @@ class Style(enum.IntEnum):
     CANONICAL = 2
 
 
+class Node:
+    """A part of a name. Parts are shared where the name refers back, so none changes after the parser has finished.
+
+    Attributes:
+        leaf: its text is at hand; nothing to keep.
+        declarator: it is, or may be, a type that is written around the name it declares: a function, an array, or a
+            pointer to one.
+        precedence: how tightly it binds as an operand; one of the levels in `codes.py`.
+    """
+
+    __slots__ = ()
+    leaf: ClassVar[bool] = False
+    declarator: bool = False
+    precedence: int = PRIMARY
+
+    def render(self, r: Renderer) -> str:
+        """The whole text; ask `Renderer.text`, which keeps it."""
+        raise NotImplementedError
+
+    def left(self, r: Renderer) -> str:
+        """What stands before the declared name; ask `Renderer.left`."""
+        return r.text(self)
+
+    def right(self, r: Renderer) -> str:
+        """What stands after the declared name; ask `Renderer.right`."""
+        return ""
+
+    def spread(self, r: Renderer) -> list[str]:
+        """The texts of the list entries that this part is: several for a pack."""
+        return [r.text(self)]
+
+    def children(self) -> tuple[Node, ...]:
+        """The parts it is made of, for walks that look for something."""
+        return ()
+
+
+class Ident(Node):
+    """A source name, an operator's name, a builtin type, a literal: text that stands as it is."""
+
+    __slots__ = ("text",)
+    leaf = True
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def render(self, r: Renderer) -> str:
+        return self.text
+
+
+class Phrase(Node):
+    """Fixed text with parts in it: `decltype(x)`, `a + b`. A tuple among the pieces has commas between its parts."""
+
+    __slots__ = ("pieces", "precedence")
+
+    def __init__(self, *pieces: str | Node | tuple[Node, ...], precedence: int = PRIMARY) -> None:
+        self.pieces = pieces
+        self.precedence = precedence
+
+    def render(self, r: Renderer) -> str:
+        text = ""
+        for piece in self.pieces:
+            if isinstance(piece, str):
+                text += piece
+            else:
+                text += r.joined(piece) if isinstance(piece, tuple) else r.text(piece)
+        return text
+
+    def children(self) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for piece in self.pieces:
+            if isinstance(piece, tuple):
+                found.extend(piece)
+            elif isinstance(piece, Node):
+                found.append(piece)
+        return tuple(found)
+
+
 class Renderer:
-    """Renders parts of one name in one style; keeps what it has rendered.
+    """Writes parts of one name in one style; keeps what it has written.
 
     Attributes:
         neutral: whether the style is any but DISPLAY.
         renamed: qualified name -> its canonical spelling; None unless the style is CANONICAL.
-        pack_size, pack_index: the pack expansion that is being written, and which element; -1 outside of one.
+        budget: characters that may still be written.
+        pack_size, pack_index: of the pack expansion that is being written, and which element; -1 outside of one.
+
+    All methods that write raise NameTooComplex where the name stands for more text, or more levels, than any compiler's
+    name does.
     """
 
     __slots__ = ("_depth", "_memo", "budget", "neutral", "pack_index", "pack_size", "renamed")
 
     def __init__(self, style: Style, budget: int = TEXT_BUDGET, depth: int = 0) -> None:
         self.neutral = style is not Style.DISPLAY
-        self.renamed: dict[str, str] | None = None
-        if style is Style.CANONICAL:
-            from abiscan.mangling.canonical import RENAMED
-
-            self.renamed = RENAMED
+        self.renamed = RENAMED if style is Style.CANONICAL else None
         self.budget = budget
         self.pack_size = -1
         self.pack_index = -1
@@ -61,11 +140,7 @@ class Renderer:
         self._depth = depth
 
     def text(self, node: Node) -> str:
-        """The whole text of a part.
-
-        Raises:
-            NameTooComplex: the name stands for more text, or more levels, than any compiler's name does.
-        """
+        """The whole text of a part."""
         if node.leaf:
             return node.render(self)
         memo = self._memo
@@ -83,21 +158,33 @@ class Renderer:
                 raise NameTooComplex("stands for too much text")
         return text
 
-    def charge(self, text: str) -> str:
-        """`text`, after its length was charged: for texts that are made without passing through `text`."""
-        self.budget -= len(text) + 4
-        if self.budget < 0:
-            raise NameTooComplex("stands for too much text")
-        return text
+    def left(self, node: Node) -> str:
+        """What stands before the name that a type declares: the whole text, but for declarators."""
+        if not node.declarator:
+            return self.text(node)
+        self._enter()
+        text = node.left(self)
+        return self._leave(text)
 
-    def descend(self) -> None:
-        """Enter one level of `left` and `right`; `ascend` leaves it."""
+    def right(self, node: Node) -> str:
+        """What stands after the name that a type declares: nothing, but for declarators."""
+        if not node.declarator:
+            return ""
+        self._enter()
+        text = node.right(self)
+        return self._leave(text)
+
+    def _enter(self) -> None:
         self._depth += 1
         if self._depth > DEPTH_LIMIT:
             raise NameTooComplex("nested too deeply")
 
-    def ascend(self) -> None:
+    def _leave(self, text: str) -> str:
         self._depth -= 1
+        self.budget -= len(text) + 4
+        if self.budget < 0:
+            raise NameTooComplex("stands for too much text")
+        return text
 
     def joined(self, nodes: tuple[Node, ...]) -> str:
         """Texts with commas between; a part without text (an empty pack) leaves no comma."""
@@ -152,9 +239,9 @@ def may_be_large(mangled: str) -> bool:
     Text grows by references, at best threefold for three of them (less than two thousand times for 20), or by an
     expansion of a pack within another. A level of nesting takes a character at least.
     """
-    if len(mangled) >= DEPTH_LIMIT - 20 or mangled.count("S") + mangled.count("T") >= 20:
-        return True
     count = mangled.count
+    if len(mangled) >= DEPTH_LIMIT - 20 or count("S") + count("T") >= 20:
+        return True
     return count("Dp") + count("sp") + count("fl") + count("fr") + count("fL") + count("fR") + count("sZ") > 1
 
 
@@ -164,6 +251,6 @@ def check_size(root: Node, mangled: str) -> str | None:
     Returns the text; None for a name that needs no check.
 
     Raises:
-        NameTooComplex: as `Renderer.text`.
+        NameTooComplex: it can.
     """
     return Renderer(Style.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None

@@ -1,6 +1,6 @@
 """Writes names.tsv: the names that GCC and Clang give to what constructs.cpp and strings.cpp declare.
 
-    python tests/names/compiled/make.py [--check]
+    python tests/mangling/compiled/make.py [--check]
 
 Needs g++ (12), clang-19 and nm. `--check` compares with the file that is there and writes nothing. A name stands there
 once, after the compilers that gave it: `gcc`, `clang` (template parameters declared, Clang 18 and later) and `clang17`

@@ -1,0 +1,283 @@
+"""What all productions of the grammar share: the state of one reading, substitutions, parameters and source names.
+
+`Productions` declares the productions that others refer to; `type_parser.py`, `name_parser.py` and `template_parser.py`
+have those of one chapter each, and `itanium.py` puts them together. https://itanium-cxx-abi.github.io/cxx-abi/abi.html,
+chapter "Mangling"; productions are named as there. Where the grammar is ambiguous or compilers differ from it, the
+readings of LLVM's and GNU's demanglers decide, because these are what users see.
+
+Names come from files that nobody vouches for: every step takes at least one character, nesting is bounded, and whatever
+else goes wrong is a `NameSyntaxError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
+from abiscan.mangling.parser.cursor import DIGITS, Cursor
+from abiscan.mangling.parser.name_nodes import Closure, Module, StdAbbreviation, Tagged
+from abiscan.mangling.parser.render import Ident, Node
+from abiscan.mangling.parser.template_nodes import Either, ForwardParam
+
+_AUTO: Final = Ident("auto")
+
+
+class Signature:
+    """What the name of an encoding tells about the signature that follows it.
+
+    Attributes:
+        has_args: the name ends with template arguments, so that the return type is mangled.
+        no_return_type: it is a constructor's, destructor's or conversion operator's, which have none.
+        explicit_object: the first parameter is an explicit object parameter (`H`).
+        qualifiers: of a member function, as they are written in C++.
+    """
+
+    __slots__ = ("explicit_object", "has_args", "no_return_type", "qualifiers")
+
+    def __init__(self) -> None:
+        self.has_args = False
+        self.no_return_type = False
+        self.explicit_object = False
+        self.qualifiers = ""
+
+
+class Productions(Cursor):
+    """One pass over one mangled name.
+
+    Attributes:
+        declared: whether some template argument carried the declaration of its parameter.
+        clang: read as Clang writes where it and GCC differ in what later substitutions may refer to: in `srN...E` (GCC
+            counts the prefixes, as of a <nested-name>) and in the base class of `CI1` (GCC counts it, as a <type>).
+            Nothing in a name tells which compiler made it.
+    """
+
+    __slots__ = (
+        "_args_allowed",
+        "_forward",
+        "_forward_allowed",
+        "_in_constraint",
+        "_lambda_level",
+        "_params",
+        "_subs",
+        "_synthetic",
+        "clang",
+        "declared",
+    )
+
+    def __init__(self, text: str, at: int = 0, clang: bool = False) -> None:
+        super().__init__(text, at)
+        self.declared = False
+        self.clang = clang
+        # What S_, S0_, ... stand for.
+        self._subs: list[Node] = []
+        # Arguments that T_, T0_, TL0__ ... stand for, by level; None where a level has only a lambda's `auto`.
+        self._params: list[list[Node] | None] = []
+        self._forward: list[ForwardParam] = []
+        self._forward_allowed = False
+        self._args_allowed = True
+        self._in_constraint = False
+        self._lambda_level = -1
+        # How many types, values and templates were given invented names.
+        self._synthetic = [0, 0, 0]
+
+    # --- productions of the other chapters
+
+    def encoding(self) -> Node:
+        """<encoding>"""
+        raise NotImplementedError
+
+    def name(self, signature: Signature | None) -> Node:
+        """<name>; `signature` is that of the encoding whose name it is, None for a name within a type."""
+        raise NotImplementedError
+
+    def unqualified_name(self, signature: Signature | None, scope: Node | None, module: Module | None) -> Node:
+        """<unqualified-name>, within `scope`"""
+        raise NotImplementedError
+
+    def unnamed_type(self) -> Node:
+        """<unnamed-type-name>"""
+        raise NotImplementedError
+
+    def closure(self) -> Closure:
+        """<closure-type-name>, after its Ul"""
+        raise NotImplementedError
+
+    def operator_name(self, signature: Signature | None) -> Node:
+        """<operator-name>"""
+        raise NotImplementedError
+
+    def type(self) -> Node:
+        """<type>"""
+        raise NotImplementedError
+
+    def decltype(self) -> Node:
+        """<decltype>"""
+        raise NotImplementedError
+
+    def constraint(self) -> Node:
+        """Q <constraint-expression>"""
+        raise NotImplementedError
+
+    def template_args(self, referred_to: bool = False) -> tuple[Node, ...]:
+        """<template-args>; `referred_to`: later <template-param>s stand for these."""
+        raise NotImplementedError
+
+    def template_arg(self) -> Node:
+        """<template-arg>"""
+        raise NotImplementedError
+
+    def expression(self) -> Node:
+        """<expression>"""
+        raise NotImplementedError
+
+    def expr_primary(self) -> Node:
+        """<expr-primary>"""
+        raise NotImplementedError
+
+    # --- <source-name>, <abi-tags>, <module-name>, <CV-qualifiers>
+
+    def source_name(self) -> Ident:
+        """<source-name> ::= <length> <identifier>"""
+        text = self.text
+        start = at = self.at
+        while text[at] in DIGITS:
+            at += 1
+        if at == start or at - start > 6:
+            raise self.fail("a length")
+        length = int(text[start:at])
+        end = at + length
+        if length == 0 or end > len(text) - 3:
+            raise self.fail(f"an identifier of {length} characters")
+        self.at = end
+        identifier = text[at:end]
+        if length >= 10 and identifier[:8] == "_GLOBAL_" and identifier[8] in "._$" and identifier[9] == "N":
+            return Ident("(anonymous namespace)")
+        return Ident(identifier)
+
+    def abi_tags(self, name: Node) -> Node:
+        """<abi-tags> ::= (B <source-name>)*"""
+        while self.text[self.at] == "B":
+            self.at += 1
+            name = Tagged(name, self.source_name().text)
+        return name
+
+    def module_prefix(self) -> Module | None:
+        return self.module_name() if self.text[self.at] == "W" else None
+
+    def module_name(self) -> Module:
+        """<module-name> ::= (W [P] <source-name>)+"""
+        module: Module | None = None
+        if self.text[self.at] == "S":
+            found = self.substitution()
+            if not isinstance(found, Module):
+                raise self.fail("a module")
+            module = found
+        while self.text[self.at] == "W":
+            self.at += 1
+            before = "" if module is None else module.text
+            mark = ":" if self.take("P") else "." if before else ""
+            module = Module(f"{before}{mark}{self.source_name().text}")
+            self._subs.append(module)
+        if module is None:
+            raise self.fail("a module")
+        return module
+
+    def cv_qualifiers(self) -> str:
+        """<CV-qualifiers> ::= [r] [V] [K], as they are written in C++"""
+        text = self.text
+        at = self.at
+        restrict = volatile = const = ""
+        if text[at] == "r":
+            restrict = " restrict"
+            at += 1
+        if text[at] == "V":
+            volatile = " volatile"
+            at += 1
+        if text[at] == "K":
+            const = " const"
+            at += 1
+        self.at = at
+        return const + volatile + restrict
+
+    # --- <substitution>, <template-param>
+
+    def substitution(self) -> Node:
+        """<substitution>, but for St"""
+        text = self.text
+        at = self.at + 1
+        char = text[at]
+        if char == "_":
+            self.at = at + 1
+            if not self._subs:
+                raise self.fail("something to refer to")
+            return self._subs[0]
+        if char in STD_ABBREVIATIONS:
+            self.at = at + 1
+            abbreviation: Node = StdAbbreviation(char)
+            if text[self.at] == "B":
+                abbreviation = self.abi_tags(abbreviation)
+                self._subs.append(abbreviation)
+            return abbreviation
+        self.at = at
+        index = self.seq_id()
+        if index >= len(self._subs):
+            raise self.fail("something to refer to")
+        return self._subs[index]
+
+    def template_param(self) -> Node:
+        """<template-param> ::= T [L <level> _] [<index>] _"""
+        start = self.at
+        self.at = start + 1
+        level = 0
+        if self.text[self.at] == "L":
+            self.at += 1
+            level = self.index()
+            if level == 0:
+                raise self.fail("a level")
+        index = self.index()
+        params = self._params
+        args = params[level] if level < len(params) else None
+        arg = args[index] if args is not None and index < len(args) else None
+        if self._in_constraint:
+            shown = Ident(self.text[start : self.at - 1])
+            return Either(shown, shown if arg is None else arg)
+        if self._forward_allowed and level == 0:
+            param = ForwardParam(index)
+            self._forward.append(param)
+            return param
+        if arg is not None:
+            return arg
+        if self._lambda_level == level and level <= len(params):
+            if level == len(params):
+                params.append(None)
+            return _AUTO
+        raise self.fail("a template parameter that has an argument")
+
+    # --- what several productions need
+
+    def type_without_args(self) -> Node:
+        """The <type> of a conversion: template arguments after it belong to the operator, not to its type."""
+        args_allowed = self._args_allowed
+        self._args_allowed = False
+        type_ = self.type()
+        self._args_allowed = args_allowed
+        return type_
+
+    def literal_value(self) -> str:
+        """<value number> E of an <expr-primary>, as it is written in C++"""
+        value = self.number(negative=True)
+        if not value or value == "n":
+            # GCC writes a null pointer of class type, and a value-initialised object, without a number.
+            raise self.fail("a number")
+        self.need("E")
+        return "-" + value[1:] if value[0] == "n" else value
+
+    def until_end(self, production: Callable[[], Node], end: str = "E") -> tuple[Node, ...]:
+        """`production`* and the `end`, which is skipped."""
+        nodes: list[Node] = []
+        text = self.text
+        while text[self.at] != end:
+            nodes.append(production())
+        self.at += 1
+        return tuple(nodes)

@@ -1,0 +1,142 @@
+"""Template arguments, and what stands for them elsewhere in a name: <template-param>s, packs and their expansions."""
+
+from __future__ import annotations
+
+from abiscan.mangling.parser.render import Node, Renderer
+
+
+class StandIn(Node):
+    """A part that is written as another one."""
+
+    __slots__ = ()
+
+    def stands_for(self, r: Renderer) -> Node | None:
+        """The other part; None where there is none, and nothing is written."""
+        raise NotImplementedError
+
+    def render(self, r: Renderer) -> str:
+        node = self.stands_for(r)
+        return "" if node is None else r.text(node)
+
+    def left(self, r: Renderer) -> str:
+        node = self.stands_for(r)
+        return "" if node is None else r.left(node)
+
+    def right(self, r: Renderer) -> str:
+        node = self.stands_for(r)
+        return "" if node is None else r.right(node)
+
+
+class ForwardParam(StandIn):
+    """A template parameter of a conversion operator's type: its argument, `target`, stands further on in the name, and
+    is set once that has been read.
+
+    In a forged name the argument may refer to the parameter; the renderer's limit on levels ends that.
+    """
+
+    __slots__ = ("index", "target")
+    declarator = True
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.target: Node | None = None
+
+    def stands_for(self, r: Renderer) -> Node | None:
+        return self.target
+
+
+class Either(StandIn):
+    """What is shown as it is mangled, and compared in another form.
+
+    A template parameter in a constraint is one: its level is not always what the enclosing templates make one expect,
+    so that it is shown as `T` or `TL0_` and compared by its argument.
+    """
+
+    __slots__ = ("declarator", "neutral", "precedence", "shown")
+
+    def __init__(self, shown: Node, neutral: Node) -> None:
+        self.shown = shown
+        self.neutral = neutral
+        self.declarator = neutral.declarator
+        self.precedence = shown.precedence
+
+    def stands_for(self, r: Renderer) -> Node:
+        return self.neutral if r.neutral else self.shown
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.shown, self.neutral)
+
+
+class Pack(StandIn):
+    """A template parameter that stands for a pack: within an expansion, the element that is at hand."""
+
+    __slots__ = ("declarator", "nodes")
+
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        self.nodes = nodes
+        self.declarator = any(node.declarator for node in nodes)
+
+    def stands_for(self, r: Renderer) -> Node | None:
+        return r.element(self.nodes)
+
+    def children(self) -> tuple[Node, ...]:
+        return self.nodes
+
+
+class DeclaredArg(StandIn):
+    """An argument with the <template-param-decl> of its parameter before it (`Tn`, `Ty`, ...: Clang 18 and later).
+
+    Only the argument shows: the declaration tells apart templates that differ in nothing else, and compilers disagree
+    on when to write it and on how to spell what is in it.
+    """
+
+    __slots__ = ("arg", "declarator")
+
+    def __init__(self, arg: Node) -> None:
+        self.arg = arg
+        self.declarator = arg.declarator
+
+    def stands_for(self, r: Renderer) -> Node:
+        return self.arg
+
+    def spread(self, r: Renderer) -> list[str]:
+        return self.arg.spread(r)
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.arg,)
+
+
+class ArgPack(Node):
+    """`J`: an argument pack, all of it."""
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, nodes: tuple[Node, ...]) -> None:
+        self.nodes = nodes
+
+    def render(self, r: Renderer) -> str:
+        return r.joined(self.nodes)
+
+    def spread(self, r: Renderer) -> list[str]:
+        return [text for node in self.nodes for text in node.spread(r)]
+
+    def children(self) -> tuple[Node, ...]:
+        return self.nodes
+
+
+class Expansion(Node):
+    """`Dp`, `sp`: the pattern, once for each element."""
+
+    __slots__ = ("pattern",)
+
+    def __init__(self, pattern: Node) -> None:
+        self.pattern = pattern
+
+    def render(self, r: Renderer) -> str:
+        return ", ".join([text for text in r.expand(self.pattern) if text])
+
+    def spread(self, r: Renderer) -> list[str]:
+        return r.expand(self.pattern)
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.pattern,)

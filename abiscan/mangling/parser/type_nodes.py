@@ -1,0 +1,204 @@
+"""Types that are made of other types. C++ writes some around the name they declare: `int (*f)(long)`."""
+
+from __future__ import annotations
+
+from abiscan.mangling.parser.render import Node, Renderer
+from abiscan.mangling.parser.template_nodes import ForwardParam, Pack, StandIn
+
+# References to references, or parameters that stand for parameters, that are followed; only forged names have more.
+_FOLLOWED = 64
+
+
+class Qualified(Node):
+    """A type with const, volatile, restrict, or a vendor's qualifier."""
+
+    __slots__ = ("declarator", "qualifiers", "type")
+
+    def __init__(self, type_: Node, qualifiers: str) -> None:
+        self.type = type_
+        self.qualifiers = qualifiers
+        self.declarator = type_.declarator
+
+    def render(self, r: Renderer) -> str:
+        if self.declarator:
+            return self.left(r) + self.right(r)
+        return r.text(self.type) + self.qualifiers
+
+    def left(self, r: Renderer) -> str:
+        return r.left(self.type) + self.qualifiers
+
+    def right(self, r: Renderer) -> str:
+        return r.right(self.type)
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.type,)
+
+
+def _function_or_array(node: Node, r: Renderer) -> Node | None:
+    """The function or array type that a declarator comes down to, through parameters, packs and qualifiers."""
+    for _ in range(_FOLLOWED):
+        if isinstance(node, (Function, Array)):
+            return node
+        if isinstance(node, Qualified):
+            node = node.type
+        elif isinstance(node, StandIn):
+            target = node.stands_for(r)
+            if target is None:
+                return None
+            node = target
+        else:
+            return None
+    return None
+
+
+def _left_of(to: Node, mark: str, r: Renderer) -> str:
+    """What stands before the declared name in a pointer or reference (`mark`) to a type."""
+    text = r.left(to)
+    found = _function_or_array(to, r) if to.declarator else None
+    if found is None:
+        return text + mark
+    return f"{text} ({mark}" if isinstance(found, Array) else f"{text}({mark}"
+
+
+def _right_of(to: Node, r: Renderer) -> str:
+    if not to.declarator:
+        return ""
+    text = r.right(to)
+    return text if _function_or_array(to, r) is None else ")" + text
+
+
+class Pointer(Node):
+    """A pointer type."""
+
+    __slots__ = ("declarator", "to")
+
+    def __init__(self, to: Node) -> None:
+        self.to = to
+        self.declarator = to.declarator
+
+    def render(self, r: Renderer) -> str:
+        if self.declarator:
+            return self.left(r) + self.right(r)
+        return r.text(self.to) + "*"
+
+    def left(self, r: Renderer) -> str:
+        return _left_of(self.to, "*", r)
+
+    def right(self, r: Renderer) -> str:
+        return _right_of(self.to, r)
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.to,)
+
+
+class Reference(Pointer):
+    """An lvalue or rvalue reference (`mark`). Through a parameter, a reference to a reference collapses ([dcl.ref])."""
+
+    __slots__ = ("mark",)
+
+    def __init__(self, to: Node, mark: str) -> None:
+        super().__init__(to)
+        self.mark = mark
+
+    def _collapsed(self, r: Renderer) -> tuple[Node, str]:
+        to, mark = self.to, self.mark
+        for _ in range(_FOLLOWED):
+            if isinstance(to, Reference):
+                mark = "&" if mark == "&" or to.mark == "&" else "&&"
+                to = to.to
+            elif isinstance(to, (ForwardParam, Pack)):
+                target = to.stands_for(r)
+                if target is None:
+                    break
+                to = target
+            else:
+                break
+        return to, mark
+
+    def render(self, r: Renderer) -> str:
+        if self.declarator:
+            return self.left(r) + self.right(r)
+        to, mark = self._collapsed(r)
+        return r.text(to) + mark
+
+    def left(self, r: Renderer) -> str:
+        to, mark = self._collapsed(r)
+        return _left_of(to, mark, r)
+
+    def right(self, r: Renderer) -> str:
+        return _right_of(self._collapsed(r)[0], r)
+
+
+class MemberPointer(Pointer):
+    """A pointer to a member of class `of`."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Node, to: Node) -> None:
+        super().__init__(to)
+        self.of = of
+
+    def render(self, r: Renderer) -> str:
+        return self.left(r) + self.right(r)
+
+    def left(self, r: Renderer) -> str:
+        mark = f"{r.text(self.of)}::*"
+        is_around = self.declarator and _function_or_array(self.to, r) is not None
+        return _left_of(self.to, mark if is_around else " " + mark, r)
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.of, self.to)
+
+
+class Function(Node):
+    """<function-type>.
+
+    Attributes:
+        exception: the exception specification, or None.
+    """
+
+    __slots__ = ("exception", "params", "qualifiers", "ret")
+    declarator = True
+
+    def __init__(self, ret: Node, params: tuple[Node, ...], qualifiers: str, exception: Node | None) -> None:
+        self.ret = ret
+        self.params = params
+        self.qualifiers = qualifiers
+        self.exception = exception
+
+    def render(self, r: Renderer) -> str:
+        return self.left(r) + self.right(r)
+
+    def left(self, r: Renderer) -> str:
+        return r.left(self.ret) + " "
+
+    def right(self, r: Renderer) -> str:
+        exception = "" if self.exception is None else " " + r.text(self.exception)
+        return f"({r.joined(self.params)}){r.right(self.ret)}{self.qualifiers}{exception}"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.ret, *self.params)
+
+
+class Array(Node):
+    """<array-type>; `bound` is None where it has none."""
+
+    __slots__ = ("bound", "of")
+    declarator = True
+
+    def __init__(self, of: Node, bound: Node | None) -> None:
+        self.of = of
+        self.bound = bound
+
+    def render(self, r: Renderer) -> str:
+        return self.left(r) + self.right(r)
+
+    def left(self, r: Renderer) -> str:
+        return r.left(self.of)
+
+    def right(self, r: Renderer) -> str:
+        bound = "" if self.bound is None else r.text(self.bound)
+        return f" [{bound}]{r.right(self.of).lstrip()}"
+
+    def children(self) -> tuple[Node, ...]:
+        return (self.of,)
