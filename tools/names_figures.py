@@ -108,8 +108,8 @@ def main() -> int:
     forms: dict[str, list[CxxName]] = defaultdict(list)
     for name in parsed:
         forms[name.canonical].append(name)
-    shared = [kin for kin in forms.values() if len(kin) > 1]
-    beyond = [kin for kin in shared if len({name.variant for name in kin}) < len(kin)]
+    shared = [group for group in forms.values() if len(group) > 1]
+    beyond = [group for group in shared if len({name.variant for name in group}) < len(group)]
     print(f"distinct canonical forms: {len(forms)}; shared by several names: {len(shared)}")
     print(f"shared by more than the variants of one constructor: {len(beyond)}")
     print(f"distinct entities: {len({name.entity for name in parsed})}")
@@ -121,8 +121,8 @@ def main() -> int:
     print(f"std::string: {', '.join(f'{abi} {n}' for abi, n in sorted(abis.items()))}")
     for name in unread[:20]:
         print(f"not read: {name}")
-    for kin in beyond[:20]:
-        print(f"one form: {', '.join(name.mangled for name in kin)}")
+    for group in beyond[:20]:
+        print(f"one form: {', '.join(name.mangled for name in group)}")
     return 0
 
 
