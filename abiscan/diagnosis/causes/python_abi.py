@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from abiscan.data import data_file
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.ownership.names import is_python_name
@@ -42,14 +42,14 @@ def known_versions() -> tuple[str, ...]:
     return _table()[0]
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For `Py*` names."""
-    name = inquiry.name
+    name = missing.name
     if not is_python_name(name):
         return
     found = exporting_versions(name)
     all_known = known_versions()
-    here = _interpreter(inquiry)
+    here = _interpreter(missing)
     evidence = []
     score = 0.75
     if found:
@@ -73,14 +73,14 @@ def causes(inquiry: Inquiry) -> Candidates:
         )
     elif here is None:
         evidence.append("Which interpreter loads the file would decide (`python --version`).")
-    if inquiry.python_of_file is not None:
-        evidence.append(f"The file's name says CPython {inquiry.python_of_file[0]}.{inquiry.python_of_file[1]}.")
+    if missing.python_of_file is not None:
+        evidence.append(f"The file's name says CPython {missing.python_of_file[0]}.{missing.python_of_file[1]}.")
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), _fix(found, here, all_known))
 
 
-def _interpreter(inquiry: Inquiry) -> str | None:
+def _interpreter(missing: MissingName) -> str | None:
     """The version of the interpreter that loads the file."""
-    environment = inquiry.environment
+    environment = missing.environment
     if environment is not None and environment.python is not None:
         return f"{environment.python[0]}.{environment.python[1]}"
     return None

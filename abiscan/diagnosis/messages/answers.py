@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from abiscan.diagnosis.causes import missing_libraries, system_libraries
+from abiscan.diagnosis import missing_library
+from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import python_errors, spelling
 from abiscan.diagnosis.messages.mentions import Mention, clean, mentions
-from abiscan.diagnosis.missing_name import Inquiry
-from abiscan.diagnosis.ranking import Candidate, ranked
-from abiscan.diagnosis.registry import judge
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
 from abiscan.model.binding import DemangledBy, Owner
@@ -35,17 +35,7 @@ FileFacts = Callable[[str], SharedObject | None]
 def explain(
     text: str, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """Answer every subject that a text mentions.
-
-    Args:
-        text: a symbol (mangled or demangled), a library's name, a symbol version, an error message, or a whole log.
-        knowledge: what is known of the target, the releases and the machine.
-        needed_by: the file whose error it was; it counts where the text names none.
-        file_facts: reads the file that a message names; None to go by its name alone.
-
-    Returns:
-        Subjects in the order of the text, each once; empty where the text mentions none.
-    """
+    """As `abiscan.diagnosis.explain` says."""
     text = clean(text)
     found = mentions(text)
     if not found:
@@ -103,11 +93,11 @@ def _answer(
         case SubjectKind.SYMBOL:
             return _symbol(mention, knowledge, file_name, facts, demangler)
         case SubjectKind.LIBRARY:
-            inquiry = Inquiry(mention.text, knowledge, file_name=file_name, file=facts)
-            found = ranked(missing_libraries.causes(mention.text, inquiry, at_link_time="link" in mention.detail))
+            missing = MissingName(mention.text, knowledge, file_name=file_name, file=facts)
+            found = ranked(missing_library.causes(mention.text, missing, at_link_time="link" in mention.detail))
             return _subject(mention, found, owner=owner_of_library(mention.text), needed_by=file_name)
         case SubjectKind.VERSION:
-            inquiry = Inquiry(
+            missing = MissingName(
                 mention.text,
                 knowledge,
                 library=mention.library,
@@ -118,11 +108,11 @@ def _answer(
             if mention.library == "CUDA":
                 return _subject(
                     mention,
-                    ranked(python_errors.cuda_versions(mention, inquiry)),
+                    ranked(python_errors.cuda_versions(mention, missing)),
                     owner=Owner.CUDA,
                     needed_by=file_name,
                 )
-            found = judge(inquiry)
+            found = causes_of(missing)
             owner = owner_of_version(mention.text, mention.library or mention.text)
             return _subject(mention, found, owner=owner or Owner.OTHER, needed_by=file_name)
         case SubjectKind.PYTHON_NAME:
@@ -131,7 +121,7 @@ def _answer(
         case SubjectKind.DYNAMO:
             if mention.detail == "operator":
                 found = ranked(
-                    python_errors.missing_operator(mention, Inquiry(mention.text, knowledge, file_name=file_name))
+                    python_errors.missing_operator(mention, MissingName(mention.text, knowledge, file_name=file_name))
                 )
             else:
                 found = ranked(python_errors.skipped_call(mention))
@@ -152,7 +142,7 @@ def _subject(
         DemangledBy.NONE,
         owner,
         None,
-        tuple(candidate.told() for candidate in found),
+        tuple(candidate.as_cause() for candidate in found),
         needed_by=needed_by,
         location=mention.location,
     )
@@ -169,7 +159,7 @@ def _symbol(
     if spelled is None:
         return None
     name = spelled.names[0]
-    inquiry = Inquiry(
+    missing = MissingName(
         name,
         knowledge,
         library=mention.library,
@@ -182,13 +172,13 @@ def _symbol(
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown
-    mangled = inquiry.spelled if spelled.exact else (mention.text if classify(mention.text) is NameKind.MSVC else None)
+    mangled = missing.spelled if spelled.exact else (mention.text if classify(mention.text) is NameKind.MSVC else None)
     notes = list(spelled.notes)
     if demangled.only_llvm:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    if knowledge.target is None and inquiry.is_torch_name:
+    if knowledge.target is None and missing.is_torch_name:
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
     return Subject(
         mention.text,
@@ -196,28 +186,28 @@ def _symbol(
         mangled,
         shown,
         demangled.by if spelled.exact else DemangledBy.NONE,
-        inquiry.owner,
-        inquiry.windows if spelled.exact else None,
-        tuple(candidate.told() for candidate in judge(inquiry)),
-        history=history_of(inquiry),
+        missing.owner,
+        missing.windows if spelled.exact else None,
+        tuple(candidate.as_cause() for candidate in causes_of(missing)),
+        history=history_of(missing),
         needed_by=file_name,
         location=mention.location,
         notes=tuple(notes),
     )
 
 
-def history_of(inquiry: Inquiry) -> tuple[str, ...]:
+def history_of(missing: MissingName) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
-    if inquiry.windows is None or inquiry.cxx is None:
-        return () if inquiry.windows is None or inquiry.history is None else (inquiry.exported_text,)
+    if missing.windows is None or missing.cxx is None:
+        return () if missing.windows is None or missing.history is None else (missing.exported_text,)
     lines = []
-    if inquiry.windows:
-        lines.append(f"{inquiry.windows.text()}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
-    arguments = inquiry.cxx.template_args or ()
-    kin = [k for k in inquiry.kin if k.windows and _same_arguments(k.parsed.template_args or (), arguments)]
-    kin.sort(key=lambda k: versions.order(k.windows[0][0]) or (0, 0, 0, 0, 0))
+    if missing.windows:
+        lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
+    arguments = missing.cxx.template_args or ()
+    form = [k for k in missing.related if k.windows and _same_arguments(k.parsed.template_args or (), arguments)]
+    form.sort(key=lambda k: versions.order(k.windows[0][0]) or (0, 0, 0, 0, 0))
     seen: set[str] = set()
-    for each in kin:
+    for each in form:
         line = f"{each.windows.text()}: {each.parsed.display[:200]}"
         if line not in seen and len(seen) < _HISTORY:
             seen.add(line)

@@ -6,7 +6,7 @@ import re
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.mentions import Mention
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -114,7 +114,7 @@ def _library_name(module: str) -> str:
     return module if re.fullmatch(r"[A-Za-z_]\w*", module) and module != "a" else "mylib"
 
 
-def missing_operator(mention: Mention, inquiry: Inquiry) -> Candidates:
+def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
     """`operator x::y does not exist`"""
     namespace, _, name = mention.text.partition("::")
     package = namespace.lstrip("_") or namespace
@@ -126,8 +126,8 @@ def missing_operator(mention: Mention, inquiry: Inquiry) -> Candidates:
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, tuple(evidence), fix)
         return
     evidence.append("Its own error often stands further up: an import of the library that was caught.")
-    if inquiry.target is not None:
-        evidence.append(f"A {package} that was built for another torch than {inquiry.target_label} fails to load so.")
+    if missing.target is not None:
+        evidence.append(f"A {package} that was built for another torch than {missing.target_label} fails to load so.")
     fix = (
         f"python -c 'import torch, {package}'  # shows the first error\n"
         f"Install the {package} that was released for this torch: pip install --upgrade --force-reinstall "
@@ -205,7 +205,7 @@ def no_overload(mention: Mention) -> Candidates:
 # --- CUDA releases that differ --------------------------------------------------------------------------------------
 
 
-def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
+def cuda_versions(mention: Mention, missing: MissingName) -> Candidates:
     """Two CUDA releases in one message: torch's and the extension's, or torch's and the toolkit's."""
     building = "mismatches the version" in mention.detail
     numbers = mention.text.removeprefix("CUDA ").split(" / ")
@@ -223,17 +223,17 @@ def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
     source = (
         f"pip install --no-build-isolation --no-binary {package} --no-cache-dir --force-reinstall --no-deps {package}"
         if package
-        else fixes.rebuild(inquiry)
+        else fixes.rebuild(missing)
     )
     fix = (
         f"Install the extension's wheel for CUDA {numbers[0]} (torch's), or build it from source against this "
         f"torch:\n{source}"
     )
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
-    if inquiry.target is not None:
+    if missing.target is not None:
         yield Candidate(
             CauseId.DISTRIBUTION_VARIANT,
             0.6,
-            (*evidence, f"{inquiry.target_label} is another variant than the one that the extension was built for."),
+            (*evidence, f"{missing.target_label} is another variant than the one that the extension was built for."),
             fix,
         )
