@@ -31,9 +31,9 @@ def _other_compiler(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
     if missing.windows:
         return  # some release exports it under this very spelling: it is libtorch's own
-    form = [k for k in missing.related if k.same_function and DifferenceKind.TEMPLATE_MANGLING in k.kinds]
+    forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
-    if not form and not declares:
+    if not forms and not declares:
         return
     evidence = []
     if declares:
@@ -44,8 +44,8 @@ def _other_compiler(missing: MissingName) -> Candidates:
             f"does not write them."
         )
     score = 0.6
-    if form:
-        best = form[0]
+    if forms:
+        best = forms[0]
         score = 0.97 if best.in_target else 0.9
         where = missing.target_label if best.in_target else f"torch {best.where}"
         evidence.append(f"The same function is exported by {where} as {best.name}.")

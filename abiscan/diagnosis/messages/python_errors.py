@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.mentions import Mention
+from abiscan.diagnosis.messages.mentions import Complaint, Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -24,11 +24,11 @@ _KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 
 def name_error(mention: Mention) -> Candidates:
     """`NameError` in a module that TorchInductor wrote."""
-    generated = _GENERATED.search(mention.detail) is not None
+    generated = _GENERATED.search(mention.context) is not None
     symbol = _SIZE_SYMBOL.match(mention.text) is not None
     if not generated and not symbol:
         return
-    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.detail) is not None
+    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.context) is not None
     evidence = []
     score = 0.55
     if symbol:
@@ -43,7 +43,7 @@ def name_error(mention: Mention) -> Candidates:
             "it (fla-org/flash-linear-attention issue 160)."
         )
         score += 0.05
-    kernel = kernel_of(mention.detail)
+    kernel = kernel_of(mention.context)
     if kernel is not None:
         evidence.append(f"The kernel is {kernel}.")
     if symbol:
@@ -77,7 +77,7 @@ _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|i
 
 def skipped_call(mention: Mention) -> Candidates:
     """`Attempted to call function marked as skipped`"""
-    bound = "PyCapsule" in mention.text or _BOUND.search(mention.detail) is not None
+    bound = "PyCapsule" in mention.text or _BOUND.search(mention.context) is not None
     function = fixes.word(mention.text.rsplit(".", 1)[-1], "f")
     module = mention.text.split(".PyCapsule", 1)[0].split(".")[0]
     evidence = []
@@ -160,8 +160,8 @@ def no_overload(mention: Mention) -> Candidates:
         return
     where = mention.location
     file = where.file if where is not None and where.file is not None else ""
-    half = _HALF.search(mention.detail)
-    on_hip = _HIP.search(file) is not None or _HIP.search(mention.detail) is not None
+    half = _HALF.search(mention.context)
+    on_hip = _HIP.search(file) is not None or _HIP.search(mention.context) is not None
     evidence = []
     if where is not None and where.file is not None:
         evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
@@ -207,8 +207,8 @@ def no_overload(mention: Mention) -> Candidates:
 
 def cuda_versions(mention: Mention, missing: MissingName) -> Candidates:
     """Two CUDA releases in one message: torch's and the extension's, or torch's and the toolkit's."""
-    building = "mismatches the version" in mention.detail
-    numbers = mention.text.removeprefix("CUDA ").split(" / ")
+    building = mention.complaint is Complaint.CUDA_OF_TOOLKIT
+    numbers = mention.cuda_releases
     evidence = [f"The message names two CUDA releases: {' and '.join(numbers)}."]
     if len(numbers) == 2 and not building:
         evidence = [f"torch has CUDA {numbers[0]}, {mention.needed_by or 'the extension'} was built for {numbers[1]}."]
