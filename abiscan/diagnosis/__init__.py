@@ -1,29 +1,54 @@
 """A missing import or an error message -> causes, evidence, fixes.
 
 `diagnose` answers for a file whose imports were bound, `explain` for a text: a symbol, an error message, a whole log.
-Both judge each name by the modules in `causes.CAUSES`, against what a `Knowledge` says of the target, the releases and
-the machine.
+Both ask the modules of `registry.CAUSES` about each name, with what a `Knowledge` says of the target, the releases and
+the machine. What they need is imported when they are called: a scan that finds nothing missing needs none of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from abiscan.diagnosis.file_causes import Diagnosis, diagnose
-from abiscan.diagnosis.knowledge import Environment, Knowledge, Releases
-from abiscan.diagnosis.summaries import summary
-from abiscan.model.facts import SharedObject
-from abiscan.model.subject import Subject
+from abiscan.diagnosis.knowledge import Environment, Knowledge
 
-__all__ = [
-    "Diagnosis",
-    "Environment",
-    "Knowledge",
-    "Releases",
-    "diagnose",
-    "explain",
-    "summary",
-]
+if TYPE_CHECKING:
+    from abiscan.diagnosis.file_causes import Diagnosis
+    from abiscan.model.binding import BoundImport
+    from abiscan.model.facts import SharedObject
+    from abiscan.model.subject import Subject
+
+__all__ = ["Environment", "Knowledge", "diagnose", "explain"]
+
+
+def diagnose(
+    file: SharedObject,
+    imports: Sequence[BoundImport],
+    knowledge: Knowledge,
+    *,
+    libraries: Sequence[str] = (),
+    here: bool = True,
+    distribution: str | None = None,
+    nowhere: bool = False,
+) -> Diagnosis:
+    """Find causes for imports that did not bind, and for needed libraries that were not found.
+
+    Args:
+        file: the facts of the file that needs them.
+        imports: any of its imports; those that are resolved or weak are handed back as they are.
+        knowledge: what is known of the target, the releases and the machine.
+        libraries: sonames of needed libraries that were not found.
+        here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
+            itself. Torch's own always are.
+        distribution: that ships the file, by its metadata, for the commands of fixes.
+        nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
+            what is to be fixed for each of them leads.
+    """
+    from abiscan.diagnosis import file_causes
+
+    return file_causes.diagnose(
+        file, imports, knowledge, libraries=libraries, here=here, distribution=distribution, nowhere=nowhere
+    )
 
 
 def explain(
@@ -33,7 +58,7 @@ def explain(
     *,
     file_facts: Callable[[str], SharedObject | None] | None = None,
 ) -> tuple[Subject, ...]:
-    """Answer every subject that a text mentions (`answers.explain` has the details).
+    """Answer every subject that a text mentions.
 
     Args:
         text: a symbol (mangled or demangled), a library's name, a symbol version, an error message, or a whole log.
@@ -44,7 +69,6 @@ def explain(
     Returns:
         Subjects in the order of the text, each once; empty where the text mentions none.
     """
-    # Reading messages is half of this package's code, and a scan needs none of it.
     from abiscan.diagnosis.messages import answers
 
     return answers.explain(text, knowledge, needed_by, file_facts=file_facts)

@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.missing_name import Inquiry
-from abiscan.diagnosis.ranking import Candidate, ranked
-from abiscan.diagnosis.registry import judge
-from abiscan.diagnosis.summaries import summary
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
+from abiscan.diagnosis.registry import summary
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
@@ -51,40 +50,28 @@ def diagnose(
     distribution: str | None = None,
     nowhere: bool = False,
 ) -> Diagnosis:
-    """Find causes for imports that did not bind, and for needed libraries that were not found.
-
-    Args:
-        file: the facts of the file that needs them.
-        imports: any of its imports; those that are resolved or weak are handed back as they are.
-        knowledge: what is known of the target, the releases and the machine.
-        libraries: sonames of needed libraries that were not found.
-        here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
-            itself. Torch's own always are.
-        distribution: that ships the file, by its metadata, for the commands of fixes.
-        nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
-            what is to be fixed for each of them leads.
-    """
+    """As `abiscan.diagnosis.diagnose` says."""
     absent = _library_candidates(file, libraries, knowledge, distribution)
-    judged = [
+    candidates_of = [
         (
             bound,
-            _of_library(bound, absent) or _or_absent(bound, _judge(file, bound, knowledge, distribution), absent)
+            _of_library(bound, absent) or _or_absent(bound, _candidates(file, bound, knowledge, distribution), absent)
             if _is_open(bound)
             else (),
         )
         for bound in imports
     ]
     weights: Counter[CauseId] = Counter()
-    for _bound, candidates in judged:
+    for _bound, candidates in candidates_of:
         for candidate in candidates:
             weights[candidate.cause] += round(candidate.score * 100)
-    told = [(bound, _reordered(candidates, weights)) for bound, candidates in judged]
+    settled = [(bound, _reordered(candidates, weights)) for bound, candidates in candidates_of]
     return Diagnosis(
         tuple(
-            replace(bound, causes=tuple(candidate.told() for candidate in candidates)) if candidates else bound
-            for bound, candidates in told
+            replace(bound, causes=tuple(candidate.as_cause() for candidate in candidates)) if candidates else bound
+            for bound, candidates in settled
         ),
-        _groups(told, _told_alone(absent, here=here), knowledge, nowhere=nowhere),
+        _groups(settled, _by_themselves(absent, here=here), knowledge, nowhere=nowhere),
     )
 
 
@@ -92,12 +79,12 @@ def _is_open(bound: BoundImport) -> bool:
     return bound.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
 
 
-def _judge(
+def _candidates(
     file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: str | None
 ) -> tuple[Candidate, ...]:
     version = bound.symbol.version
-    return judge(
-        Inquiry(
+    return causes_of(
+        MissingName(
             bound.name,
             knowledge,
             library=version.library if version is not None else None,
@@ -117,12 +104,12 @@ def _library_candidates(
     """The causes of each library's absence, best first."""
     if not libraries:
         return {}
-    from abiscan.diagnosis.causes import missing_libraries
+    from abiscan.diagnosis import missing_library
 
     return {
         soname: ranked(
-            missing_libraries.causes(
-                soname.rpartition("/")[2], Inquiry(soname, knowledge, file=file, distribution=distribution)
+            missing_library.causes(
+                soname.rpartition("/")[2], MissingName(soname, knowledge, file=file, distribution=distribution)
             )
         )
         for soname in libraries
@@ -149,7 +136,7 @@ def _or_absent(
     return first + candidates
 
 
-def _told_alone(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
+def _by_themselves(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
     """The libraries that are a cause of the file's whether or not an import comes from them."""
     return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
 
@@ -172,14 +159,14 @@ def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> 
 
 
 def _groups(
-    told: Sequence[tuple[BoundImport, tuple[Candidate, ...]]],
+    settled: Sequence[tuple[BoundImport, tuple[Candidate, ...]]],
     libraries: Mapping[str, Candidate],
     knowledge: Knowledge,
     *,
     nowhere: bool,
 ) -> tuple[CauseGroup, ...]:
     members: dict[CauseId, list[tuple[BoundImport, Candidate]]] = {}
-    for bound, candidates in told:
+    for bound, candidates in settled:
         if candidates:
             members.setdefault(candidates[0].cause, []).append((bound, candidates[0]))
     absent: dict[CauseId, list[tuple[str, Candidate]]] = {}
@@ -200,7 +187,7 @@ def _groups(
             CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
         )
     of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
-    missing = {bound.name for bound, _candidates in told if bound.status is Status.MISSING}
+    missing = {bound.name for bound, _candidates in settled if bound.status is Status.MISSING}
     return tuple(
         sorted(
             groups,

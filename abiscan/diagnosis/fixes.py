@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.versions import Windows
 
@@ -21,37 +21,37 @@ def word(text: str, otherwise: str) -> str:
     return text if _WORD.fullmatch(text) else otherwise
 
 
-def package(inquiry: Inquiry) -> str | None:
+def package(missing: MissingName) -> str | None:
     """The distribution that ships the file: by its metadata, else by its place; None where neither tells.
 
     `.../site-packages/torch_scatter/_version_cuda.so` is torch-scatter's. A module at the top of site-packages says
     nothing of its distribution's name, and a directory elsewhere nothing at all.
     """
-    found = _SITE.search((inquiry.file_name or "").replace("\\", "/"))
-    name = inquiry.distribution or (found[1].removesuffix(".libs") if found is not None else None)
+    found = _SITE.search((missing.file_name or "").replace("\\", "/"))
+    name = missing.distribution or (found[1].removesuffix(".libs") if found is not None else None)
     if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def rebuild(inquiry: Inquiry) -> str:
+def rebuild(missing: MissingName) -> str:
     """Build the extension from source against the torch that is there."""
-    name = package(inquiry)
+    name = package(missing)
     if name is not None:
         return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
-    base = re.split(r"[/\\!]", inquiry.file_name or "")[-1]
-    if inquiry.file is None:
+    base = re.split(r"[/\\!]", missing.file_name or "")[-1]
+    if missing.file is None:
         of = f" ships {word(base, 'the file')}" if base else " failed to load"
         return (
             "pip install --no-build-isolation --no-binary PACKAGE --no-cache-dir --force-reinstall --no-deps PACKAGE"
             f"  # PACKAGE: what{of}"
         )
     # A file by itself may be of no package: its own source tree is where it is built.
-    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in inquiry.file.needed)
+    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     return (
         "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps .  "
-        f"# in the source tree of {word(base, 'the file')}, with {inquiry.target_label} installed{archs}"
+        f"# in the source tree of {word(base, 'the file')}, with {missing.target_label} installed{archs}"
     )
 
 
@@ -63,20 +63,20 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-def install_torch(inquiry: Inquiry, windows: Windows) -> str:
+def install_torch(missing: MissingName, windows: Windows) -> str:
     """Install a torch that exports the name, and the file's other names where they are known."""
-    windows = inquiry.knowledge.loads_on or windows
-    newest = inquiry.known_versions[-1] if inquiry.known_versions else None
+    windows = missing.knowledge.loads_on or windows
+    newest = missing.known_versions[-1] if missing.known_versions else None
     return f"pip install {torch_range(windows, newest)}"
 
 
-def rebuild_or_install(inquiry: Inquiry, windows: Windows) -> str:
+def rebuild_or_install(missing: MissingName, windows: Windows) -> str:
     """Both ways out: another extension, or another torch."""
-    if not windows or inquiry.knowledge.loads_on == ():
-        return rebuild(inquiry)
-    return f"{rebuild(inquiry)}\nor: {install_torch(inquiry, windows)}"
+    if not windows or missing.knowledge.loads_on == ():
+        return rebuild(missing)
+    return f"{rebuild(missing)}\nor: {install_torch(missing, windows)}"
 
 
-def target_minor(inquiry: Inquiry) -> str:
+def target_minor(missing: MissingName) -> str:
     """The target as wheels are named for it: `2.6`; `X.Y` where it is not known."""
-    return versions.minor(inquiry.target.torch) if inquiry.target is not None else "X.Y"
+    return versions.minor(missing.target.torch) if missing.target is not None else "X.Y"

@@ -1,4 +1,4 @@
-"""One missing name, and everything that was looked up about it once: what the modules of causes judge."""
+"""One missing name, and what is looked up about it: each fact once, when a module of causes first asks for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, windows_of
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
-_KIN_LIMIT = 400
+_RELATED_LIMIT = 400
 # Differences of spelling alone: the same function for whoever wrote the call.
 _SPELLING = frozenset(
     {
@@ -46,7 +46,7 @@ _SPELLING = frozenset(
 _PYTHON_TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
 
 
-class Place(enum.Enum):
+class Position(enum.Enum):
     """Where the target's version lies relative to the builds that export a name."""
 
     INSIDE = enum.auto()
@@ -55,7 +55,7 @@ class Place(enum.Enum):
     """Every build that exports it is newer than the target."""
     AFTER = enum.auto()
     """Every build that exports it is older than the target."""
-    HOLE = enum.auto()
+    GAP = enum.auto()
     """Older and newer builds export it, those of the target's version don't."""
     NEVER = enum.auto()
     """No known build exports it."""
@@ -63,7 +63,7 @@ class Place(enum.Enum):
     """No target, no index, or the index doesn't record such names."""
 
 
-class Kin(Struct, frozen=True):
+class RelatedExport(Struct, frozen=True):
     """Another exported name of the same function, class or object.
 
     Attributes:
@@ -96,8 +96,8 @@ class Kin(Struct, frozen=True):
         return self.windows.text() if self.windows else "this torch"
 
 
-class Inquiry:
-    """A missing name with the facts that causes are judged by; each is looked up when first asked for.
+class MissingName:
+    """A missing name with the facts that speak for one cause or another; each is looked up when first asked for.
 
     Attributes:
         name: as an ELF file spells it: without the underscore that Mach-O puts first, without a version.
@@ -109,8 +109,7 @@ class Inquiry:
         status: what the binding made of it; None for a name from a text.
         provider: the library that exports it outside of the file's scope, as the binding found it.
         spelled_as: how a text wrote it where `name` was only made for the search (a demangled name that no build
-        exports): its
-            parameters are then unknown.
+            exports); its parameters are then unknown.
         macho: whether it is a name of macOS.
         distribution: that ships the file, by its own metadata; None where that was not read.
         link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
@@ -215,7 +214,7 @@ class Inquiry:
             return None
         if self.spelled_as is not None and self.history is not None:
             # Parameters are unknown: every form of the function counts.
-            forms = [self.history, *(releases.history(kin.name, self.knowledge.machine) for kin in self.kin)]
+            forms = [self.history, *(releases.history(form.name, self.knowledge.machine) for form in self.related)]
             present = [
                 any(f is not None and f.exports[at] is not None for f in forms)
                 for at in range(len(self.history.builds))
@@ -259,20 +258,24 @@ class Inquiry:
         return at is not None and bound is not None and (at < bound if end == 0 else at > bound)
 
     @functools.cached_property
-    def place(self) -> Place:
+    def position(self) -> Position:
         """Where the target's version lies relative to the windows."""
         if self.windows is None or self.target is None or versions.order(self.target.torch) is None:
-            return Place.UNKNOWN
+            return Position.UNKNOWN
         if not self.windows:
-            return Place.NEVER
+            return Position.NEVER
         if self.windows.contains(self.target.torch):
-            return Place.INSIDE
+            return Position.INSIDE
         if self.windows.all_after(self.target.torch):
-            return Place.BEFORE
+            return Position.BEFORE
         if self.windows.all_before(self.target.torch):
             # Exported by the newest known build: a torch that came later most likely has it still.
-            return Place.UNKNOWN if self.after_index and self.windows[-1][1] == self.known_versions[-1] else Place.AFTER
-        return Place.HOLE
+            return (
+                Position.UNKNOWN
+                if self.after_index and self.windows[-1][1] == self.known_versions[-1]
+                else Position.AFTER
+            )
+        return Position.GAP
 
     @property
     def exported_text(self) -> str:
@@ -285,10 +288,10 @@ class Inquiry:
         where = f" in {self.libraries[0]}" if self.libraries else ""
         return f"{self.shown} is exported by torch {self.windows.text()}{where}."
 
-    # --- kin --------------------------------------------------------------------------------------------------------
+    # --- related exports --------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def kin(self) -> tuple[Kin, ...]:
+    def related(self) -> tuple[RelatedExport, ...]:
         """Other names of the same entity (in its CUDA or ROCm spelling too), the most alike first."""
         if self.cxx is None:
             return ()
@@ -299,8 +302,8 @@ class Inquiry:
             if parsed is None or name == self.name or to_cuda(parsed.entity) != wanted:
                 continue
             windows = Windows() if history is None else history.windows
-            found.append(Kin(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
-        found.sort(key=lambda kin: (not kin.in_target, len(kin.differences), kin.name))
+            found.append(RelatedExport(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
+        found.sort(key=lambda form: (not form.in_target, len(form.differences), form.name))
         return tuple(found)
 
     def _alike(self) -> Iterator[tuple[str, SymbolHistory | None, bool | None, str | None]]:
@@ -310,9 +313,9 @@ class Inquiry:
         names: dict[str, SymbolHistory | None] = {}
         for prefix in search_prefixes(self.cxx):
             if exports is not None and self.knowledge.exact:
-                names.update(dict.fromkeys(exports.with_prefix(prefix, _KIN_LIMIT)))
+                names.update(dict.fromkeys(exports.with_prefix(prefix, _RELATED_LIMIT)))
             if releases is not None:
-                for history in releases.prefix(prefix, self.knowledge.machine, _KIN_LIMIT):
+                for history in releases.prefix(prefix, self.knowledge.machine, _RELATED_LIMIT):
                     names[history.name] = history
         for name, known in names.items():
             if exports is not None:

@@ -1,17 +1,25 @@
-"""A cause that is being considered: how well the facts speak for it, and how it is told."""
+"""Causes that are being considered for one missing name: how well the facts speak for each, and which is best."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from abiscan.diagnosis.registry import MODULES, position
 from abiscan.model.cause import Cause, CauseId, Confidence
 
-# From which score on a cause is told with which confidence (`model.Confidence` says what each promises).
+if TYPE_CHECKING:
+    from abiscan.diagnosis.missing_name import MissingName
+
+# From which score on a cause has which confidence (`model.Confidence` says what each promises).
 _HIGH, _MEDIUM = 0.8, 0.5
-# A cause that facts have all but excluded is not told.
-_TOLD = 0.1
+# A cause that facts have all but excluded is left out.
+_LEAST = 0.1
+# Causes beyond this many are noise to who reads them.
+_MOST = 5
 
 
 class Candidate(Struct, frozen=True):
@@ -35,7 +43,7 @@ class Candidate(Struct, frozen=True):
             return Confidence.HIGH
         return Confidence.MEDIUM if self.score >= _MEDIUM else Confidence.LOW
 
-    def told(self) -> Cause:
+    def as_cause(self) -> Cause:
         """As the report has it."""
         return Cause(self.cause, self.confidence, self.evidence, self.fix)
 
@@ -44,10 +52,17 @@ Candidates = Iterator[Candidate]
 
 
 def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Best first, each cause once (its best reading); what was found first wins a tie."""
+    """Best first, each cause once (its best reading); the order of the table of causes settles a tie."""
     best: dict[CauseId, Candidate] = {}
     for candidate in candidates:
         known = best.get(candidate.cause)
-        if candidate.score >= _TOLD and (known is None or candidate.score > known.score):
+        if candidate.score >= _LEAST and (known is None or candidate.score > known.score):
             best[candidate.cause] = candidate
-    return tuple(sorted(best.values(), key=lambda candidate: -candidate.score))
+    return tuple(sorted(best.values(), key=lambda candidate: (-candidate.score, position(candidate.cause))))
+
+
+def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
+    """The causes of a missing name, best first."""
+    # A scan without a missing name loads none of them.
+    modules = [importlib.import_module(f"abiscan.diagnosis.{name}") for name in MODULES]
+    return ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]

@@ -378,14 +378,21 @@ HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_reaches_no_command(name: str) -> None:
-    from abiscan.diagnosis.causes.missing_libraries import causes
-    from abiscan.diagnosis.missing_name import Inquiry
-    from abiscan.diagnosis.registry import judge
+    from abiscan.diagnosis.missing_library import causes
+    from abiscan.diagnosis.missing_name import MissingName
+    from abiscan.diagnosis.ranking import causes_of
 
-    named = Inquiry(name, Knowledge(), file_name=f"/s/{name}.so")
-    of_file = Inquiry("_ZN3c105Error4whatEv", Knowledge(), file_name=f"{name}/{name}_cpu.so")
-    library = Inquiry(name, Knowledge(environment=Environment(libraries={f"lib{name}.so": f"/{name}/lib{name}.so"})))
-    found = [*judge(named), *judge(of_file), *causes(f"lib{name}.so", library), *causes(f"libtorch_{name}.so", of_file)]
+    named = MissingName(name, Knowledge(), file_name=f"/s/{name}.so")
+    of_file = MissingName("_ZN3c105Error4whatEv", Knowledge(), file_name=f"{name}/{name}_cpu.so")
+    library = MissingName(
+        name, Knowledge(environment=Environment(libraries={f"lib{name}.so": f"/{name}/lib{name}.so"}))
+    )
+    found = [
+        *causes_of(named),
+        *causes_of(of_file),
+        *causes(f"lib{name}.so", library),
+        *causes("libtorch.so", of_file),
+    ]
     assert found
     for candidate in found:
         assert name not in candidate.fix

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.diagnosis import Diagnosis, Knowledge, diagnose
+from abiscan.diagnosis import Knowledge, diagnose
+from abiscan.diagnosis.file_causes import Diagnosis
 from abiscan.elf import open_elf
 from abiscan.model.binding import (
     BoundImport,

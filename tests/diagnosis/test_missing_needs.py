@@ -3,7 +3,8 @@ wrong. Bindings are typed in; which builds ship libc10_cuda.so and export the na
 
 from __future__ import annotations
 
-from abiscan.diagnosis import Diagnosis, Knowledge, diagnose
+from abiscan.diagnosis import Knowledge, diagnose
+from abiscan.diagnosis.file_causes import Diagnosis
 from abiscan.model.binding import (
     BoundImport,
     DemangledBy,

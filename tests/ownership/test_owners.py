@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis import Knowledge
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.elf import open_elf
 from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
@@ -108,13 +108,13 @@ def test_explain_gives_the_owner_that_binding_gives(fixtures_dir: Path) -> None:
     for fixture in ("good-extension.so", "extension-source-not-built.so", "cuda-build-required.so"):
         for symbol in open_elf(str(fixtures_dir / fixture)).imports:
             need = symbol.version
-            inquiry = Inquiry(
+            missing = MissingName(
                 symbol.name,
                 Knowledge(),
                 library=None if need is None else need.library,
                 version=None if need is None else need.name,
             )
-            assert inquiry.owner is owner_of(symbol.name, need)
+            assert missing.owner is owner_of(symbol.name, need)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
 from abiscan.model.binding import Owner
@@ -42,32 +42,32 @@ _CPU_FILE = re.compile(r"(?:^|[_.-])cpu(?:[_.-]|$)")
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary_")
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For names that are nobody else's."""
-    if inquiry.library is not None or inquiry.version is not None:
+    if missing.library is not None or missing.version is not None:
         return
-    if _LINKED_BINARY.match(inquiry.name):
-        yield _device_link(inquiry)
+    if _LINKED_BINARY.match(missing.name):
+        yield _device_link(missing)
         return
     if (
-        inquiry.is_torch_name
-        or inquiry.is_torch_itself
-        or is_python_name(inquiry.name)
-        or is_symbol_version(inquiry.name)
+        missing.is_torch_name
+        or missing.is_torch_itself
+        or is_python_name(missing.name)
+        or is_symbol_version(missing.name)
     ):
         return
-    if inquiry.cxx is None:
-        if inquiry.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(inquiry.name) is None:
-            yield from _c_name(inquiry)
+    if missing.cxx is None:
+        if missing.name_kind in (NameKind.C, NameKind.MACHO) and vendor_of(missing.name) is None:
+            yield from _c_name(missing)
         return
-    if inquiry.namespace in STANDARD_SCOPES:
+    if missing.namespace in STANDARD_SCOPES:
         return
-    yield from _cxx_name(inquiry)
+    yield from _cxx_name(missing)
 
 
-def _device_link(inquiry: Inquiry) -> Candidate:
+def _device_link(missing: MissingName) -> Candidate:
     evidence = (
-        f"{inquiry.name} is made by nvcc -rdc=true; the device link step (nvcc -dlink) defines it, and its "
+        f"{missing.name} is made by nvcc -rdc=true; the device link step (nvcc -dlink) defines it, and its "
         f"object is not in the file.",
     )
     fix = (
@@ -77,30 +77,30 @@ def _device_link(inquiry: Inquiry) -> Candidate:
     return Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, 0.9, evidence, fix)
 
 
-def _cxx_name(inquiry: Inquiry) -> Candidates:
-    cxx = inquiry.cxx
+def _cxx_name(missing: MissingName) -> Candidates:
+    cxx = missing.cxx
     assert cxx is not None
-    evidence = [f"{inquiry.shown} is a name of neither torch, Python, CUDA nor the C++ library."]
-    words = _words(inquiry.base_name)
-    own = inquiry.namespace is None or bool(words & _words(inquiry.namespace.lower()))
-    if inquiry.bound_owner is Owner.SELF:
+    evidence = [f"{missing.shown} is a name of neither torch, Python, CUDA nor the C++ library."]
+    words = _words(missing.base_name)
+    own = missing.namespace is None or bool(words & _words(missing.namespace.lower()))
+    if missing.bound_owner is Owner.SELF:
         own = True
         evidence.append("The file itself exports names of the same namespace, or it is the global one.")
         score = 0.88
-    elif inquiry.namespace is None:
+    elif missing.namespace is None:
         evidence.append("It stands in no namespace, as an extension's own functions often do.")
         score = 0.78
     elif own:
-        evidence.append(f"Its namespace {inquiry.namespace} is that of the file {inquiry.base_name}.")
+        evidence.append(f"Its namespace {missing.namespace} is that of the file {missing.base_name}.")
         score = 0.86
     else:
-        evidence.append(f"Whether namespace {inquiry.namespace} is the extension's own or another library's is open.")
+        evidence.append(f"Whether namespace {missing.namespace} is the extension's own or another library's is open.")
         score = 0.55
-    fix = _fix(inquiry, cxx.base)
+    fix = _fix(missing, cxx.base)
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
         text = (
-            f"{inquiry.shown} is of namespace {inquiry.namespace}, whose library was not found, or was found "
+            f"{missing.shown} is of namespace {missing.namespace}, whose library was not found, or was found "
             f"in another version."
         )
         yield Candidate(
@@ -108,16 +108,16 @@ def _cxx_name(inquiry: Inquiry) -> Candidates:
             0.58,
             (text,),
             f"Link, and install in the version that its headers are of, the library of namespace "
-            f"{fixes.word(inquiry.namespace or '', 'NAME')}.",
+            f"{fixes.word(missing.namespace or '', 'NAME')}.",
         )
 
 
-def _c_name(inquiry: Inquiry) -> Candidates:
-    evidence = [f"{inquiry.name} is a plain C name that is known of neither torch, Python, CUDA nor the system."]
+def _c_name(missing: MissingName) -> Candidates:
+    evidence = [f"{missing.name} is a plain C name that is known of neither torch, Python, CUDA nor the system."]
     score = 0.6
-    if _CPU_FILE.search(inquiry.base_name):
+    if _CPU_FILE.search(missing.base_name):
         text = (
-            f"The file's name ({inquiry.base_name}) says that it is the CPU variant of its library; the GPU "
+            f"The file's name ({missing.base_name}) says that it is the CPU variant of its library; the GPU "
             f"variant may define it."
         )
         fix = (
@@ -126,7 +126,7 @@ def _c_name(inquiry: Inquiry) -> Candidates:
         )
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.66, (evidence[0], text), fix)
     evidence.append('Where its definition is C++, the declaration in the caller or in the definition lacks extern "C".')
-    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(inquiry, inquiry.name))
+    yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(missing, missing.name))
     yield Candidate(
         CauseId.LIBRARY_NOT_LINKED,
         0.4,
@@ -135,13 +135,13 @@ def _c_name(inquiry: Inquiry) -> Candidates:
     )
 
 
-def _fix(inquiry: Inquiry, base: str) -> str:
+def _fix(missing: MissingName, base: str) -> str:
     text = (
         f"grep -rn {fixes.word(base, 'NAME')} over the extension's sources: add the file that defines it to "
         f"the sources= of "
         f"setup.py (or the CMake target)."
     )
-    if inquiry.namespace is not None or inquiry.cxx is not None:
+    if missing.namespace is not None or missing.cxx is not None:
         text += (
             "\nWhere it is defined under #if or an architecture list (TORCH_CUDA_ARCH_LIST), build with that "
             "architecture, or guard the call too."

@@ -4,7 +4,7 @@ other vendor."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
@@ -15,27 +15,27 @@ from abiscan.ownership.torch import accelerator_of
 _ROCM_FILE = ("hip", "rocm", "aiter")
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For torch names of a GPU library, by who exports them or by their namespace."""
-    cuda, hip = _is_cuda(inquiry), _is_hip(inquiry)
-    if not (cuda or hip) or inquiry.is_torch_itself:
+    cuda, hip = _is_cuda(missing), _is_hip(missing)
+    if not (cuda or hip) or missing.is_torch_itself:
         return
-    yield from _gpu_missing(inquiry, hip)
-    yield from _other_vendor(inquiry, hip)
+    yield from _gpu_missing(missing, hip)
+    yield from _other_vendor(missing, hip)
 
 
-def _is_cuda(inquiry: Inquiry) -> bool:
-    if any(accelerator_of(library) == "CUDA" for library in inquiry.libraries):
-        return all(accelerator_of(library) == "CUDA" for library in inquiry.libraries)
-    return inquiry.cxx is not None and inquiry.is_torch_name and "cuda" in inquiry.cxx.scope
+def _is_cuda(missing: MissingName) -> bool:
+    if any(accelerator_of(library) == "CUDA" for library in missing.libraries):
+        return all(accelerator_of(library) == "CUDA" for library in missing.libraries)
+    return missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
 
 
-def _is_hip(inquiry: Inquiry) -> bool:
-    if any(accelerator_of(library) == "ROCm" for library in inquiry.libraries):
+def _is_hip(missing: MissingName) -> bool:
+    if any(accelerator_of(library) == "ROCm" for library in missing.libraries):
         return True
-    if inquiry.cxx is None or not inquiry.is_torch_name:
+    if missing.cxx is None or not missing.is_torch_name:
         return False
-    return "hip" in inquiry.cxx.scope or to_cuda(inquiry.cxx.canonical) != inquiry.cxx.canonical
+    return "hip" in missing.cxx.scope or to_cuda(missing.cxx.canonical) != missing.cxx.canonical
 
 
 def _is_cpu(target: Target) -> bool:
@@ -46,11 +46,11 @@ def _is_rocm(target: Target) -> bool:
     return target.hip is not None or target.variant.startswith("rocm")
 
 
-def _gpu_missing(inquiry: Inquiry, hip: bool) -> Candidates:
-    target = inquiry.target
+def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
+    target = missing.target
     vendor = "ROCm" if hip else "CUDA"
-    library = inquiry.libraries[0] if inquiry.libraries else ("libc10_hip.so" if hip else "libc10_cuda.so")
-    evidence = [f"{inquiry.shown} lives in {library}, which only {vendor} builds of torch have."]
+    library = missing.libraries[0] if missing.libraries else ("libc10_hip.so" if hip else "libc10_cuda.so")
+    evidence = [f"{missing.shown} lives in {library}, which only {vendor} builds of torch have."]
     if target is None:
         evidence.append(
             "Whether the installed torch is a CPU build would decide (`python -c 'import torch; "
@@ -58,19 +58,19 @@ def _gpu_missing(inquiry: Inquiry, hip: bool) -> Candidates:
         )
         score = 0.4
     elif _is_cpu(target):
-        evidence.append(f"{inquiry.target_label} is a CPU build.")
+        evidence.append(f"{missing.target_label} is a CPU build.")
         score = 0.95
-        if inquiry.place in (Place.BEFORE, Place.AFTER, Place.NEVER):
+        if missing.position in (Position.BEFORE, Position.AFTER, Position.NEVER):
             score = 0.81
-            evidence.append(inquiry.exported_text)
+            evidence.append(missing.exported_text)
     else:
         return
-    fix = _install(inquiry, hip)
+    fix = _install(missing, hip)
     yield Candidate(CauseId.CUDA_BUILD_REQUIRED, score, tuple(evidence), fix)
 
 
-def _install(inquiry: Inquiry, hip: bool) -> str:
-    version = f"=={inquiry.target.torch}" if inquiry.target is not None else ""
+def _install(missing: MissingName, hip: bool) -> str:
+    version = f"=={missing.target.torch}" if missing.target is not None else ""
     label = "rocm6.2 (or the ROCm on this machine)" if hip else "cu126 (or the CUDA on this machine)"
     return (
         f"Install a {'ROCm' if hip else 'CUDA'} build of torch{version}: add the wheel index of its variant, "
@@ -79,29 +79,34 @@ def _install(inquiry: Inquiry, hip: bool) -> str:
     )
 
 
-def _other_vendor(inquiry: Inquiry, hip: bool) -> Candidates:
-    target = inquiry.target
+def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
+    target = missing.target
     rocm_target = None if target is None else _is_rocm(target)
     twin = next(
-        (kin for kin in inquiry.kin if kin.parsed.gpu_neutral == (inquiry.cxx.gpu_neutral if inquiry.cxx else "")), None
+        (
+            form
+            for form in missing.related
+            if form.parsed.gpu_neutral == (missing.cxx.gpu_neutral if missing.cxx else "")
+        ),
+        None,
     )
-    rocm_file = any(word in (inquiry.file_name or "").lower() for word in _ROCM_FILE)
+    rocm_file = any(word in (missing.file_name or "").lower() for word in _ROCM_FILE)
     if hip:
-        evidence = [f"{inquiry.shown} is the name that hipify makes for ROCm builds."]
+        evidence = [f"{missing.shown} is the name that hipify makes for ROCm builds."]
         if rocm_target is False:
-            evidence.append(f"{inquiry.target_label} is no ROCm build: it spells the same API c10::cuda, at::cuda.")
+            evidence.append(f"{missing.target_label} is no ROCm build: it spells the same API c10::cuda, at::cuda.")
             score = 0.85
         else:
             score = 0.5 if rocm_target else 0.55
             evidence.append("ROCm builds differ: up to 2.10 they export c10::hip, later ones c10::cuda too or instead.")
         if twin is not None:
             evidence.append(f"Its CUDA spelling is exported by torch {twin.where}: {twin.parsed.qualified}.")
-        elif inquiry.kin:
-            evidence.append(f"The CUDA function has other parameters in torch {inquiry.kin[0].where}.")
+        elif missing.related:
+            evidence.append(f"The CUDA function has other parameters in torch {missing.related[0].where}.")
     else:
-        evidence = [f"{inquiry.shown} is spelt for CUDA builds."]
+        evidence = [f"{missing.shown} is spelt for CUDA builds."]
         if rocm_target:
-            evidence.append(f"{inquiry.target_label} is a ROCm build: most of them export c10::hip in its place.")
+            evidence.append(f"{missing.target_label} is a ROCm build: most of them export c10::hip in its place.")
             score = 0.88
         elif rocm_target is None and rocm_file:
             evidence.append("The file's name says that it is for ROCm.")
@@ -115,6 +120,6 @@ def _other_vendor(inquiry: Inquiry, hip: bool) -> Candidates:
     fix = (
         "Build it as torch's own build system does: torch.utils.cpp_extension.CUDAExtension runs hipify on "
         "the sources; in CMake, hipify_torch.\n"
-        f"Then build it against the torch that is there: {fixes.rebuild(inquiry)}"
+        f"Then build it against the torch that is there: {fixes.rebuild(missing)}"
     )
     yield Candidate(CauseId.ROCM_NAMING, score, tuple(evidence), fix)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -97,22 +97,22 @@ INLINED = (
 )
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For an entity that is in the table."""
-    qualified = inquiry.name if inquiry.cxx is None else inquiry.cxx.qualified
+    qualified = missing.name if missing.cxx is None else missing.cxx.qualified
     row = next((row for row in INLINED if row.entity == qualified), None)
-    if row is None and inquiry.cxx is not None and inquiry.cxx.qualified.startswith("at::_ops::"):
-        operator = inquiry.cxx.scope[2] if len(inquiry.cxx.scope) > 2 else inquiry.cxx.base
+    if row is None and missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::"):
+        operator = missing.cxx.scope[2] if len(missing.cxx.scope) > 2 else missing.cxx.base
         row = InlinedCall(
             qualified, f"at::{operator}() or Tensor.{operator}(), which are inline", f"ATen/ops/{operator}.h"
         )
-    if row is None or inquiry.is_torch_itself:
+    if row is None or missing.is_torch_itself:
         return
     evidence = (
-        f"{inquiry.shown} is called by inline code of {row.header}.",
+        f"{missing.shown} is called by inline code of {row.header}.",
         f"In a source it is: {row.called_by}.",
     )
-    fix = f"{fixes.rebuild(inquiry)}  # inline code then is that of the installed headers"
+    fix = f"{fixes.rebuild(missing)}  # inline code then is that of the installed headers"
     if row.instead:
         fix += f"\nor write {row.instead}."
     # It says where the name comes from; the release or ABI says why it is missing.

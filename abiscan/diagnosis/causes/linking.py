@@ -8,7 +8,7 @@ scope, even where it is in memory. A needed soname that is loaded already is tak
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.binding import Status
@@ -17,59 +17,59 @@ from abiscan.model.cause import CauseId
 _PYTHON_LIBRARY = "libtorch_python"
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For a name that the target exports, or may export."""
-    if not inquiry.is_torch_name or inquiry.is_torch_itself:
+    if not missing.is_torch_name or missing.is_torch_itself:
         return
-    library = inquiry.provider or inquiry.target_library or (inquiry.libraries[0] if inquiry.libraries else None)
+    library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
     if library is None:
         return
-    if inquiry.place in (Place.BEFORE, Place.AFTER, Place.HOLE, Place.NEVER) and not inquiry.before_index:
+    if missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER) and not missing.before_index:
         return
-    if inquiry.knowledge.exact and inquiry.target_library is None and inquiry.provider is None:
+    if missing.knowledge.exact and missing.target_library is None and missing.provider is None:
         return
     python_only = library.startswith(_PYTHON_LIBRARY)
     # Where the index knows no older torch, a name that every known release exports was most likely there before.
-    always = bool(inquiry.windows) and len(inquiry.windows or ()) == 1 and _spans(inquiry)
-    if inquiry.status is Status.UNREACHABLE or (inquiry.target_library is not None and inquiry.exports_known):
+    always = bool(missing.windows) and len(missing.windows or ()) == 1 and _spans(missing)
+    if missing.status is Status.UNREACHABLE or (missing.target_library is not None and missing.exports_known):
         base = 0.6
-    elif inquiry.place is Place.INSIDE:
+    elif missing.position is Position.INSIDE:
         # A snapshot's version lies in a window without being one of its builds.
-        base = 0.5 if inquiry.target is not None and versions.is_release(inquiry.target.torch) else 0.4
+        base = 0.5 if missing.target is not None and versions.is_release(missing.target.torch) else 0.4
     elif always:
         base = 0.44
     else:
         base = 0.25
     if python_only:
-        yield from _python(inquiry, library, base)
+        yield from _python(missing, library, base)
     else:
-        yield from _plain(inquiry, library, base)
-    if not inquiry.link_time:
-        yield _import_first(inquiry, library, base, python_only)
+        yield from _plain(missing, library, base)
+    if not missing.link_time:
+        yield _import_first(missing, library, base, python_only)
 
 
-def _spans(inquiry: Inquiry) -> bool:
+def _spans(missing: MissingName) -> bool:
     """Whether every known build's version is in the window."""
-    assert inquiry.windows
-    return inquiry.windows[0][0] == inquiry.known_versions[0] and inquiry.windows[-1][1] == inquiry.known_versions[-1]
+    assert missing.windows
+    return missing.windows[0][0] == missing.known_versions[0] and missing.windows[-1][1] == missing.known_versions[-1]
 
 
-def _exported(inquiry: Inquiry, library: str) -> str:
-    if inquiry.target_library is not None and inquiry.exports_known:
-        return f"{inquiry.target_label} exports {inquiry.shown} in {library}."
-    if inquiry.windows:
-        return f"{inquiry.shown} is exported in {library} by torch {inquiry.windows.text()}."
-    return f"{inquiry.shown} is exported in {library}."
+def _exported(missing: MissingName, library: str) -> str:
+    if missing.target_library is not None and missing.exports_known:
+        return f"{missing.target_label} exports {missing.shown} in {library}."
+    if missing.windows:
+        return f"{missing.shown} is exported in {library} by torch {missing.windows.text()}."
+    return f"{missing.shown} is exported in {library}."
 
 
-def _python(inquiry: Inquiry, library: str, base: float) -> Candidates:
-    needs = inquiry.needs(library)
-    evidence = [_exported(inquiry, library)]
+def _python(missing: MissingName, library: str, base: float) -> Candidates:
+    needs = missing.needs(library)
+    evidence = [_exported(missing, library)]
     if needs:
         return
     if needs is False:
         evidence.append(
-            f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
+            f"The file does not list {library} as needed: {', '.join(missing.file.needed if missing.file else ())}."
         )
         score = 0.95
     else:
@@ -83,38 +83,38 @@ def _python(inquiry: Inquiry, library: str, base: float) -> Candidates:
     yield Candidate(CauseId.LIBTORCH_PYTHON_NOT_LINKED, score, tuple(evidence), fix)
 
 
-def _plain(inquiry: Inquiry, library: str, base: float) -> Candidates:
-    needs = inquiry.needs(library)
+def _plain(missing: MissingName, library: str, base: float) -> Candidates:
+    needs = missing.needs(library)
     if needs:
         return
-    evidence = [_exported(inquiry, library)]
+    evidence = [_exported(missing, library)]
     if needs is False:
         evidence.append(
-            f"The file does not list {library} as needed: {', '.join(inquiry.file.needed if inquiry.file else ())}."
+            f"The file does not list {library} as needed: {', '.join(missing.file.needed if missing.file else ())}."
         )
-    if not inquiry.link_time:
+    if not missing.link_time:
         evidence.append(
             "A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."
         )
-    score = base + 0.12 if inquiry.place is Place.INSIDE else base - 0.15
-    if needs is False and inquiry.status is Status.UNREACHABLE:
+    score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
+    if needs is False and missing.status is Status.UNREACHABLE:
         score = 0.85
-    elif inquiry.link_time:
+    elif missing.link_time:
         score = max(score, 0.64)
     stem = fixes.word(library.removeprefix("lib").split(".so")[0], "NAME")
     fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 
-def _import_first(inquiry: Inquiry, library: str, base: float, python_only: bool) -> Candidate:
-    evidence = [_exported(inquiry, library)]
+def _import_first(missing: MissingName, library: str, base: float, python_only: bool) -> Candidate:
+    evidence = [_exported(missing, library)]
     score = base + (0.16 if python_only else 0.1)
-    if inquiry.place is Place.INSIDE and not python_only:
+    if missing.position is Position.INSIDE and not python_only:
         # Since 1.5 torch.utils.cpp_extension links libc10, libtorch_cpu and libtorch: what is not loaded then is said
         # to be missing
         # by its file name, not by its symbols.
         score = base - 0.03
-    if inquiry.needs(library) is False:
+    if missing.needs(library) is False:
         score -= 0.2
         evidence.append(
             f"Against it: the file does not list {library} as needed, so that loading it first does not bring "
@@ -122,9 +122,9 @@ def _import_first(inquiry: Inquiry, library: str, base: float, python_only: bool
         )
     else:
         evidence.append("`import torch` loads it; an extension that is imported before finds nothing.")
-    return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(inquiry)}")
+    return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 
-def _module(inquiry: Inquiry) -> str:
-    stem = inquiry.base_name.split(".")[0]
+def _module(missing: MissingName) -> str:
+    stem = missing.base_name.split(".")[0]
     return fixes.word(stem, "the extension")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from itertools import groupby
 
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.environment.python_names import exported_by, known_versions
 from abiscan.model.cause import CauseId
@@ -13,15 +13,15 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.names import is_python_name
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For `Py*` names."""
-    name = inquiry.name
+    name = missing.name
     if not is_python_name(name):
         return
     found = exported_by(name)
     all_known = known_versions()
     in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
-    here = _interpreter(inquiry)
+    here = _interpreter(missing)
     evidence = []
     score = 0.75
     if found:
@@ -46,14 +46,14 @@ def causes(inquiry: Inquiry) -> Candidates:
         )
     elif here is None:
         evidence.append("Which interpreter loads the file would decide (`python --version`).")
-    if inquiry.python_of_file is not None:
-        evidence.append(f"The file's name says CPython {inquiry.python_of_file[0]}.{inquiry.python_of_file[1]}.")
+    if missing.python_of_file is not None:
+        evidence.append(f"The file's name says CPython {missing.python_of_file[0]}.{missing.python_of_file[1]}.")
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), _fix(found, here, in_every_python3))
 
 
-def _interpreter(inquiry: Inquiry) -> PythonVersion | None:
+def _interpreter(missing: MissingName) -> PythonVersion | None:
     """The version of the interpreter that loads the file."""
-    environment = inquiry.environment
+    environment = missing.environment
     if environment is not None and environment.python is not None:
         return PythonVersion(*environment.python)
     return None

@@ -7,29 +7,29 @@ Shims carry the release that introduced them (torch/csrc/stable/c/shim_function_
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.ownership.torch import SHIM_PREFIXES
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """A shim whose first release is after the target, or that no known release has."""
-    if not inquiry.name.startswith(SHIM_PREFIXES) or inquiry.cxx is not None:
+    if not missing.name.startswith(SHIM_PREFIXES) or missing.cxx is not None:
         return
-    evidence = [f"{inquiry.name} is a C shim of PyTorch's stable ABI.", inquiry.exported_text]
-    since = inquiry.windows[0][0] if inquiry.windows else None
-    match inquiry.place:
-        case Place.BEFORE:
+    evidence = [f"{missing.name} is a C shim of PyTorch's stable ABI.", missing.exported_text]
+    since = missing.windows[0][0] if missing.windows else None
+    match missing.position:
+        case Position.BEFORE:
             score = 0.93
-            evidence.append(f"{inquiry.target_label} is older than {since}.")
-        case Place.NEVER | Place.HOLE:
+            evidence.append(f"{missing.target_label} is older than {since}.")
+        case Position.NEVER | Position.GAP:
             score = 0.7
             evidence.append(
                 "It is of a torch newer than the index, of another device's builds, or no shim of torch at all."
             )
-        case Place.UNKNOWN:
+        case Position.UNKNOWN:
             score = 0.7
             evidence.append("Which torch is installed would decide.")
         case _:
@@ -39,13 +39,13 @@ def causes(inquiry: Inquiry) -> Candidates:
     else:
         major, minor = (versions.order(since) or (0, 0))[:2]
         fix = f'pip install "torch>={since}"'
-        if inquiry.target is not None:
-            at = versions.order(inquiry.target.torch)
+        if missing.target is not None:
+            at = versions.order(missing.target.torch)
             # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
             if at is not None and at[:2] >= (2, 9):
                 major, minor = at[:2]
                 fix += (
                     f"\nor build it with -DTORCH_TARGET_VERSION=0x{major:02x}{minor:02x}000000000000: "
-                    f"{fixes.rebuild(inquiry)}"
+                    f"{fixes.rebuild(missing)}"
                 )
     yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), fix)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -39,39 +39,39 @@ def is_symbol_version(text: str) -> bool:
     return _VERSION.match(text) is not None
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For an import, or an error, that asks for a version of a system library."""
-    wanted = inquiry.version if inquiry.version is not None else inquiry.name
+    wanted = missing.version if missing.version is not None else missing.name
     found = _VERSION.match(wanted)
     if found is None:
         return
     family = found[1]
     numbers = tuple(int(part) for part in found.groups()[1:] if part is not None)
-    defined = _defined(inquiry)
+    defined = _defined(missing)
     if family in ("GLIBCXX", "CXXABI"):
-        yield _cxx(inquiry, wanted, family, numbers, defined)
+        yield _cxx(missing, wanted, family, numbers, defined)
     elif family == "GLIBC":
-        yield _glibc(inquiry, wanted, numbers, defined)
+        yield _glibc(missing, wanted, numbers, defined)
     elif family in ("GCC", "GOMP", "GFORTRAN"):
         evidence = [
             f"{wanted} is a version of "
             f"{'libgomp' if family == 'GOMP' else 'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."
         ]
-        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(inquiry, wanted, defined)), _CXX_FIX)
+        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _CXX_FIX)
 
 
-def _defined(inquiry: Inquiry) -> tuple[str, ...] | None:
-    if inquiry.environment is None or inquiry.library is None:
+def _defined(missing: MissingName) -> tuple[str, ...] | None:
+    if missing.environment is None or missing.library is None:
         return None
-    soname = inquiry.library.rsplit("/", 1)[-1]
-    versions = inquiry.environment.symbol_versions.get(soname)
+    soname = missing.library.rsplit("/", 1)[-1]
+    versions = missing.environment.symbol_versions.get(soname)
     return None if versions is None else tuple(versions)
 
 
-def _found(inquiry: Inquiry, wanted: str, defined: tuple[str, ...] | None) -> list[str]:
-    library = inquiry.library or "the library that was loaded"
+def _found(missing: MissingName, wanted: str, defined: tuple[str, ...] | None) -> list[str]:
+    library = missing.library or "the library that was loaded"
     if defined is None:
-        return [f"{library} does not define it, by the loader's message."] if inquiry.library else []
+        return [f"{library} does not define it, by the loader's message."] if missing.library else []
     if wanted in defined:
         return [f"Against it: {library} on this machine defines {wanted}; the process loads another copy of it."]
     family = wanted.rsplit("_", 1)[0] + "_"
@@ -92,11 +92,11 @@ _CXX_FIX = (
 
 
 def _cxx(
-    inquiry: Inquiry, wanted: str, family: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None
+    missing: MissingName, wanted: str, family: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None
 ) -> Candidate:
     gcc = (_GLIBCXX if family == "GLIBCXX" else _CXXABI).get(numbers[-1])
     evidence = [f"{wanted} came with libstdc++ of GCC {gcc}." if gcc else f"{wanted} is a version of libstdc++."]
-    evidence += _found(inquiry, wanted, defined)
+    evidence += _found(missing, wanted, defined)
     fix = _CXX_FIX
     if gcc is not None:
         fix = _CXX_FIX.replace("VERSION", gcc)
@@ -105,12 +105,12 @@ def _cxx(
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)
 
 
-def _glibc(inquiry: Inquiry, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
+def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined: tuple[str, ...] | None) -> Candidate:
     has = next((name for version, name in _GLIBC_OF if version >= numbers[:2]), None)
     evidence = [f"{wanted} came with glibc {'.'.join(map(str, numbers))}."]
     if has is not None:
         evidence.append(f"Distributions from {has} on have it.")
-    evidence += _found(inquiry, wanted, defined)
+    evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
     fix = (
         f"glibc cannot be replaced on its own: use a distribution (or container image) with glibc >= "

@@ -11,7 +11,7 @@ where Clang writes `sr3std` (pytorch/pytorch issue 174898).
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind
 from abiscan.model.cause import CauseId
@@ -19,67 +19,67 @@ from abiscan.model.cause import CauseId
 _FLAG = "-fclang-abi-compat=17"
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """Another compiler's spelling of the name, and macOS's integer types."""
-    if inquiry.cxx is None:
+    if missing.cxx is None:
         return
-    yield from _other_compiler(inquiry)
-    yield from _darwin_integers(inquiry)
+    yield from _other_compiler(missing)
+    yield from _darwin_integers(missing)
 
 
-def _other_compiler(inquiry: Inquiry) -> Candidates:
-    assert inquiry.cxx is not None
-    if inquiry.windows:
+def _other_compiler(missing: MissingName) -> Candidates:
+    assert missing.cxx is not None
+    if missing.windows:
         return  # some release exports it under this very spelling: it is libtorch's own
-    kin = [k for k in inquiry.kin if k.same_function and DifferenceKind.TEMPLATE_MANGLING in k.kinds]
-    declares = inquiry.cxx.declares_parameters
-    if not kin and not declares:
+    forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
+    declares = missing.cxx.declares_parameters
+    if not forms and not declares:
         return
     evidence = []
     if declares:
-        nvcc = "sr4__T" in inquiry.name
+        nvcc = "sr4__T" in missing.name
         who = "nvcc's front end" if nvcc else "Clang 18 or later"
         evidence.append(
             f"The name declares its template parameters (Tn...): {who} made it. GCC, which builds libtorch, "
             f"does not write them."
         )
     score = 0.6
-    if kin:
-        best = kin[0]
+    if forms:
+        best = forms[0]
         score = 0.97 if best.in_target else 0.9
-        where = inquiry.target_label if best.in_target else f"torch {best.where}"
+        where = missing.target_label if best.in_target else f"torch {best.where}"
         evidence.append(f"The same function is exported by {where} as {best.name}.")
-        if inquiry.target is not None and best.in_target is False:
-            evidence.append(f"{inquiry.target_label} exports neither spelling.")
+        if missing.target is not None and best.in_target is False:
+            evidence.append(f"{missing.target_label} exports neither spelling.")
     else:
         evidence.append("No known build exports this function under any spelling.")
-    evidence.append(inquiry.exported_text)
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(inquiry))
+    evidence.append(missing.exported_text)
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing))
 
 
-def _fix(inquiry: Inquiry) -> str:
-    assert inquiry.cxx is not None
+def _fix(missing: MissingName) -> str:
+    assert missing.cxx is not None
     flag = f"Compile with {_FLAG} (Clang), or with GCC."
-    if inquiry.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
-        argument = (inquiry.cxx.template_args or ("T",))[0]
+    if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
+        argument = (missing.cxx.template_args or ("T",))[0]
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
         return f"Write data_ptr<{argument}>(), whose one spelling every release exports.\nor: {flag}"
     return flag
 
 
-def _darwin_integers(inquiry: Inquiry) -> Candidates:
+def _darwin_integers(missing: MissingName) -> Candidates:
     """`long` where macOS's int64_t is `long long`: libtorch instantiates its templates for int64_t."""
-    assert inquiry.cxx is not None
-    arguments = inquiry.cxx.template_args or ()
-    if not inquiry.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
+    assert missing.cxx is not None
+    arguments = missing.cxx.template_args or ()
+    if not missing.macho or not any(argument in ("long", "unsigned long") for argument in arguments):
         return
     evidence = [
         f"The name is macOS's (__Z), and its template argument is {', '.join(arguments)}.",
         "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
     ]
     score = 0.62
-    if inquiry.windows:
-        evidence.append(f"On Linux the same name is exported by torch {inquiry.windows.text()}.")
-        score = 0.7 if inquiry.place is not Place.BEFORE or inquiry.before_index else 0.55
-    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(inquiry.cxx.base, 'f')}<int64_t>"
+    if missing.windows:
+        evidence.append(f"On Linux the same name is exported by torch {missing.windows.text()}.")
+        score = 0.7 if missing.position is not Position.BEFORE or missing.before_index else 0.55
+    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.ownership.names import STANDARD_SCOPES
@@ -19,62 +19,62 @@ _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """For a C name of a known library, or any name that a versioned reference ties to one; and for std::filesystem."""
-    if inquiry.cxx is not None and inquiry.library is None:
-        yield from _cxx_runtime(inquiry)
+    if missing.cxx is not None and missing.library is None:
+        yield from _cxx_runtime(missing)
         return
-    if inquiry.is_torch_name:
+    if missing.is_torch_name:
         return
-    vendor = vendor_of_library(inquiry.library) if inquiry.library is not None else None
-    vendor = vendor or vendor_of(inquiry.name)
-    if vendor is None or _LINKED_BINARY.match(inquiry.name):
+    vendor = vendor_of_library(missing.library) if missing.library is not None else None
+    vendor = vendor or vendor_of(missing.name)
+    if vendor is None or _LINKED_BINARY.match(missing.name):
         return
     if vendor.cuda:
-        yield from _cuda(inquiry, vendor)
+        yield from _cuda(missing, vendor)
     else:
-        yield _not_linked(inquiry, vendor, 0.8)
-        if inquiry.file is None:
+        yield _not_linked(missing, vendor, 0.8)
+        if missing.file is None:
             yield _missing(vendor)
 
 
-def _cuda(inquiry: Inquiry, vendor: Vendor) -> Candidates:
-    evidence = [f"{inquiry.name} belongs to {vendor.product} (lib{vendor.library})."]
+def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
+    evidence = [f"{missing.name} belongs to {vendor.product} (lib{vendor.library})."]
     score = 0.72
-    if inquiry.library is not None:
+    if missing.library is not None:
         score = 0.95
         evidence.append(
-            f"The reference asks {inquiry.library} for it, which was found and does not have it: another "
+            f"The reference asks {missing.library} for it, which was found and does not have it: another "
             f"release of {vendor.product} was loaded first."
         )
-    release = _RELEASE_IN_NAME.search(inquiry.name)
+    release = _RELEASE_IN_NAME.search(missing.name)
     if release is not None:
         score = max(score, 0.9)
         evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
-    evidence += _installed(inquiry, vendor)
-    needed = _needs_vendor(inquiry, vendor)
+    evidence += _installed(missing, vendor)
+    needed = _needs_vendor(missing, vendor)
     if needed:
         score = max(score, 0.88)
         evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
     elif needed is not None:
         score -= 0.3
         evidence.append(f"Against it: the file does not list lib{vendor.library} as needed.")
-    if inquiry.is_torch_itself and not vendor.linked_by_user:
+    if missing.is_torch_itself and not vendor.linked_by_user:
         score = max(score, 0.8)
         evidence.append("The file is torch's own, built for one version of it.")
-    if vendor.linked_by_user and not inquiry.library:
+    if vendor.linked_by_user and not missing.library:
         score -= 0.15
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(inquiry, vendor))
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if needed is None or not needed:
         not_linked = 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
-        elif inquiry.library is not None:
+        elif missing.library is not None:
             not_linked = 0.2
-        yield _not_linked(inquiry, vendor, not_linked)
-    if inquiry.target is not None and inquiry.target.variant == "cpu" and vendor.with_torch and not needed:
+        yield _not_linked(missing, vendor, not_linked)
+    if missing.target is not None and missing.target.variant == "cpu" and vendor.with_torch and not needed:
         text = (
-            f"{inquiry.target_label} is a CPU build: it does not bring lib{vendor.library} into the process, "
+            f"{missing.target_label} is a CPU build: it does not bring lib{vendor.library} into the process, "
             f"as a CUDA build does."
         )
         fix = (
@@ -84,15 +84,15 @@ def _cuda(inquiry: Inquiry, vendor: Vendor) -> Candidates:
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
 
 
-def _needs_vendor(inquiry: Inquiry, vendor: Vendor) -> str | None:
+def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
     """The vendor's library among the needed ones; "" where it is not there, None where the file was not read."""
-    if inquiry.file is None:
+    if missing.file is None:
         return None
-    return next((soname for soname in inquiry.file.needed if vendor_of_library(soname) is vendor), "")
+    return next((soname for soname in missing.file.needed if vendor_of_library(soname) is vendor), "")
 
 
-def _installed(inquiry: Inquiry, vendor: Vendor) -> list[str]:
-    environment = inquiry.environment
+def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
+    environment = missing.environment
     if environment is None:
         return []
     found = [
@@ -101,20 +101,20 @@ def _installed(inquiry: Inquiry, vendor: Vendor) -> list[str]:
         if vendor.distribution and name.startswith(vendor.distribution)
     ]
     files = [path for soname, path in sorted(environment.libraries.items()) if vendor_of_library(soname) is vendor]
-    told = []
+    found_here = []
     if found:
-        told.append("Installed: " + ", ".join(found) + ".")
+        found_here.append("Installed: " + ", ".join(found) + ".")
     if files:
-        told.append("On this machine: " + ", ".join(files[:4]) + ".")
-    return told
+        found_here.append("On this machine: " + ", ".join(files[:4]) + ".")
+    return found_here
 
 
-def _cuda_fix(inquiry: Inquiry, vendor: Vendor) -> str:
+def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
         return "Update the NVIDIA driver (nvidia-smi shows which CUDA it serves); take stubs/ out of LD_LIBRARY_PATH."
     lines = [f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"]
     if vendor.distribution:
-        suffix = _cuda_suffix(inquiry)
+        suffix = _cuda_suffix(missing)
         lines.append(
             f"or: pip install --upgrade --force-reinstall torch {vendor.distribution}-{suffix}  # both of one "
             f"CUDA release"
@@ -122,10 +122,10 @@ def _cuda_fix(inquiry: Inquiry, vendor: Vendor) -> str:
     return "\n".join(lines)
 
 
-def _cuda_suffix(inquiry: Inquiry) -> str:
+def _cuda_suffix(missing: MissingName) -> str:
     for text in (
-        inquiry.library or "",
-        inquiry.target.cuda if inquiry.target is not None and inquiry.target.cuda else "",
+        missing.library or "",
+        missing.target.cuda if missing.target is not None and missing.target.cuda else "",
     ):
         found = re.search(r"(?:\.so\.|^)(\d{2})", text)
         if found is not None:
@@ -133,13 +133,13 @@ def _cuda_suffix(inquiry: Inquiry) -> str:
     return "cu12"
 
 
-def _not_linked(inquiry: Inquiry, vendor: Vendor, score: float) -> Candidate:
-    evidence = [f"{inquiry.name} belongs to {vendor.product}."]
-    if inquiry.file is not None:
-        evidence.append(f"The file's needed libraries are: {', '.join(inquiry.file.needed)}.")
+def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
+    evidence = [f"{missing.name} belongs to {vendor.product}."]
+    if missing.file is not None:
+        evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
     else:
         evidence.append("What the file lists as needed would decide (`readelf -d FILE`).")
-    fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(inquiry)}"
+    fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 
@@ -153,24 +153,24 @@ def _missing(vendor: Vendor) -> Candidate:
     )
 
 
-def _cxx_runtime(inquiry: Inquiry) -> Candidates:
+def _cxx_runtime(missing: MissingName) -> Candidates:
     """std::filesystem of GCC 8 lay in a library of its own (GCC 8 release notes); names of other C++ libraries."""
-    cxx = inquiry.cxx
+    cxx = missing.cxx
     assert cxx is not None
     if cxx.scope[:2] in (("std", "filesystem"), ("std", "experimental")):
-        evidence = [f"{inquiry.shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a."]
+        evidence = [f"{missing.shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs, or build with GCC 9 or later."
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
-    if cxx.namespace in STANDARD_SCOPES and not inquiry.is_torch_name:
-        evidence = [f"{inquiry.shown} is a name of the C++ standard library."]
+    if cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
+        evidence = [f"{missing.shown} is a name of the C++ standard library."]
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
         return
     library = NAMESPACE_LIBRARIES.get(cxx.namespace or "")
     if library is not None:
-        evidence = [f"{inquiry.shown} is of namespace {cxx.namespace}, of {library}."]
+        evidence = [f"{missing.shown} is of namespace {cxx.namespace}, of {library}."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.55,
@@ -186,16 +186,16 @@ def _newer_runtime() -> str:
     )
 
 
-def explain_library(name: str, inquiry: Inquiry) -> Iterable[Candidate]:
+def explain_library(name: str, missing: MissingName) -> Iterable[Candidate]:
     """A needed library that was not found, by its file name."""
     vendor = vendor_of_library(name)
-    environment = inquiry.environment
+    environment = missing.environment
     here = None if environment is None else environment.libraries.get(name)
     evidence: list[str] = [f"The loader looked for {name} and found none."]
     if here is not None:
         evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
     if vendor is not None and vendor.cuda:
-        yield from _cuda_library(name, vendor, inquiry, evidence, here)
+        yield from _cuda_library(name, vendor, missing, evidence, here)
         return
     stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
     fix = f"Install what has {fixes.word(name, 'it')}; `ldconfig -p | grep {stem}` shows whether the loader knows one."
@@ -209,12 +209,12 @@ def explain_library(name: str, inquiry: Inquiry) -> Iterable[Candidate]:
 
 
 def _cuda_library(
-    name: str, vendor: Vendor, inquiry: Inquiry, evidence: list[str], here: str | None
+    name: str, vendor: Vendor, missing: MissingName, evidence: list[str], here: str | None
 ) -> Iterable[Candidate]:
     found = _SONAME.search(name)
     major = found[2] if found is not None else None
     others: list[str] = []
-    environment = inquiry.environment
+    environment = missing.environment
     if environment is not None:
         others = sorted(s for s in environment.libraries if s != name and vendor_of_library(s) is vendor)
     evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
@@ -222,16 +222,16 @@ def _cuda_library(
     if others:
         score = 0.95
         evidence.append(f"Another version is here: {', '.join(others)}.")
-    target = inquiry.target
+    target = missing.target
     if target is not None:
         if target.cuda is not None and major is not None and vendor.library == "cudart":
             if target.cuda.split(".")[0] != major:
                 score = 0.95
-                evidence.append(f"{inquiry.target_label} is built for CUDA {target.cuda}.")
+                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
             else:
                 score = 0.7
         elif target.variant == "cpu":
-            text = f"{inquiry.target_label} is a CPU build, and does not install CUDA's libraries."
+            text = f"{missing.target_label} is a CPU build, and does not install CUDA's libraries."
             fix = "Install a CUDA build of torch (the wheel index of its variant), or the CPU build of the extension."
             yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
     if vendor.library == "cuda":

@@ -8,7 +8,7 @@ are left (pytorch/pytorch issue 154105).
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import Inquiry, Place
+from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import SpecialKind
 from abiscan.model import versions
@@ -20,65 +20,65 @@ _LIBRARY = "libtorch_python.so"
 _CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.TYPEINFO_NAME, SpecialKind.VTT})
 
 
-def causes(inquiry: Inquiry) -> Candidates:
+def causes(missing: MissingName) -> Candidates:
     """A name that libtorch_python hid, and class data whose class is still exported."""
-    if not inquiry.is_torch_name or inquiry.is_torch_itself:
+    if not missing.is_torch_name or missing.is_torch_itself:
         return
-    yield from _python_library(inquiry)
-    yield from _class_data(inquiry)
+    yield from _python_library(missing)
+    yield from _class_data(missing)
 
 
-def _python_library(inquiry: Inquiry) -> Candidates:
-    if inquiry.libraries[:1] != (_LIBRARY,) or not inquiry.windows:
+def _python_library(missing: MissingName) -> Candidates:
+    if missing.libraries[:1] != (_LIBRARY,) or not missing.windows:
         return
-    target = inquiry.target.torch if inquiry.target is not None else None
+    target = missing.target.torch if missing.target is not None else None
     at = versions.order(target) if target is not None else None
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     evidence = [
-        inquiry.exported_text,
+        missing.exported_text,
         "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; the rest is still in it, hidden.",
     ]
-    last_exported = versions.order(inquiry.windows[-1][1])
+    last_exported = versions.order(missing.windows[-1][1])
     ends_there = last_exported is not None and last_exported < since
     if at is None:
         score = 0.6 if ends_there else 0.2
     elif at < since:
         return
-    elif inquiry.place in (Place.AFTER, Place.HOLE):
+    elif missing.position in (Position.AFTER, Position.GAP):
         score = 0.86
-    elif target is not None and not versions.is_release(target) and inquiry.target_library is None:
+    elif target is not None and not versions.is_release(target) and missing.target_library is None:
         score = 0.7
         evidence.append(f"{target} is a snapshot: names were marked one by one, some of them after it.")
-    elif inquiry.target_library is None and inquiry.knowledge.exact:
+    elif missing.target_library is None and missing.knowledge.exact:
         score = 0.55
     else:
         score = 0.3
     # Names that went before 2.7 were removed or renamed, not hidden by that change.
-    if ends_there and not _until_the_change(inquiry):
+    if ends_there and not _until_the_change(missing):
         score -= 0.45
     fix = "Do without the internal name: the public C++ API (at::, torch::) has what extensions need."
-    if inquiry.windows:
-        fix += f"\nor: {fixes.install_torch(inquiry, inquiry.windows)}"
+    if missing.windows:
+        fix += f"\nor: {fixes.install_torch(missing, missing.windows)}"
     fix += "\nor ask PyTorch to mark it TORCH_PYTHON_API."
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
 
-def _until_the_change(inquiry: Inquiry) -> bool:
+def _until_the_change(missing: MissingName) -> bool:
     """Whether the last release before the change still exports the name."""
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
-    before = [version for version in inquiry.known_versions if (versions.order(version) or since) < since]
-    return bool(before) and bool((inquiry.windows or Windows()).contains(before[-1]))
+    before = [version for version in missing.known_versions if (versions.order(version) or since) < since]
+    return bool(before) and bool((missing.windows or Windows()).contains(before[-1]))
 
 
-def _class_data(inquiry: Inquiry) -> Candidates:
+def _class_data(missing: MissingName) -> Candidates:
     """The vtable or typeinfo of a class whose functions are exported."""
-    cxx = inquiry.cxx
+    cxx = missing.cxx
     if cxx is None or cxx.kind not in _CLASS_DATA:
         return
-    members = _members_exported(inquiry)
-    if members is None and not inquiry.before_index:
+    members = _members_exported(missing)
+    if members is None and not missing.before_index:
         return
     what = cxx.kind.value.replace("-", " ")
     evidence = [
@@ -86,23 +86,23 @@ def _class_data(inquiry: Inquiry) -> Candidates:
         f"from, thrown or cast."
     ]
     if members:
-        evidence.append(f"{inquiry.target_label} exports functions of the class ({members}), not its {what}.")
+        evidence.append(f"{missing.target_label} exports functions of the class ({members}), not its {what}.")
         score = 0.75
     else:
         evidence.append(
-            f"{inquiry.target_label} is older than the index: whether it exports the class's functions is not known."
+            f"{missing.target_label} is older than the index: whether it exports the class's functions is not known."
         )
         score = 0.6
-    evidence.append(inquiry.exported_text)
+    evidence.append(missing.exported_text)
     fix = "Do not derive from the class, nor use dynamic_cast or typeid on it; or use a torch that exports it"
-    if inquiry.windows:
-        fix += f": {fixes.install_torch(inquiry, inquiry.windows)}"
-    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix + ("" if inquiry.windows else "."))
+    if missing.windows:
+        fix += f": {fixes.install_torch(missing, missing.windows)}"
+    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix + ("" if missing.windows else "."))
 
 
-def _members_exported(inquiry: Inquiry) -> str | None:
+def _members_exported(missing: MissingName) -> str | None:
     """One function of the class that the target exports."""
-    cxx, exports = inquiry.cxx, inquiry.knowledge.exports
+    cxx, exports = missing.cxx, missing.knowledge.exports
     if cxx is None or exports is None:
         return None
     encoded = "".join(f"{len(part.encode())}{part}" for part in (*cxx.scope, cxx.base))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from abiscan.diagnosis.causes import missing_libraries, system_libraries
+from abiscan.diagnosis import missing_library
+from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import python_errors, spelling
-from abiscan.diagnosis.messages.mentions import Mention, clean, mentions
-from abiscan.diagnosis.missing_name import Inquiry
-from abiscan.diagnosis.ranking import Candidate, ranked
-from abiscan.diagnosis.registry import judge
+from abiscan.diagnosis.messages.mentions import Complaint, Mention, clean, mentions
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
 from abiscan.model.binding import DemangledBy, Owner
@@ -35,28 +35,29 @@ FileFacts = Callable[[str], SharedObject | None]
 def explain(
     text: str, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """Answer every subject that a text mentions.
-
-    Args:
-        text: a symbol (mangled or demangled), a library's name, a symbol version, an error message, or a whole log.
-        knowledge: what is known of the target, the releases and the machine.
-        needed_by: the file whose error it was; it counts where the text names none.
-        file_facts: reads the file that a message names; None to go by its name alone.
-
-    Returns:
-        Subjects in the order of the text, each once; empty where the text mentions none.
-    """
+    """As `abiscan.diagnosis.explain` says."""
     text = clean(text)
     found = mentions(text)
     if not found:
         found = _bare(text)
     demangler = Demangler()
     answered: dict[tuple[SubjectKind, str, str | None], Subject] = {}
+    echoes: set[tuple[SubjectKind, str, str | None]] = set()
     for mention in found:
         subject = _answer(mention, knowledge, needed_by, file_facts, demangler)
-        if subject is not None:
-            answered.setdefault((subject.kind, subject.mangled or subject.text, mention.version), subject)
-    return _without_echoes(tuple(answered.values()))
+        if subject is None:
+            continue
+        key = (subject.kind, subject.mangled or subject.text, mention.version)
+        answered.setdefault(key, subject)
+        if mention.complaint is Complaint.MISSING_OPERATOR and _is_first(subject, CauseId.OP_NOT_REGISTERED):
+            echoes.add(key)
+    # A missing operator only repeats the missing symbol that kept its library from loading.
+    with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
+    return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
+
+
+def _is_first(subject: Subject, cause: CauseId) -> bool:
+    return bool(subject.causes) and subject.causes[0].cause is cause
 
 
 def _bare(text: str) -> tuple[Mention, ...]:
@@ -70,20 +71,20 @@ def _bare(text: str) -> tuple[Mention, ...]:
         name = listed[1] if listed is not None else line.strip()
         if not name:
             continue
-        kind = SubjectKind.SYMBOL
+        complaint = Complaint.SYMBOL
         library = None
         if system_libraries.is_symbol_version(name):
-            kind = SubjectKind.VERSION
+            complaint = Complaint.SYMBOL_VERSION
         elif _LIBRARY_NAME.match(name):
-            kind = SubjectKind.LIBRARY
+            complaint = Complaint.LIBRARY
         elif classify(name) is NameKind.C and not _is_one_name(name):
             continue
         versioned = re.match(r"(\S+), version ([\w.+-]+)$", name)
-        version = name if kind is SubjectKind.VERSION else None
+        version = name if complaint is Complaint.SYMBOL_VERSION else None
         if versioned is not None:
             name, version = versioned[1], versioned[2]
             library = version if ".so" in version else None
-        found.append(Mention(kind, name, len(found), library=library, version=version))
+        found.append(Mention(complaint, name, len(found), library=library, version=version))
     return tuple(found)
 
 
@@ -99,50 +100,39 @@ def _answer(
 ) -> Subject | None:
     file_name = mention.needed_by or needed_by
     facts = file_facts(file_name) if file_facts is not None and file_name is not None else None
-    match mention.kind:
-        case SubjectKind.SYMBOL:
+    missing = MissingName(
+        mention.text,
+        knowledge,
+        library=mention.library,
+        version=mention.version,
+        file_name=file_name,
+        file=facts,
+    )
+    match mention.complaint:
+        case Complaint.SYMBOL:
             return _symbol(mention, knowledge, file_name, facts, demangler)
-        case SubjectKind.LIBRARY:
-            inquiry = Inquiry(mention.text, knowledge, file_name=file_name, file=facts)
-            found = ranked(missing_libraries.causes(mention.text, inquiry, at_link_time="link" in mention.detail))
-            return _subject(mention, found, owner=owner_of_library(mention.text), needed_by=file_name)
-        case SubjectKind.VERSION:
-            inquiry = Inquiry(
-                mention.text,
-                knowledge,
-                library=mention.library,
-                version=mention.version,
-                file_name=file_name,
-                file=facts,
-            )
-            if mention.library == "CUDA":
-                return _subject(
-                    mention,
-                    ranked(python_errors.cuda_versions(mention, inquiry)),
-                    owner=Owner.CUDA,
-                    needed_by=file_name,
-                )
-            found = judge(inquiry)
+        case Complaint.LIBRARY:
+            found = ranked(missing_library.causes(mention.text, missing, at_link_time=mention.by_linker))
+            return _subject(mention, found, owner_of_library(mention.text), file_name)
+        case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)
-            return _subject(mention, found, owner=owner or Owner.OTHER, needed_by=file_name)
-        case SubjectKind.PYTHON_NAME:
+            return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
+        case Complaint.CUDA_OF_EXTENSION | Complaint.CUDA_OF_TOOLKIT:
+            return _subject(mention, ranked(python_errors.cuda_versions(mention, missing)), Owner.CUDA, file_name)
+        case Complaint.SKIPPED_CALL:
+            return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
+        case Complaint.MISSING_OPERATOR:
+            return _subject(mention, ranked(python_errors.missing_operator(mention, missing)), Owner.SELF)
+        case Complaint.PYTHON_NAME:
             found = ranked(python_errors.name_error(mention))
-            return _subject(mention, found, owner=None) if found else None
-        case SubjectKind.DYNAMO:
-            if mention.detail == "operator":
-                found = ranked(
-                    python_errors.missing_operator(mention, Inquiry(mention.text, knowledge, file_name=file_name))
-                )
-            else:
-                found = ranked(python_errors.skipped_call(mention))
-            return _subject(mention, found, owner=Owner.SELF)
-        case SubjectKind.COMPILE_ERROR:
+        case Complaint.NO_OVERLOAD:
             found = ranked(python_errors.no_overload(mention))
-            return _subject(mention, found, owner=None) if found else None
+    # Ordinary errors of Python and of compilers are nobody's.
+    return _subject(mention, found, None) if found else None
 
 
 def _subject(
-    mention: Mention, found: Iterable[Candidate], *, owner: Owner | None, needed_by: str | None = None
+    mention: Mention, found: Iterable[Candidate], owner: Owner | None, needed_by: str | None = None
 ) -> Subject:
     return Subject(
         mention.text,
@@ -152,7 +142,7 @@ def _subject(
         DemangledBy.NONE,
         owner,
         None,
-        tuple(candidate.told() for candidate in found),
+        tuple(candidate.as_cause() for candidate in found),
         needed_by=needed_by,
         location=mention.location,
     )
@@ -164,12 +154,12 @@ def _subject(
 def _symbol(
     mention: Mention, knowledge: Knowledge, file_name: str | None, facts: SharedObject | None, demangler: Demangler
 ) -> Subject | None:
-    macos = "macos" in mention.detail or (file_name or "").endswith(".dylib") or "darwin" in (file_name or "")
+    macos = mention.macos or (file_name or "").endswith(".dylib") or "darwin" in (file_name or "")
     spelled = spelling.read(mention.text, knowledge, macos=macos)
     if spelled is None:
         return None
     name = spelled.names[0]
-    inquiry = Inquiry(
+    missing = MissingName(
         name,
         knowledge,
         library=mention.library,
@@ -178,17 +168,17 @@ def _symbol(
         file=facts,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
-        link_time="link" in mention.detail,
+        link_time=mention.by_linker,
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown
-    mangled = inquiry.spelled if spelled.exact else (mention.text if classify(mention.text) is NameKind.MSVC else None)
+    mangled = missing.spelled if spelled.exact else (mention.text if classify(mention.text) is NameKind.MSVC else None)
     notes = list(spelled.notes)
     if demangled.only_llvm:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")
     elif demangled.neither and not spelled.notes:
         notes.append("No demangler here can read the name.")
-    if knowledge.target is None and inquiry.is_torch_name:
+    if knowledge.target is None and missing.is_torch_name:
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
     return Subject(
         mention.text,
@@ -196,28 +186,28 @@ def _symbol(
         mangled,
         shown,
         demangled.by if spelled.exact else DemangledBy.NONE,
-        inquiry.owner,
-        inquiry.windows if spelled.exact else None,
-        tuple(candidate.told() for candidate in judge(inquiry)),
-        history=history_of(inquiry),
+        missing.owner,
+        missing.windows if spelled.exact else None,
+        tuple(candidate.as_cause() for candidate in causes_of(missing)),
+        history=history_of(missing),
         needed_by=file_name,
         location=mention.location,
         notes=tuple(notes),
     )
 
 
-def history_of(inquiry: Inquiry) -> tuple[str, ...]:
+def history_of(missing: MissingName) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
-    if inquiry.windows is None or inquiry.cxx is None:
-        return () if inquiry.windows is None or inquiry.history is None else (inquiry.exported_text,)
+    if missing.windows is None or missing.cxx is None:
+        return () if missing.windows is None or missing.history is None else (missing.exported_text,)
     lines = []
-    if inquiry.windows:
-        lines.append(f"{inquiry.windows.text()}: {inquiry.shown} ({', '.join(inquiry.libraries[:2])})")
-    arguments = inquiry.cxx.template_args or ()
-    kin = [k for k in inquiry.kin if k.windows and _same_arguments(k.parsed.template_args or (), arguments)]
-    kin.sort(key=lambda k: versions.order(k.windows[0][0]) or (0, 0, 0, 0, 0))
+    if missing.windows:
+        lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
+    arguments = missing.cxx.template_args or ()
+    forms = [f for f in missing.related if f.windows and _same_arguments(f.parsed.template_args or (), arguments)]
+    forms.sort(key=lambda f: versions.order(f.windows[0][0]) or ())
     seen: set[str] = set()
-    for each in kin:
+    for each in forms:
         line = f"{each.windows.text()}: {each.parsed.display[:200]}"
         if line not in seen and len(seen) < _HISTORY:
             seen.add(line)
@@ -227,18 +217,3 @@ def history_of(inquiry: Inquiry) -> tuple[str, ...]:
 
 def _same_arguments(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return all(x == y for x, y in zip(a, b, strict=False))
-
-
-def _without_echoes(subjects: tuple[Subject, ...]) -> tuple[Subject, ...]:
-    """Drop what only repeats another subject: a missing operator beside the missing symbol that kept its library from
-    loading."""
-    if any(s.kind is SubjectKind.SYMBOL for s in subjects):
-        return tuple(
-            s
-            for s in subjects
-            if s.kind is not SubjectKind.DYNAMO
-            or s.causes[:1] == ()
-            or s.causes[0].cause is not CauseId.OP_NOT_REGISTERED
-            or "::" not in s.text
-        )
-    return subjects

@@ -1,12 +1,13 @@
 """A text -> the things that went wrong in it: error messages of loaders, linkers, compilers, Python, torch.compile.
 
 Logs may be hundreds of megabytes, so a text is searched for the few literal words that each message has; only lines
-around a hit are
-looked at closely, cut to a bounded length. Time is linear in the text; the number of mentions is bounded.
+around a hit are looked at closely, cut to a bounded length. Time is linear in the text; the number of mentions is
+bounded.
 """
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -40,28 +41,75 @@ _CLOSE: Final = "'`\"\u2018\u2019\u201b\u201c\u201d\u201e\u00ab\u00bb\u2039\u203
 _QUOTED = re.compile(rf"[{_OPEN}]\s?([^{_CLOSE}\n]+?)\s?[{_CLOSE}]")
 
 
+class Complaint(enum.Enum):
+    """What a message says is wrong."""
+
+    SYMBOL = enum.auto()
+    """A name is not defined."""
+    LIBRARY = enum.auto()
+    """A library was not found."""
+    SYMBOL_VERSION = enum.auto()
+    """A library does not define a symbol version."""
+    CUDA_OF_EXTENSION = enum.auto()
+    """Torch and an extension were built with different CUDA releases."""
+    CUDA_OF_TOOLKIT = enum.auto()
+    """The CUDA toolkit that is to build an extension is of another release than torch's."""
+    PYTHON_NAME = enum.auto()
+    """A Python name is not defined."""
+    SKIPPED_CALL = enum.auto()
+    """torch.compile does not trace a function."""
+    MISSING_OPERATOR = enum.auto()
+    """Torch has no operator of a name."""
+    NO_OVERLOAD = enum.auto()
+    """A function does not take these arguments."""
+
+
+_KINDS: Final = {
+    Complaint.SYMBOL: SubjectKind.SYMBOL,
+    Complaint.LIBRARY: SubjectKind.LIBRARY,
+    Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
+    Complaint.CUDA_OF_EXTENSION: SubjectKind.VERSION,
+    Complaint.CUDA_OF_TOOLKIT: SubjectKind.VERSION,
+    Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
+    Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
+    Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
+    Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
+}
+
+
 class Mention(Struct, frozen=True):
     """One thing that a text complains of.
 
     Attributes:
-        kind: as in the report.
+        complaint: what is wrong with it.
         text: the name, library, version or message it is about; what makes it distinct.
         position: offset in the text, for the order.
         library: for a symbol, the library that its reference names; for a version, the library that lacks it.
         version: for a symbol, the version asked for.
         needed_by: the file that needs it, where the message tells.
         location: where in a source or a script.
-        detail: further words of the message that an answer needs (types of the arguments, the module's path).
+        by_linker: a linker says so, not a loader.
+        macos: a loader or linker of macOS says so.
+        cuda_releases: that the message names, torch's first.
+        context: the lines around, where types of arguments, files and kernels stand.
     """
 
-    kind: SubjectKind
+    complaint: Complaint
     text: str
     position: int
     library: str | None = None
     version: str | None = None
     needed_by: str | None = None
     location: Location | None = None
-    detail: str = ""
+    by_linker: bool = False
+    macos: bool = False
+    cuda_releases: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def kind(self) -> SubjectKind:
+        """As the report has it."""
+        return _KINDS[self.complaint]
 
 
 class _Hit(Struct, frozen=True):
@@ -172,12 +220,12 @@ def _undefined_symbol(hit: _Hit) -> Iterator[Mention]:
         # (x/a.cpp:3)`.
         name = rest.strip()
         if name:
-            yield Mention(SubjectKind.SYMBOL, name, hit.at, location=_referenced_by(hit.following(2)))
+            yield Mention(Complaint.SYMBOL, name, hit.at, location=_referenced_by(hit.following(2)))
         return
     # A demangled name has spaces in it; glibc writes mangled ones, ldd writes the file in parentheses behind a tab.
     stripped = rest.strip().strip(_OPEN + _CLOSE)
     if "::" in stripped.split("\t")[0] and not stripped.startswith("_Z"):
-        yield Mention(SubjectKind.SYMBOL, stripped.split("\t")[0].strip(), hit.at, needed_by=_path_before(hit.before))
+        yield Mention(Complaint.SYMBOL, stripped.split("\t")[0].strip(), hit.at, needed_by=_path_before(hit.before))
         return
     found = _VERSIONED.match(rest.strip(" \t" + _OPEN).replace("'", " ").replace("\u2019", " ").replace('"', " "))
     if found is None:
@@ -189,7 +237,7 @@ def _undefined_symbol(hit: _Hit) -> Iterator[Mention]:
         needed_by = behind[1] if behind is not None else None
     wanted = version or at_version
     library = wanted if wanted is not None and ".so" in wanted else None
-    yield Mention(SubjectKind.SYMBOL, name.rstrip(".;"), hit.at, library=library, version=wanted, needed_by=needed_by)
+    yield Mention(Complaint.SYMBOL, name.rstrip(".;"), hit.at, library=library, version=wanted, needed_by=needed_by)
 
 
 def _link_time_reference(hit: _Hit) -> Iterator[Mention]:
@@ -199,7 +247,7 @@ def _link_time_reference(hit: _Hit) -> Iterator[Mention]:
     if found is not None:
         before = hit.before[: found.start()]
         yield Mention(
-            SubjectKind.SYMBOL,
+            Complaint.SYMBOL,
             found[1],
             hit.at,
             library=library[1] if library is not None else None,
@@ -212,14 +260,14 @@ def _musl(hit: _Hit) -> Iterator[Mention]:
     """`Error relocating FILE: NAME: symbol not found`"""
     found = re.match(r"\s*([^\s:]+):\s*(\S+): symbol not found", hit.rest)
     if found is not None:
-        yield Mention(SubjectKind.SYMBOL, found[2], hit.at, needed_by=found[1])
+        yield Mention(Complaint.SYMBOL, found[2], hit.at, needed_by=found[1])
 
 
 def _flat_namespace(hit: _Hit) -> Iterator[Mention]:
     """dyld: `dlopen(FILE, 0x0002): symbol not found in flat namespace '__ZN...'`"""
     quoted = re.match(rf"\s*\(?[{_OPEN}]?([^\s{_CLOSE}()]+)", hit.rest)
     if quoted is not None:
-        yield Mention(SubjectKind.SYMBOL, quoted[1], hit.at, needed_by=_dlopened(hit), detail="macos")
+        yield Mention(Complaint.SYMBOL, quoted[1], hit.at, needed_by=_dlopened(hit), macos=True)
 
 
 def _symbol_not_found(hit: _Hit) -> Iterator[Mention]:
@@ -230,7 +278,7 @@ def _symbol_not_found(hit: _Hit) -> Iterator[Mention]:
     around = hit.rest + hit.following(4)
     referenced = re.search(r"Referenced from:\s*(?:<[^>]*>\s*)?([^\n]+?)(?:\s+Expected in|\n|$)", around)
     needed_by = referenced[1].strip() if referenced is not None else _dlopened(hit)
-    yield Mention(SubjectKind.SYMBOL, found[1].strip(_OPEN + _CLOSE), hit.at, needed_by=needed_by, detail="macos")
+    yield Mention(Complaint.SYMBOL, found[1].strip(_OPEN + _CLOSE), hit.at, needed_by=needed_by, macos=True)
 
 
 def _dlopened(hit: _Hit) -> str | None:
@@ -244,7 +292,7 @@ def _dlsym(hit: _Hit) -> Iterator[Mention]:
     """`dlsym(0x7f8, NAME): symbol not found`"""
     found = re.match(r"\s*(?:0x[0-9a-fA-F]+|RTLD_\w+|\w+)\s*,\s*\"?([^\s,)\"]+)\"?\s*\)\s*:", hit.rest)
     if found is not None and "not found" in hit.rest:
-        yield Mention(SubjectKind.SYMBOL, found[1], hit.at, detail="macos")
+        yield Mention(Complaint.SYMBOL, found[1], hit.at, macos=True)
 
 
 def _cannot_open(hit: _Hit) -> Iterator[Mention]:
@@ -257,7 +305,7 @@ def _cannot_open(hit: _Hit) -> Iterator[Mention]:
     # nobody.
     needed = re.search(r"([^\s:]+): error while loading shared libraries", hit.before)
     yield Mention(
-        SubjectKind.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=needed[1] if needed is not None else None
+        Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=needed[1] if needed is not None else None
     )
 
 
@@ -271,7 +319,7 @@ def _not_loaded(hit: _Hit) -> Iterator[Mention]:
     name = found[1].rstrip(".").rsplit("/", 1)[-1]
     if ".so" in name or ".dylib" in name or ".dll" in name:
         yield Mention(
-            SubjectKind.LIBRARY, name, hit.at, needed_by=referenced[1].strip() if referenced is not None else None
+            Complaint.LIBRARY, name, hit.at, needed_by=referenced[1].strip() if referenced is not None else None
         )
 
 
@@ -279,7 +327,7 @@ def _cannot_find_library(hit: _Hit) -> Iterator[Mention]:
     """ld: `cannot find -lc10`"""
     found = re.match(r"([\w.+-]+)", hit.rest)
     if found is not None:
-        yield Mention(SubjectKind.LIBRARY, f"lib{found[1].rstrip('.')}.so", hit.at, detail="link")
+        yield Mention(Complaint.LIBRARY, f"lib{found[1].rstrip('.')}.so", hit.at, by_linker=True)
 
 
 def _version_not_found(hit: _Hit) -> Iterator[Mention]:
@@ -289,7 +337,7 @@ def _version_not_found(hit: _Hit) -> Iterator[Mention]:
         return
     needed = re.search(r"required by ([^)\n]+)\)", hit.rest)
     yield Mention(
-        SubjectKind.VERSION,
+        Complaint.SYMBOL_VERSION,
         found[1],
         hit.at,
         library=_path_before(hit.before),
@@ -318,7 +366,7 @@ def _undefined_reference(hit: _Hit) -> Iterator[Mention]:
     location = None
     if source is not None:
         location = Location(file=source[1], line=int(source[2]) if source[2] else None)
-    yield Mention(SubjectKind.SYMBOL, name, hit.at, location=location, detail="link")
+    yield Mention(Complaint.SYMBOL, name, hit.at, location=location, by_linker=True)
 
 
 def _undefined_symbols(hit: _Hit) -> Iterator[Mention]:
@@ -326,14 +374,14 @@ def _undefined_symbols(hit: _Hit) -> Iterator[Mention]:
     for found in re.finditer(
         r'^\s+"([^"\n]+)", referenced from:', hit.following(10_000, _LIST_CHARACTERS), re.MULTILINE
     ):
-        yield Mention(SubjectKind.SYMBOL, found[1], hit.at + found.start(), detail="macos link")
+        yield Mention(Complaint.SYMBOL, found[1], hit.at + found.start(), by_linker=True, macos=True)
 
 
 def _unresolved_external(hit: _Hit) -> Iterator[Mention]:
     """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
     decorated = re.search(r"\((\?[^()\s]+(?:\([^)]*\))?[^()\s]*)\)", hit.rest) or re.match(r"\s*(\S+)", hit.rest)
     if decorated is not None:
-        yield Mention(SubjectKind.SYMBOL, decorated[1].strip('"'), hit.at, detail="link")
+        yield Mention(Complaint.SYMBOL, decorated[1].strip('"'), hit.at, by_linker=True)
 
 
 def _referenced_by(text: str) -> Location | None:
@@ -356,8 +404,8 @@ def _no_matching_function(hit: _Hit) -> Iterator[Mention]:
     where = _COMPILER_LINE.match(hit.line)
     location = Location(file=where[1], line=int(where[2])) if where is not None else None
     # The types stand in the call itself, or in the notes behind it.
-    detail = quoted[1] + "\n" + hit.following()
-    yield Mention(SubjectKind.COMPILE_ERROR, called, hit.at, location=location, detail=detail)
+    context = quoted[1] + "\n" + hit.following()
+    yield Mention(Complaint.NO_OVERLOAD, called, hit.at, location=location, context=context)
 
 
 # --- Python and torch.compile ---------------------------------------------------------------------------------------
@@ -379,7 +427,7 @@ def _name_error(hit: _Hit) -> Iterator[Mention]:
         last = frames[-1]
         location = Location(function=last[3], file=last[1], line=int(last[2]))
     yield Mention(
-        SubjectKind.PYTHON_NAME, found[1], hit.at, location=location, detail=before + hit.line + hit.following()
+        Complaint.PYTHON_NAME, found[1], hit.at, location=location, context=before + hit.line + hit.following()
     )
 
 
@@ -395,7 +443,7 @@ def _marked_as_skipped(hit: _Hit) -> Iterator[Mention]:
         or re.search(r"\b([\w.]+\.PyCapsule\.\w+)", around)
     )
     text = ".".join(part for part in name.groups() if part).rstrip(".") if name is not None else "a function"
-    yield Mention(SubjectKind.DYNAMO, text, hit.at, location=_user_frame(hit), detail=around)
+    yield Mention(Complaint.SKIPPED_CALL, text, hit.at, location=_user_frame(hit), context=around)
 
 
 def _unsupported_builtin(hit: _Hit) -> Iterator[Mention]:
@@ -404,11 +452,11 @@ def _unsupported_builtin(hit: _Hit) -> Iterator[Mention]:
     found = re.match(r"\s*([\w.<>]+)", hit.rest)
     if found is not None:
         yield Mention(
-            SubjectKind.DYNAMO,
+            Complaint.SKIPPED_CALL,
             found[1].rstrip("."),
             hit.at,
             location=_user_frame(hit),
-            detail=hit.rest + hit.following(),
+            context=hit.rest + hit.following(),
         )
 
 
@@ -429,30 +477,38 @@ def _missing_operator(hit: _Hit) -> Iterator[Mention]:
     else:
         found = re.match(r"\s*(?:operator\s+)?([\w.]+::\w[\w.]*)", hit.rest)
     if found is not None:
-        yield Mention(SubjectKind.DYNAMO, found[1], hit.at, detail="operator")
+        yield Mention(Complaint.MISSING_OPERATOR, found[1], hit.at)
 
 
 def _op_namespace(hit: _Hit) -> Iterator[Mention]:
     """`AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'`"""
     found = re.match(r"'?\s+'([\w.]+)' object has no attribute '(\w+)'", hit.rest)
     if found is not None:
-        yield Mention(SubjectKind.DYNAMO, f"{found[1]}::{found[2]}", hit.at, detail="operator")
+        yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
 
 
-def _cuda_versions(hit: _Hit) -> Iterator[Mention]:
+def _cuda_of_extension(hit: _Hit) -> Iterator[Mention]:
     """`Detected that PyTorch and torch_scatter were compiled with different CUDA versions. PyTorch has CUDA version
     11.8 and ...`"""
+    yield _cuda_releases(hit, Complaint.CUDA_OF_EXTENSION)
+
+
+def _cuda_of_toolkit(hit: _Hit) -> Iterator[Mention]:
+    """`The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).`"""
+    yield _cuda_releases(hit, Complaint.CUDA_OF_TOOLKIT)
+
+
+def _cuda_releases(hit: _Hit, complaint: Complaint) -> Mention:
     around = hit.line + hit.following(2)
     found = re.findall(r"CUDA [Vv]ersion[ =]*(\d+\.\d+)|\((\d+\.\d+)\)", around)
-    text = " / ".join(a or b for a, b in found) or "CUDA version"
+    releases = tuple(a or b for a, b in found) or ("version",)
     package = re.search(r"PyTorch and (\w+) were compiled", around)
-    yield Mention(
-        SubjectKind.VERSION,
-        f"CUDA {text}",
+    return Mention(
+        complaint,
+        f"CUDA {' / '.join(releases)}",
         hit.at,
-        library="CUDA",
         needed_by=package[1] if package is not None else None,
-        detail=around.strip(),
+        cuda_releases=releases,
     )
 
 
@@ -491,6 +547,6 @@ _WORDS: Final[tuple[tuple[str, _Reader], ...]] = (
     ("No such operator", _missing_operator),
     ("Could not find schema for", _missing_operator),
     ("_OpNamespace", _op_namespace),
-    ("compiled with different CUDA", _cuda_versions),
-    ("mismatches the version that was used to compile", _cuda_versions),
+    ("compiled with different CUDA", _cuda_of_extension),
+    ("mismatches the version that was used to compile", _cuda_of_toolkit),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.mentions import Mention
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.messages.mentions import Complaint, Mention
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -24,11 +24,11 @@ _KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 
 def name_error(mention: Mention) -> Candidates:
     """`NameError` in a module that TorchInductor wrote."""
-    generated = _GENERATED.search(mention.detail) is not None
+    generated = _GENERATED.search(mention.context) is not None
     symbol = _SIZE_SYMBOL.match(mention.text) is not None
     if not generated and not symbol:
         return
-    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.detail) is not None
+    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.context) is not None
     evidence = []
     score = 0.55
     if symbol:
@@ -43,7 +43,7 @@ def name_error(mention: Mention) -> Candidates:
             "it (fla-org/flash-linear-attention issue 160)."
         )
         score += 0.05
-    kernel = kernel_of(mention.detail)
+    kernel = kernel_of(mention.context)
     if kernel is not None:
         evidence.append(f"The kernel is {kernel}.")
     if symbol:
@@ -77,7 +77,7 @@ _BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|i
 
 def skipped_call(mention: Mention) -> Candidates:
     """`Attempted to call function marked as skipped`"""
-    bound = "PyCapsule" in mention.text or _BOUND.search(mention.detail) is not None
+    bound = "PyCapsule" in mention.text or _BOUND.search(mention.context) is not None
     function = fixes.word(mention.text.rsplit(".", 1)[-1], "f")
     module = mention.text.split(".PyCapsule", 1)[0].split(".")[0]
     evidence = []
@@ -114,7 +114,7 @@ def _library_name(module: str) -> str:
     return module if re.fullmatch(r"[A-Za-z_]\w*", module) and module != "a" else "mylib"
 
 
-def missing_operator(mention: Mention, inquiry: Inquiry) -> Candidates:
+def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
     """`operator x::y does not exist`"""
     namespace, _, name = mention.text.partition("::")
     package = namespace.lstrip("_") or namespace
@@ -126,8 +126,8 @@ def missing_operator(mention: Mention, inquiry: Inquiry) -> Candidates:
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, tuple(evidence), fix)
         return
     evidence.append("Its own error often stands further up: an import of the library that was caught.")
-    if inquiry.target is not None:
-        evidence.append(f"A {package} that was built for another torch than {inquiry.target_label} fails to load so.")
+    if missing.target is not None:
+        evidence.append(f"A {package} that was built for another torch than {missing.target_label} fails to load so.")
     fix = (
         f"python -c 'import torch, {package}'  # shows the first error\n"
         f"Install the {package} that was released for this torch: pip install --upgrade --force-reinstall "
@@ -160,8 +160,8 @@ def no_overload(mention: Mention) -> Candidates:
         return
     where = mention.location
     file = where.file if where is not None and where.file is not None else ""
-    half = _HALF.search(mention.detail)
-    on_hip = _HIP.search(file) is not None or _HIP.search(mention.detail) is not None
+    half = _HALF.search(mention.context)
+    on_hip = _HIP.search(file) is not None or _HIP.search(mention.context) is not None
     evidence = []
     if where is not None and where.file is not None:
         evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
@@ -205,10 +205,10 @@ def no_overload(mention: Mention) -> Candidates:
 # --- CUDA releases that differ --------------------------------------------------------------------------------------
 
 
-def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
+def cuda_versions(mention: Mention, missing: MissingName) -> Candidates:
     """Two CUDA releases in one message: torch's and the extension's, or torch's and the toolkit's."""
-    building = "mismatches the version" in mention.detail
-    numbers = mention.text.removeprefix("CUDA ").split(" / ")
+    building = mention.complaint is Complaint.CUDA_OF_TOOLKIT
+    numbers = mention.cuda_releases
     evidence = [f"The message names two CUDA releases: {' and '.join(numbers)}."]
     if len(numbers) == 2 and not building:
         evidence = [f"torch has CUDA {numbers[0]}, {mention.needed_by or 'the extension'} was built for {numbers[1]}."]
@@ -223,17 +223,17 @@ def cuda_versions(mention: Mention, inquiry: Inquiry) -> Candidates:
     source = (
         f"pip install --no-build-isolation --no-binary {package} --no-cache-dir --force-reinstall --no-deps {package}"
         if package
-        else fixes.rebuild(inquiry)
+        else fixes.rebuild(missing)
     )
     fix = (
         f"Install the extension's wheel for CUDA {numbers[0]} (torch's), or build it from source against this "
         f"torch:\n{source}"
     )
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
-    if inquiry.target is not None:
+    if missing.target is not None:
         yield Candidate(
             CauseId.DISTRIBUTION_VARIANT,
             0.6,
-            (*evidence, f"{inquiry.target_label} is another variant than the one that the extension was built for."),
+            (*evidence, f"{missing.target_label} is another variant than the one that the extension was built for."),
             fix,
         )

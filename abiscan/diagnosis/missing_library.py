@@ -6,7 +6,7 @@ import re
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
-from abiscan.diagnosis.missing_name import Inquiry
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
@@ -17,28 +17,28 @@ from abiscan.releases.build import windows_of
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
-def causes(name: str, inquiry: Inquiry, *, at_link_time: bool = False) -> Candidates:
+def causes(name: str, missing: MissingName, *, at_link_time: bool = False) -> Candidates:
     """Why a library was not found, by its file name."""
     if is_torch_library(name):
-        yield from _torch(name, inquiry, at_link_time)
+        yield from _torch(name, missing, at_link_time)
     elif (python := _PYTHON.match(name)) is not None:
-        yield from _python(name, f"{python[1]}.{python[2]}", inquiry)
+        yield from _python(name, f"{python[1]}.{python[2]}", missing)
     else:
-        yield from explain_library(name, inquiry)
+        yield from explain_library(name, missing)
 
 
-def shipped_in(name: str, inquiry: Inquiry) -> Windows | None:
+def shipped_in(name: str, missing: MissingName) -> Windows | None:
     """The releases that ship a library of this name; None without the index."""
-    releases = inquiry.knowledge.releases
+    releases = missing.knowledge.releases
     if releases is None:
         return None
-    builds = releases.builds(inquiry.knowledge.machine)
+    builds = releases.builds(missing.knowledge.machine)
     return windows_of(builds, [build.ships(name) for build in builds])
 
 
-def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
-    windows = shipped_in(name, inquiry)
-    target = inquiry.target
+def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
+    windows = shipped_in(name, missing)
+    target = missing.target
     evidence = [f"{name} is a library of torch, in torch/lib, where the loader does not look by itself."]
     score = 0.9
     gpu = accelerator_of(name) is not None
@@ -47,30 +47,30 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
     if target is not None and windows is not None:
         inside = windows.contains(target.torch)
         ships = target.cuda is not None or target.hip is not None or not gpu
-        if windows and inside is False and not inquiry.before_index and not inquiry.after_index:
+        if windows and inside is False and not missing.before_index and not missing.after_index:
             score = 0.3
             older = windows.all_before(target.torch)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             yield Candidate(
                 cause,
                 0.9,
-                (*evidence, f"{inquiry.target_label} does not ship it."),
-                fixes.rebuild_or_install(inquiry, windows),
+                (*evidence, f"{missing.target_label} does not ship it."),
+                fixes.rebuild_or_install(missing, windows),
             )
         elif not ships:
             score = 0.3
             yield Candidate(
                 CauseId.CUDA_BUILD_REQUIRED,
                 0.93,
-                (*evidence, f"{inquiry.target_label} is a CPU build and has no such library."),
+                (*evidence, f"{missing.target_label} is a CPU build and has no such library."),
                 "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU "
                 "build of the extension.",
             )
-    elif windows and windows[-1][1] != inquiry.known_versions[-1]:
+    elif windows and windows[-1][1] != missing.known_versions[-1]:
         score = 0.5
         evidence.append("Later releases have no library of that name.")
         yield Candidate(
-            CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(inquiry, windows)
+            CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, windows)
         )
     elif gpu:
         yield Candidate(
@@ -91,7 +91,7 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
         evidence.append(
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )
-    stem = fixes.word(inquiry.base_name.split(".")[0], "the extension")
+    stem = fixes.word(missing.base_name.split(".")[0], "the extension")
     fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(
@@ -102,8 +102,8 @@ def _torch(name: str, inquiry: Inquiry, at_link_time: bool) -> Candidates:
     )
 
 
-def _python(name: str, version: str, inquiry: Inquiry) -> Candidates:
-    environment = inquiry.environment
+def _python(name: str, version: str, missing: MissingName) -> Candidates:
+    environment = missing.environment
     evidence = [f"{name} is CPython {version}'s shared library."]
     score = 0.75
     if environment is not None and environment.python is not None:

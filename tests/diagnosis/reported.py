@@ -1,0 +1,147 @@
+"""Real reports as cases: what a user has (a symbol, the torch that is installed as the report words it, the file that
+needs it) and what the report's readers found to be the cause.
+
+    python -m tests.diagnosis.reported    writes every answer of today to data/answers.json
+
+`data/cause_map.toml` says which causes are what readers called one. Each row of `data/*_cases.jsonl` has its URL.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.target import Target, TargetKind
+from abiscan.model.versions import order
+from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases.exports import ReleasedExports
+
+DATA = Path(__file__).parent / "data"
+FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))
+ANSWERS = DATA / "answers.json"
+_VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")
+_BOUND = re.compile(r"([<>]=?)\s*(\d+\.\d+(?:\.\d+)?)")
+# Words by which a report says that its torch is no release of the package index.
+_OTHER_BUILD = re.compile(r"self-built|conda|NGC|\bgit\b|local|nightly|dev|cxx11-abi|ABI=", re.IGNORECASE)
+MACHINE = "x86_64"
+
+
+class Case(Struct, frozen=True):
+    """One report: what its user had, and the causes of which one is what its readers found.
+
+    Attributes:
+        id: the file of cases, where the thread is, and the symbol's beginning; unique.
+        torch_installed: as the report words it; empty where it does not say.
+        confirmed: the thread confirms the cause; it was inferred otherwise.
+    """
+
+    id: str
+    symbol: str
+    needed_by: str | None
+    torch_installed: str
+    cause: str
+    wanted: tuple[str, ...]
+    confirmed: bool
+
+    def answer(self, index: ReleaseIndex) -> tuple[str, ...]:
+        """The causes that `explain` gives, best first, each with its confidence: `import-torch-first high`."""
+        subjects = explain(self.symbol, knowledge_of(self.torch_installed, index), self.needed_by)
+        return tuple(f"{cause.cause} {cause.confidence}" for cause in subjects[0].causes) if subjects else ()
+
+    def rank(self, answer: tuple[str, ...]) -> int | None:
+        """The place of the cause in an answer, from 0 on; None where it is not in it."""
+        given = [cause.split()[0] for cause in answer]
+        return next((place for place, cause in enumerate(given) if cause in self.wanted), None)
+
+
+@cache
+def cases(path: Path) -> tuple[Case, ...]:
+    """Every case of a file, in its order."""
+    causes = tomllib.loads((DATA / "cause_map.toml").read_text(encoding="utf-8"))
+    found: dict[str, Case] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        thread = "/".join(row["url"].split("?")[0].split("#")[0].rstrip("/").split("/")[-4:])
+        name = f"{path.name.removesuffix('_cases.jsonl')}:{thread}:{row['symbol'][:60]}"
+        while name in found:
+            name += "'"
+        wanted = tuple(causes[row["cause"]]["causes"])
+        installed = row["torch_installed"] or ""
+        found[name] = Case(
+            name, row["symbol"], row["needed_by"], installed, row["cause"], wanted, row["cause_confirmed"]
+        )
+    return tuple(found.values())
+
+
+def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
+    """What abiscan would know of the torch that a report words so.
+
+    A bound (`<2.0`) is the nearest release within it. What only names a kind of build ("CPU-only torch", "ABI=0") gives
+    a target of unknown version: abiscan reads that much from any installed torch.
+    """
+    abi = None
+    if "ABI=1" in installed or "cxx11-abi" in installed:
+        abi = True
+    elif "ABI=0" in installed:
+        abi = False
+    low = installed.lower()
+    variant = "rocm" if "rocm" in low else "cpu" if re.search(r"\bcpu\b", low) else ""
+    version = _version(installed, index)
+    if version is None:
+        if not variant and abi is None:
+            return Knowledge(releases=index, machine=MACHINE)
+        return Knowledge(target=_target("unknown", variant, abi), releases=index, machine=MACHINE)
+    build = next((b for b in index.builds(MACHINE) if b.torch == version), None)
+    if build is None or variant or _OTHER_BUILD.search(installed):
+        return Knowledge(target=_target(version, variant, abi), releases=index, machine=MACHINE)
+    return Knowledge(
+        target=_target(version, build.variant, build.cxx11_abi),
+        exports=ReleasedExports(index, build),
+        releases=index,
+        machine=MACHINE,
+    )
+
+
+def _version(installed: str, index: ReleaseIndex) -> str | None:
+    bound = _BOUND.search(installed)
+    if bound is not None:
+        at = order(bound[2])
+        if bound[1] in (">=", "<=") or at is None:
+            return _full(bound[2])
+        known = [b.torch for b in index.builds(MACHINE)]
+        below = [v for v in known if (order(v) or at) < at]
+        # Older than the index: any version below the bound does.
+        return below[-1] if below else "1.9.1"
+    if re.search(r"\bCUDA\b", installed) or " / " in installed:
+        return None
+    found = _VERSION.search(installed)
+    return _full(found[1]) if found is not None else None
+
+
+def _full(version: str) -> str:
+    return version if version.count(".") > 1 else re.sub(r"^(\d+\.\d+)", r"\1.0", version)
+
+
+def _target(version: str, variant: str, abi: bool | None) -> Target:
+    gpu = variant not in ("cpu", "rocm")
+    return Target(
+        TargetKind.RELEASE, version, variant, "12" if gpu else None, "6" if variant == "rocm" else None, abi, None, None
+    )
+
+
+def main() -> None:
+    """Answer every case again and write the answers down."""
+    index = open_index()
+    answers = {case.id: list(case.answer(index)) for path in FILES for case in cases(path)}
+    ANSWERS.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

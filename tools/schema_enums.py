@@ -1,0 +1,87 @@
+"""The lists of values in `abiscan/data/report-v1.schema.json`, made of the model's enums.
+
+A value may be added to a list; none is renamed or taken out (CONTRACT). All else in the schema is written by hand.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.facts import SymbolBinding
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
+from abiscan.model.subject import SubjectKind
+from abiscan.model.target import TargetKind
+from abiscan.wheel.metadata import ContainerKind
+
+TARGET = Path(__file__).parents[1] / "abiscan" / "data" / "report-v1.schema.json"
+
+
+def _values(kind: type[enum.StrEnum], *, without: tuple[enum.StrEnum, ...] = ()) -> list[str | None]:
+    return [item.value for item in kind if item not in without]
+
+
+# Where a list stands in the schema -> its values.
+ENUMS: dict[str, list[str | None]] = {
+    "properties/verdict": _values(Verdict),
+    # The severities, and not to fail at all.
+    "properties/fail_on": [*_values(Severity), "never"],
+    "$defs/target/properties/kind": _values(TargetKind),
+    "$defs/cause/properties/cause": _values(CauseId),
+    "$defs/cause_group/properties/cause": _values(CauseId),
+    "$defs/confidence": _values(Confidence),
+    "$defs/severity": _values(Severity),
+    "$defs/import/properties/demangled_by": _values(DemangledBy),
+    "$defs/import/properties/binding": _values(SymbolBinding),
+    "$defs/import/properties/owner": _values(Owner),
+    "$defs/import/properties/status": _values(Status),
+    # A build either has all that a file wants, or it has not.
+    "$defs/release/properties/verdict": [ArtifactVerdict.LOADS.value, ArtifactVerdict.FAILS.value],
+    "$defs/artifact/properties/kind": _values(ArtifactKind),
+    "$defs/artifact/properties/verdict": _values(ArtifactVerdict),
+    "$defs/artifact/properties/loader/properties/outcome": [*_values(LoaderOutcome), None],
+    # Of a plain file or folder the report has no container.
+    "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),
+    "$defs/container/properties/verdict": _values(ArtifactVerdict),
+    "$defs/subject/properties/kind": _values(SubjectKind),
+    "$defs/subject/properties/demangled_by": _values(DemangledBy),
+    "$defs/subject/properties/owner": _values(Owner),
+}
+
+
+def render(current: str | None = None) -> str:
+    """The schema with today's lists.
+
+    Args:
+        current: the schema's text; None to read it.
+
+    Raises:
+        ValueError: a list of the schema has no line above, or the reverse; or a value would be taken out.
+    """
+    schema = json.loads(TARGET.read_text(encoding="utf-8") if current is None else current)
+    found = dict(_lists(schema, ()))
+    if found.keys() != ENUMS.keys():
+        raise ValueError(f"lists without values or values without a list: {sorted(found.keys() ^ ENUMS.keys())}")
+    for place, node in found.items():
+        gone = [value for value in node["enum"] if value not in ENUMS[place]]
+        if gone:
+            raise ValueError(f"{place}: {', '.join(map(str, gone))} would be taken out")
+        node["enum"] = ENUMS[place]
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _lists(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(node, dict):
+        if isinstance(node.get("enum"), list):
+            yield "/".join(path), node
+        for key, value in node.items():
+            yield from _lists(value, (*path, key))
+    elif isinstance(node, list):
+        for value in node:
+            yield from _lists(value, path)
