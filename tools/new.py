@@ -110,24 +110,6 @@ class Stubs:
         self._insert(path, _end_of(self._text(path), path, table), row)
         self.made.append(f"row in {table} of {path}")
 
-    def imported(self, path: str, package: str) -> None:
-        """The module `words` in an import of several modules of a package, a line each and sorted."""
-        for node in ast.walk(ast.parse(self._text(path))):
-            if isinstance(node, ast.ImportFrom) and node.module == package:
-                later = [alias.lineno for alias in node.names if alias.name > self.words]
-                self._insert(path, (later[0] if later else node.end_lineno or 0) - 1, f"    {self.words},")
-                return
-        sys.exit(f"{path}: nothing is imported from {package}")
-
-    def line_after(self, path: str, pattern: str, line: str) -> None:
-        """A line behind the last one that a pattern matches the beginning of."""
-        lines = self._text(path).splitlines()
-        found = [number for number, each in enumerate(lines, 1) if re.match(pattern, each)]
-        if not found:
-            sys.exit(f"{path}: no line matches {pattern!r}")
-        self._insert(path, found[-1], line)
-        self.made.append(f"line in {path}")
-
     def write(self) -> None:
         for path, text in self.texts.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -169,11 +151,8 @@ def cause(stubs: Stubs) -> str:
     member = stubs.words.upper()
     stubs.row("abiscan/model/cause.py", "CauseId", f'    {member} = "{stubs.name}"')
     stubs.file(f"abiscan/diagnosis/causes/{stubs.words}.py", CAUSE_MODULE)
-    registry = "abiscan/diagnosis/registry.py"
-    stubs.row(registry, "CAUSES", f"    {stubs.words}.causes,")
-    stubs.imported(registry, "abiscan.diagnosis.causes")
-    stubs.row("abiscan/diagnosis/summaries.py", "_SUMMARIES", f'    CauseId.{member}: "",')
-    stubs.line_after("docs/diagnosis.md", r"\| `[a-z-]+`(, `[a-z-]+`)* \|", f"| `{stubs.name}` | |")
+    row = f'    CauseRow(\n        CauseId.{member},\n        "causes.{stubs.words}",\n        "",\n        "",\n    ),'
+    stubs.row("abiscan/diagnosis/registry.py", "CAUSES", row)
     stubs.file(f"tests/diagnosis/test_{stubs.words}.py", TEST, what="a report that people wrote, and its cause")
     return "tests/diagnosis tests/report/test_json_v1.py"
 

@@ -45,7 +45,8 @@ CAUSES: Final = (
         CauseId.PYTHON_ABI_MISMATCH,
         "causes.python_abi",
         "The file was built for another Python than the one that loads it.",
-        "CPython 2.7 and 3.6 - 3.14, and the free-threaded builds of 3.13 and 3.14, as real interpreters export them (`data/python_exports.txt.gz`)",
+        "CPython 2.7 and 3.6 - 3.14, and the free-threaded builds of 3.13 and 3.14, as real interpreters export them "
+        "(`data/python_exports.txt.gz`)",
     ),
     CauseRow(
         CauseId.STABLE_SHIM_TOO_NEW,
