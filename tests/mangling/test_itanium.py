@@ -125,6 +125,17 @@ def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
         "_Z1fIXLDnEEEvv",
         "_Z1fIiEDTquLb1ELi1ELi2EET_",
         "_Z1fIiEDTds1a1bET_",
+        # how tightly an operator binds
+        "_ZN1n1gIlXntstlEEEvv",
+        "_ZN1n1gIlXntticEEEvv",
+        "_ZN1n1gIlXntpp_Lx9EEEEvv",
+        "_ZN1n1gIlXnttlfEEEEvv",
+        "_Z1fIiEDTdladLc5EET_",
+        "_Z1fIiEDTpp_tiiET_",
+        "_Z1fIiEDTgsnw_1BIfEpiEET_",
+        "_Z1fIXrQv_XtrEEEvv",
+        "_Z1fIJiEEDTsZfp_EDpT_",
+        "_Z1fIXsocLx9En8EEEvv",
         # suffixes
         "_Z1fv.cold",
         "_Z1fv.isra.0.constprop.1",

@@ -167,16 +167,17 @@ OPERATORS: Final[dict[str, tuple[str, int, int]]] = {
 }
 
 # Expressions whose code is no operator function's: named casts and queries about a type or an expression.
-EXPRESSION_KEYWORDS: Final[dict[str, tuple[str, int]]] = {
-    "at": ("alignof", OF_TYPE),
-    "az": ("alignof", OF_EXPRESSION),
-    "cc": ("const_cast", NAMED_CAST),
-    "dc": ("dynamic_cast", NAMED_CAST),
-    "rc": ("reinterpret_cast", NAMED_CAST),
-    "sc": ("static_cast", NAMED_CAST),
-    "st": ("sizeof", OF_TYPE),
-    "sz": ("sizeof", OF_EXPRESSION),
-    "te": ("typeid", OF_EXPRESSION),
-    "ti": ("typeid", OF_TYPE),
-    "nx": ("noexcept", OF_EXPRESSION),
+# Word, what follows, precedence.
+EXPRESSION_KEYWORDS: Final[dict[str, tuple[str, int, int]]] = {
+    "at": ("alignof", OF_TYPE, UNARY),
+    "az": ("alignof", OF_EXPRESSION, UNARY),
+    "cc": ("const_cast", NAMED_CAST, POSTFIX),
+    "dc": ("dynamic_cast", NAMED_CAST, POSTFIX),
+    "rc": ("reinterpret_cast", NAMED_CAST, POSTFIX),
+    "sc": ("static_cast", NAMED_CAST, POSTFIX),
+    "st": ("sizeof", OF_TYPE, UNARY),
+    "sz": ("sizeof", OF_EXPRESSION, UNARY),
+    "te": ("typeid", OF_EXPRESSION, POSTFIX),
+    "ti": ("typeid", OF_TYPE, POSTFIX),
+    "nx": ("noexcept", OF_EXPRESSION, UNARY),
 }

@@ -69,10 +69,10 @@ def expression(p: Productions) -> Node:
     keyword = EXPRESSION_KEYWORDS.get(code)
     if keyword is not None and not global_scope:
         p.at = at + 2
-        word, operands = keyword
+        word, operands, precedence = keyword
         if operands == NAMED_CAST:
-            return Phrase(word, "<", p.type(), ">(", p.expression(), ")", precedence=POSTFIX)
-        return Phrase(word, " (", p.type() if operands == OF_TYPE else p.expression(), ")")
+            return Phrase(word, "<", p.type(), ">(", p.expression(), ")", precedence=precedence)
+        return Phrase(word, " (", p.type() if operands == OF_TYPE else p.expression(), ")", precedence=precedence)
     operator = OPERATORS.get(code)
     if operator is not None:
         p.at = at + 2
@@ -104,13 +104,13 @@ def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool
     if operands == NEW:
         return _new(p, ("::" if global_scope else "") + op.strip())
     if operands == DELETE:
-        return _prefix(p, f"{'::' if global_scope else ''}{op.strip()} ")
+        return Phrase("::" if global_scope else "", op.strip(), " ", p.expression(), precedence=UNARY)
     if global_scope:
         return None
     if operands == PREFIX:
-        return _prefix(p, op.strip() + (" " if op[0] == " " else ""))
+        return _prefix(p, op.strip() + (" " if op[0] == " " else ""), precedence)
     if operands == POSTFIX_OR_PREFIX and p.take("_"):
-        return _prefix(p, op)
+        return _prefix(p, op, precedence)
     first = p.expression()
     if operands == POSTFIX_OR_PREFIX:
         return Phrase(*_operand(first, POSTFIX + 1), op, precedence=POSTFIX)
@@ -136,8 +136,8 @@ def _operator(p: Productions, operator: tuple[str, int, int], global_scope: bool
     return None
 
 
-def _prefix(p: Productions, op: str) -> Node:
-    return Phrase(op, *_operand(p.expression(), UNARY), precedence=UNARY)
+def _prefix(p: Productions, op: str, precedence: int) -> Node:
+    return Phrase(op, *_operand(p.expression(), precedence), precedence=precedence)
 
 
 def _new(p: Productions, keyword: str) -> Node:
@@ -148,7 +148,8 @@ def _new(p: Productions, keyword: str) -> Node:
         pieces += ["(", placement, ")"]
     pieces += [" ", p.type()]
     if p.take("pi"):
-        pieces += ["(", p.until_end(p.expression), ")"]
+        arguments = p.until_end(p.expression)
+        pieces += ["(", arguments, ")"] if arguments else []
     elif p.text.startswith("il", p.at):
         pieces += ["(", p.expression(), ")"]
     else:
@@ -269,11 +270,11 @@ def _braces(p: Productions) -> tuple[str | tuple[Node, ...], ...]:
 
 
 def _init_list(p: Productions) -> Node:
-    return Phrase(*_braces(p), precedence=POSTFIX)
+    return Phrase(*_braces(p))
 
 
 def _typed_init_list(p: Productions) -> Node:
-    return Phrase(p.type(), *_braces(p), precedence=POSTFIX)
+    return Phrase(p.type(), *_braces(p))
 
 
 def _c_style_cast(p: Productions) -> Node:
@@ -292,8 +293,9 @@ def _call_in_parentheses(p: Productions) -> Node:
 
 
 def _sizeof_pack(p: Productions) -> Node:
-    pack = p.template_param() if p.text[p.at] == "T" else _function_param(p)
-    return Phrase("sizeof...(", Expansion(pack), ")")
+    if p.text[p.at] == "T":
+        return Phrase("sizeof...(", Expansion(p.template_param()), ")")
+    return Phrase("sizeof... (", _function_param(p), ")")
 
 
 def _sizeof_args(p: Productions) -> Node:
@@ -321,7 +323,7 @@ def _subobject(p: Productions) -> Node:
         p.number()
     p.take("p")
     p.need("E")
-    return Phrase(of, f".<at offset {offset.replace('n', '-')} of type ", type_, ">")
+    return Phrase(of, ".<", type_, f" at offset {offset.replace('n', '-')}>")
 
 
 def _member_pointer_conversion(p: Productions) -> Node:
@@ -339,8 +341,7 @@ def _requires(p: Productions) -> Node:
 
 def _requires_with_params(p: Productions) -> Node:
     """rQ <bare-function-type> _ <requirement>+ E"""
-    params = () if p.take("v_") else p.until_end(p.type, "_")
-    return _requirements(p, "requires (", params, ") {") if params else _requirements(p, "requires {")
+    return _requirements(p, "requires (", p.until_end(p.type, "_"), ") {")
 
 
 def _requirements(p: Productions, *before: str | tuple[Node, ...]) -> Node:
