@@ -4,6 +4,7 @@ policy for the versions of libstdc++, and of the package index for which torch h
 from __future__ import annotations
 
 import json
+
 import pytest
 
 from abiscan.model.binding import (
