@@ -63,6 +63,11 @@ class Finding(Struct, frozen=True):
     suppressed: bool = False
     suppression: str | None = None
 
+    @property
+    def all_symbols(self) -> tuple[str, ...]:
+        """Every mangled name it is about, be it one or several."""
+        return self.symbols or ((self.symbol,) if self.symbol is not None else ())
+
 
 class RuleInfo(Struct, frozen=True):
     """What a report needs to know of a rule to describe it (SARIF, HTML, docs)."""
