@@ -10,10 +10,10 @@ from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SharedObject
+from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.releases.matrix import Matrix
 
-_INTERPRETER = re.compile(r"\.cpython-(\d+)([a-z]*)-")
 _CUDA_SONAME = re.compile(r"^lib(?:cudart|cublas|cublasLt|cufft|cusparse|nvrtc|nvJitLink)\.so\.(\d+)(?:\.(\d+))?")
 _VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
 
@@ -58,9 +58,9 @@ def _abi(torch_names: Sequence[str]) -> str:
 
 
 def _python_abi(name: str, imports: Iterable[BoundImport]) -> str | None:
-    tag = _INTERPRETER.search(name)
+    tag = cpython_tag(name)
     if tag is not None:
-        return f"cp{tag[1]}{tag[2]}"
+        return f"cp{tag}"
     if ".abi3." in name:
         return "abi3"
     return "any" if any(b.owner is Owner.PYTHON for b in imports) else None

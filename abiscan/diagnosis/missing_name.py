@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -24,6 +23,7 @@ from abiscan.mangling.canonical import to_cuda
 from abiscan.model import versions
 from abiscan.model.binding import Owner, Status
 from abiscan.model.facts import SharedObject, VersionNeed
+from abiscan.model.module_name import cpython_of
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch
@@ -42,8 +42,6 @@ _SPELLING = frozenset(
         DifferenceKind.CONSTRUCTOR_VARIANT,
     }
 )
-# The tag of a CPython extension module's file name (PEP 3149): `mod.cpython-311-x86_64-linux-gnu.so`, `cpython-36m`.
-_PYTHON_TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
 
 
 class Position(enum.Enum):
@@ -341,8 +339,7 @@ class MissingName:
     @functools.cached_property
     def python_of_file(self) -> tuple[int, int] | None:
         """The CPython that the file's name says it was made for."""
-        tag = _PYTHON_TAG.search(self.base_name)
-        return None if tag is None else (int(tag[1]), int(tag[2]))
+        return cpython_of(self.base_name)
 
     @functools.cached_property
     def is_torch_itself(self) -> bool:

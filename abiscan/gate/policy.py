@@ -50,7 +50,7 @@ class Ignore(Struct, frozen=True):
             return False
         if self.symbol is not None:
             # One finding may speak for several names: it is accepted only where every one of them is.
-            names = finding.symbols or ((finding.symbol,) if finding.symbol is not None else ())
+            names = finding.all_symbols
             if not names or not all(_matches(self.symbol, name) for name in names):
                 return False
         return self.covers_path(artifact.display)
@@ -70,7 +70,7 @@ class Policy(Struct, frozen=True):
     Attributes:
         fail_on: the lowest severity that does; None for none.
         severities: (rule id, severity) pairs that replace what the rule says.
-        allow_stale: baseline entries that match nothing are told and do not fail.
+        allow_stale: baseline entries that match nothing are reported and do not fail.
         baseline: path of the baseline, as the configuration file gives it (relative to that file).
         require_torch: a version specifier (PEP 440); every known build that satisfies it must load every file.
         require_stable_abi: only torch's C shims may be used.

@@ -1,4 +1,4 @@
-"""Names for findings and modules that survive what should not matter. Imports nothing of abiscan.
+"""Names for findings and modules that survive what should not matter.
 
 A fingerprint is what a baseline and a code-scanning service remember. It must be the same after a rebuild, after code
 moved inside the file, in another checkout, for another Python version's build of the same module, and whether a wheel
@@ -15,15 +15,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol
 
+from abiscan.model.module_name import without_tag
+
 
 class _Digest(Protocol):
     def hexdigest(self) -> str: ...
 
 
-# PEP 3149 and PEP 384 tags between a module's name and its suffix: `.cpython-311-x86_64-linux-gnu`, `.abi3`, ...
-_PYTHON_TAG = re.compile(
-    r"\.(?:cpython-\d+[a-z]*|pypy\d+-pp\d+|abi3t?|cp\d+|graalpy[\w.]*)(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
-)
 # auditwheel's `libgomp-a34b3233.so.1`, torchvision's `libjpeg.ceea7512.so.62`: eight hexadecimal digits of a hash.
 _VENDOR_HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so\b)")
 _SO_VERSION = re.compile(r"(?<=\.so)(?:\.\d+)+$")
@@ -35,18 +33,18 @@ _SDIST_ROOT = re.compile(r"^[^/]+-\d[^/]*/")
 _ARCHIVE = re.compile(r"^(?P<name>.+?)-v?\d[^/]*\.(?:whl|conda|zip|tar(?:\.\w+)?|tgz|tbz2|txz)$", re.IGNORECASE)
 
 
-def module_name(path: str) -> str:
+def bare_name(path: str) -> str:
     """The file's name without what a rebuild changes: Python tags, a vendored library's hash, a soname's version.
 
     `pkg/_C.cpython-311-x86_64-linux-gnu.so` and `_C.abi3.so` are both `_C.so`; `libjpeg.ceea7512.so.62` is
     `libjpeg.so`.
     """
     name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    return _VENDOR_HASH.sub("", _SO_VERSION.sub("", _PYTHON_TAG.sub("", name)))
+    return _VENDOR_HASH.sub("", _SO_VERSION.sub("", without_tag(name)))
 
 
 def module_key(path: str, member: str | None = None) -> str:
-    """The module's place in its package where that can be told, else its bare `module_name`.
+    """The module's place in its package where that can be told, else its bare `bare_name`.
 
     A member of an archive and a file below `site-packages` or `build/lib...` have a place that no checkout changes
     (`torchvision/_C.so`); of any other file only the name is taken (`_C.so`).
@@ -62,8 +60,8 @@ def module_key(path: str, member: str | None = None) -> str:
             inside = whole[match.end() :]
             break
     if inside is None or "/" not in inside:
-        return module_name(whole)
-    return f"{inside.rsplit('/', 1)[0]}/{module_name(inside)}"
+        return bare_name(whole)
+    return f"{inside.rsplit('/', 1)[0]}/{bare_name(inside)}"
 
 
 def container_key(path: str) -> str:
@@ -81,12 +79,12 @@ def fingerprint(rule: str, module: str, *details: str) -> str:
 
     Args:
         rule: the rule's id.
-        module: the file's path, member name or `module_key`; only its `module_name` counts.
+        module: the file's path, member name or `module_key`; only its `bare_name` counts.
         details: what else tells two findings of one rule and module apart and survives a rebuild: the mangled name, a
             needed library's soname, a function's name. Never an offset or a line.
     """
     # Length prefixes, so that no two different tuples read the same.
-    text = "".join(f"{len(part)}:{part}" for part in (rule, module_name(module), *details))
+    text = "".join(f"{len(part)}:{part}" for part in (rule, bare_name(module), *details))
     return _sha256()(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -16,15 +16,14 @@ from typing import Any
 
 import msgspec
 
-from abiscan.model.binding import BoundImport
+from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
-from abiscan.model.versions import Windows
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
 
@@ -52,17 +51,17 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     return _pieces(
         {
             "schema_version": SCHEMA_VERSION,
-            "tool": tool(head.version),
-            "target": target(head.target),
+            "tool": _tool(head.version),
+            "target": plain(head.target),
             "verdict": head.verdict,
             "fail_on": head.fail_on if head.fail_on is not None else "never",
             "summary": summary(counts),
             "artifacts": (artifact(a) for a in artifacts),
-            "containers": [_container(c) for c in sorted(head.containers, key=lambda c: c.path)],
-            "errors": errors(head),
-            "stale": stale(head),
-            "notes": texts(head.notes),
-            "rules": [_rule(rule) for rule in sorted(head.rules, key=lambda r: r.id)],
+            "containers": [plain(c) for c in sorted(head.containers, key=lambda c: c.path)],
+            "errors": [plain(e) for e in sorted_errors(head)],
+            "stale": plain(head.stale),
+            "notes": plain(head.notes),
+            "rules": [plain(rule) for rule in sorted(head.rules, key=lambda r: r.id)],
         }
     )
 
@@ -71,13 +70,13 @@ def explain(subjects: Sequence[Subject], version: str) -> str:
     """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema)."""
     document = {
         "schema_version": SCHEMA_VERSION,
-        "tool": tool(version),
+        "tool": _tool(version),
         "subjects": [_subject(subject) for subject in subjects],
     }
     return "".join(_pieces(document))
 
 
-# --- parts that other formats use too ---------------------------------------------------------------------------
+# --- parts that NDJSON uses too ---------------------------------------------------------------------------------
 
 
 def text(value: str) -> str:
@@ -87,26 +86,14 @@ def text(value: str) -> str:
     return _SURROGATE.sub(_escaped, value)
 
 
-def tool(version: str) -> dict[str, Any]:
-    return {"name": "abiscan", "version": version}
-
-
-def target(value: Target | None) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    return {
-        "kind": value.kind,
-        "torch": text(value.torch),
-        "variant": text(value.variant),
-        "cuda": _optional(value.cuda),
-        "hip": _optional(value.hip),
-        "cxx11_abi": value.cxx11_abi,
-        "path": _optional(value.path),
-        "note": _optional(value.note),
-        "machine": _optional(value.machine),
-        "git_revision": _optional(value.git_revision),
-        "python": _optional(value.python),
-    }
+def plain(value: Any) -> Any:
+    """`value` as JSON has it: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    fields = _FIELDS.get(type(value))
+    return value if fields is None else {field: plain(getattr(value, field)) for field in fields}
 
 
 def summary(counts: Summary) -> dict[str, Any]:
@@ -125,20 +112,12 @@ def summary(counts: Summary) -> dict[str, Any]:
     }
 
 
-def errors(report: Report) -> list[dict[str, Any]]:
-    return [{"path": text(error.path), "message": text(error.message)} for error in sorted_errors(report)]
-
-
-def stale(report: Report) -> list[dict[str, Any]]:
-    return [{"source": text(e.source), "entry": text(e.entry), "fails": e.fails} for e in report.stale]
-
-
 def artifact(value: ArtifactReport) -> dict[str, Any]:
     """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_judged`
     tells the two apart."""
     return {
         "path": text(value.path),
-        "member": _optional(value.member),
+        "member": plain(value.member),
         "kind": value.kind,
         "sha256": value.sha256,
         "size": value.size,
@@ -146,50 +125,62 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "machine": text(value.machine) if value.machine is not None else "none",
         "build_id": value.build_id,
         "verdict": value.verdict,
-        "loader": {
-            "outcome": value.loader.outcome,
-            "error": _optional(value.loader.error),
-            "undecided": _optional(value.loader.undecided),
-        },
-        "needed": [{"soname": text(n.soname), "found": _optional(n.found)} for n in value.needed],
+        "loader": plain(value.loader),
+        "needed": plain(value.needed),
         "imports": [_import(b) for b in sorted_imports(value.imports)],
         "import_counts": status_counts(value.imports),
         "releases": [_release(r) for r in value.releases or ()],
         "releases_judged": value.releases is not None,
-        "what_if": [_what_if(w) for w in value.what_if],
-        "provenance": _provenance(value.provenance),
-        "findings": [_finding(f) for f in sorted_findings(value.findings)],
-        "causes": [_cause_group(group) for group in value.causes],
-        "notes": texts(value.notes),
+        "what_if": plain(value.what_if),
+        "provenance": plain(value.provenance),
+        "findings": [plain(f) for f in sorted_findings(value.findings)],
+        "causes": plain(value.causes),
+        "notes": plain(value.notes),
     }
 
 
-def _container(value: Container) -> dict[str, Any]:
-    return {
-        "path": text(value.path),
-        "kind": value.kind,
-        "name": _optional(value.name),
-        "version": _optional(value.version),
-        "tags": texts(value.tags),
-        "requires_torch": texts(value.requires_torch),
-        "verdict": value.verdict,
-        "artifacts": texts(value.artifacts),
-    }
+# --- the rest ---------------------------------------------------------------------------------------------------
+
+# The fields of what is written as it stands, in their order. Fields of the model that are not here are not told.
+_FIELDS: dict[type, tuple[str, ...]] = {
+    Target: (
+        *("kind", "torch", "variant", "cuda", "hip", "cxx11_abi"),
+        *("path", "note", "machine", "git_revision", "python"),
+    ),
+    LoaderPrediction: ("outcome", "error", "undecided"),
+    NeededLibrary: ("soname", "found"),
+    Cause: ("cause", "confidence", "evidence", "fix"),
+    CauseGroup: ("cause", "confidence", "summary", "evidence", "fix", "symbols"),
+    WhatIf: ("rule", "symbols", "windows", "assumes"),
+    Provenance: (
+        *("compilers", "cxx11_abi", "torch_window", "built_for", "built_for_basis", "python_abi", "cuda", "gpu_archs"),
+        *("abi", "glibc_needed", "libstdcxx_needed"),
+    ),
+    Finding: (
+        *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),
+        *("suppressed", "suppression"),
+    ),
+    Location: ("function", "file", "line", "offset"),
+    Container: ("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
+    InputError: ("path", "message"),
+    StaleEntry: ("source", "entry", "fails"),
+    RuleInfo: ("id", "summary", "severity", "confidence"),
+}
 
 
 def _import(value: BoundImport) -> dict[str, Any]:
     symbol = value.symbol
     return {
         "mangled": text(symbol.name),
-        "demangled": _optional(value.demangled),
+        "demangled": text(value.demangled) if value.demangled is not None else None,
         "demangled_by": value.demangled_by,
         "binding": symbol.binding,
         "version": text(symbol.version.name) if symbol.version is not None else None,
         "owner": value.owner,
         "status": value.status,
-        "provider": _optional(value.provider),
-        "windows": _windows(value.windows),
-        "causes": [_cause(cause) for cause in value.causes],
+        "provider": text(value.provider) if value.provider is not None else None,
+        "windows": value.windows,
+        "causes": plain(value.causes),
     }
 
 
@@ -200,95 +191,9 @@ def _release(value: ReleaseVerdict) -> dict[str, Any]:
         "variant": text(value.variant),
         "cxx11_abi": value.cxx11_abi,
         "verdict": "loads" if value.loads else "fails",
-        "missing": sorted(texts(value.missing)),
-        "drift": sorted(texts(value.drift)),
+        "missing": sorted(plain(value.missing)),
+        "drift": sorted(plain(value.drift)),
         "reason": text(value.reason),
-    }
-
-
-def _finding(value: Finding) -> dict[str, Any]:
-    return {
-        "rule": text(value.rule),
-        "severity": value.severity,
-        "confidence": value.confidence,
-        "symbol": _optional(value.symbol),
-        "symbols": texts(value.symbols),
-        "message": text(value.message),
-        "fix": text(value.fix),
-        "locations": [_location(location) for location in value.locations],
-        "fingerprint": value.fingerprint,
-        "suppressed": value.suppressed,
-        "suppression": _optional(value.suppression),
-    }
-
-
-def _windows(value: Windows | None) -> list[list[str]] | None:
-    return None if value is None else [[text(first), text(last)] for first, last in value]
-
-
-# --- the rest ---------------------------------------------------------------------------------------------------
-
-
-def _cause(value: Cause) -> dict[str, Any]:
-    return {
-        "cause": value.cause,
-        "confidence": value.confidence,
-        "evidence": texts(value.evidence),
-        "fix": text(value.fix),
-    }
-
-
-def _cause_group(value: CauseGroup) -> dict[str, Any]:
-    return {
-        "cause": value.cause,
-        "confidence": value.confidence,
-        "summary": text(value.summary),
-        "evidence": texts(value.evidence),
-        "fix": text(value.fix),
-        "symbols": texts(value.symbols),
-    }
-
-
-def _what_if(value: WhatIf) -> dict[str, Any]:
-    return {
-        "rule": text(value.rule),
-        "symbols": texts(value.symbols),
-        "windows": _windows(value.windows),
-        "assumes": text(value.assumes),
-    }
-
-
-def _provenance(value: Provenance) -> dict[str, Any]:
-    return {
-        "compilers": texts(value.compilers),
-        "cxx11_abi": value.cxx11_abi,
-        "torch_window": _windows(value.torch_window),
-        "built_for": _optional(value.built_for),
-        "built_for_basis": _optional(value.built_for_basis),
-        "python_abi": _optional(value.python_abi),
-        "cuda": _optional(value.cuda),
-        "gpu_archs": texts(value.gpu_archs),
-        "abi": _optional(value.abi),
-        "glibc_needed": _optional(value.glibc_needed),
-        "libstdcxx_needed": _optional(value.libstdcxx_needed),
-    }
-
-
-def _location(value: Location) -> dict[str, Any]:
-    return {
-        "function": _optional(value.function),
-        "file": _optional(value.file),
-        "line": value.line,
-        "offset": value.offset,
-    }
-
-
-def _rule(value: RuleInfo) -> dict[str, Any]:
-    return {
-        "id": text(value.id),
-        "summary": text(value.summary),
-        "severity": value.severity,
-        "confidence": value.confidence,
     }
 
 
@@ -296,31 +201,27 @@ def _subject(value: Subject) -> dict[str, Any]:
     return {
         "text": text(value.text),
         "kind": value.kind,
-        "mangled": _optional(value.mangled),
-        "demangled": _optional(value.demangled),
+        "mangled": plain(value.mangled),
+        "demangled": plain(value.demangled),
         "demangled_by": value.demangled_by,
         # The contract has a string here: a message that is about no name has no owner to tell.
         "owner": value.owner if value.owner is not None else "other",
-        "windows": _windows(value.windows),
-        "causes": [_cause(cause) for cause in value.causes],
-        "history": texts(value.history),
-        "needed_by": _optional(value.needed_by),
-        "location": _location(value.location) if value.location is not None else None,
-        "notes": texts(value.notes),
+        "windows": plain(value.windows),
+        "causes": plain(value.causes),
+        "history": plain(value.history),
+        "needed_by": plain(value.needed_by),
+        "location": plain(value.location),
+        "notes": plain(value.notes),
     }
-
-
-def _optional(value: str | None) -> str | None:
-    return None if value is None else text(value)
-
-
-def texts(values: Iterable[str]) -> list[str]:
-    return [text(value) for value in values]
 
 
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def _tool(version: str) -> dict[str, Any]:
+    return {"name": "abiscan", "version": version}
 
 
 def compact(value: Any) -> str:
@@ -333,7 +234,7 @@ def compact(value: Any) -> str:
 
 
 def _pieces(document: dict[str, Any]) -> Iterator[str]:
-    """JSON text of a document, ending in a newline; a member that is an iterator is a list, told an element a piece."""
+    """JSON text of a document, ending in a newline; a member that is an iterator is a list, an element a piece."""
     before = "{"
     for key, value in document.items():
         yield f"{before}\n  {compact(key)}: "

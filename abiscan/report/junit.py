@@ -15,6 +15,7 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
+from abiscan.report.wording import source_place
 
 _Case = tuple[str, str, str]  # state, name, XML
 
@@ -94,11 +95,11 @@ def _stale(source: str, entry: str, fails: bool) -> _Case:
 def _lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity.value}: {finding.message}"
     for location in finding.locations:
-        where = f"{location.file}:{location.line}" if location.file is not None else ""
-        if location.offset is not None:
-            where = f"offset {location.offset:#x}"
-        if location.function is not None:
-            where = f"{where} in {location.function}" if where else f"in {location.function}"
+        where = source_place(location)
+        if where is None:
+            offset = f"offset {location.offset:#x}" if location.offset is not None else ""
+            function = f"in {location.function}" if location.function is not None else ""
+            where = " ".join(part for part in (offset, function) if part)
         if where:
             yield f"  {where}"
     if finding.fix:

@@ -112,12 +112,12 @@ def _files(artifacts: Sequence[ArtifactReport]) -> str:
     # What is in order stays in the order of its path.
     in_order = WORST_FIRST.index(ArtifactVerdict.LOADS)
     artifacts = sorted(artifacts, key=lambda a: min(WORST_FIRST.index(a.verdict), in_order))
-    judged = any(a.releases for a in artifacts)
-    head = ["file", "verdict", *(["torch builds"] if judged else []), *(s.value + "s" for s in Severity)]
+    with_releases = any(a.releases for a in artifacts)
+    head = ["file", "verdict", *(["torch builds"] if with_releases else []), *(s.value + "s" for s in Severity)]
     rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
     for artifact in artifacts[:_ROWS]:
         cells = [code(artifact.display), _marked(artifact.verdict)]
-        if judged:
+        if with_releases:
             releases = artifact.releases or ()
             cells.append(f"{sum(r.loads for r in releases)} of {len(releases)}" if releases else "-")
         counts = severity_counts(artifact.standing)

@@ -13,7 +13,7 @@ from typing import Any
 from abiscan.model.binding import Status
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report import json_v1
-from abiscan.report.order import sorted_artifacts
+from abiscan.report.order import sorted_artifacts, sorted_errors
 from abiscan.report.summary import Summary, summary_of
 
 
@@ -41,9 +41,9 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     }
     run = {
         "summary": json_v1.summary(counts),
-        "errors": json_v1.errors(head),
-        "stale": json_v1.stale(head),
-        "notes": json_v1.texts(head.notes),
+        "errors": [json_v1.plain(e) for e in sorted_errors(head)],
+        "stale": json_v1.plain(head.stale),
+        "notes": json_v1.plain(head.notes),
     }
     yield json_v1.compact({"record": "run", **shared, **run}) + "\n"
     for artifact in artifacts:

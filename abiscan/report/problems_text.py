@@ -10,7 +10,7 @@ from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import severity_counts
-from abiscan.report.wording import counted, readable_names
+from abiscan.report.wording import counted, readable_names, source_place
 
 # How many of each a file's block may show before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
@@ -60,7 +60,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             f
             for f in shown
             if f.severity is not Severity.NOTE
-            and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(_symbols_of(f)))
+            and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]
     by_rule: dict[str, list[Finding]] = {}
     for finding in shown:
@@ -77,10 +77,6 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     return lines
 
 
-def _symbols_of(finding: Finding) -> tuple[str, ...]:
-    return finding.symbols or ((finding.symbol,) if finding.symbol else ())
-
-
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     first = findings[0]
     label = f"  {style.paint(first.severity.value, _SEVERITY_COLOR[first.severity])}[{first.rule}]: "
@@ -88,10 +84,8 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     for finding in findings if style.verbose else findings[:1]:
         lines += wrap(finding.message, style, label, "    ")
         for location in finding.locations if style.verbose else finding.locations[:2]:
-            where = location.function or ""
-            if location.file is not None:
-                where = f"{location.file}:{location.line}" + (f" in {where}" if where else "")
-            elif location.offset is not None:
+            where = source_place(location) or location.function or ""
+            if location.file is None and location.offset is not None:
                 where = f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
             if where:
                 lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)

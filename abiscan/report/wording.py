@@ -24,6 +24,14 @@ def readable_names(artifact: ArtifactReport) -> dict[str, str]:
     return {b.name: b.demangled or b.name for b in artifact.imports}
 
 
+def source_place(location: Location) -> str | None:
+    """`csrc/ops.cpp:42 in f(at::Tensor)`; None for a place that is no line of source."""
+    if location.file is None:
+        return None
+    line = f":{location.line}" if location.line is not None else ""
+    return f"{location.file}{line}" + (f" in {location.function}" if location.function else "")
+
+
 def source_location(finding: Finding) -> Location | None:
     """The first place that is a line of source, which is what a person can edit."""
     return next((location for location in finding.locations if location.file is not None), None)

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from abiscan.model.module_name import without_tag
+
 _DIST_INFO_FILE = re.compile(r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$")
 _PKG_INFO = re.compile(r"^[^/]+/PKG-INFO$")
 _DATA = re.compile(r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$")
 _CONDA_SITE = re.compile(r"^lib/python\d[^/]*/site-packages/(.+)$")
 # From lib/pythonX.Y/site-packages up to the prefix, in every layout that wheels are installed to on Linux.
 _TO_PREFIX = "../../../"
-# What the name of an extension module ends in, so that what is before it is the import name.
-_MODULE_SUFFIX = re.compile(r"(\.cpython-[^/]*|\.abi3|\.pypy[^/]*)?\.so$|\.py$")
 
 
 class ContainerKind(enum.StrEnum):
@@ -173,11 +173,19 @@ def _import_names(names: Iterable[str]) -> set[str]:
     for name in names:
         place = install_path(ContainerKind.WHEEL, name) or ""
         first, slash, rest = place.partition("/")
-        if slash and (rest == "__init__.py" or _MODULE_SUFFIX.search(rest)):
+        imported = _module(rest if slash else first)
+        if slash and (rest == "__init__.py" or imported is not None):
             found.add(first)
-        elif not slash and _MODULE_SUFFIX.search(first):
-            found.add(_MODULE_SUFFIX.sub("", first))
+        elif not slash and imported is not None:
+            found.add(imported)
     return {name for name in found if name.isidentifier()}
+
+
+def _module(file_name: str) -> str | None:
+    """What is imported from a file, which may be in a folder; None for one that Python does not import."""
+    if file_name.endswith(".py"):
+        return file_name.removesuffix(".py")
+    return without_tag(file_name).removesuffix(".so") if file_name.endswith(".so") else None
 
 
 def install_path(kind: ContainerKind, name: str) -> str | None:

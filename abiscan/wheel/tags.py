@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from abiscan.model.facts import VersionNeed
+from abiscan.model.module_name import ModuleName
 
 _PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
 _LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
@@ -35,10 +36,6 @@ _LIBSTDCXX: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
 _VERSION = re.compile(r"^(GLIBCXX|GLIBC|CXXABI)_(\d+(?:\.\d+)*)$")
 _CPYTHON_TAG = re.compile(r"^cp(\d)(\d+)$")
-_MODULE = re.compile(
-    r"^(?P<name>[^/.]+)"
-    r"(?:\.(?:(?P<abi3>abi3)|cpython-(?P<cpython>\d+[a-z]*)(?:-[^/]*)?|(?P<pypy>pypy\d+[^/]*|graalpy[^/]*)))?\.so$"
-)
 
 
 class System(enum.StrEnum):
@@ -204,34 +201,6 @@ def machine_fits(promise: Promise, machine: str) -> bool:
 
 
 # --- the interpreter --------------------------------------------------------------------------------------------
-
-
-class ModuleName(Struct, frozen=True):
-    """What the file name of an extension module says (importlib.machinery.EXTENSION_SUFFIXES).
-
-    Attributes:
-        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with `t` or `d` where it has one.
-        abi3: `.abi3.so`.
-        other: suffix of another implementation (`pypy310-pp73`).
-    """
-
-    name: str
-    cpython: str | None
-    abi3: bool
-    other: str | None
-
-    @property
-    def plain(self) -> bool:
-        """`x.so`: every interpreter takes it."""
-        return self.cpython is None and not self.abi3 and self.other is None
-
-
-def module_name(file_name: str) -> ModuleName | None:
-    """Read a file name without directories; None if no interpreter would import a file of that name (`libx.so.1`)."""
-    match = _MODULE.match(file_name)
-    if match is None or not match["name"].isidentifier():
-        return None
-    return ModuleName(match["name"], match["cpython"], match["abi3"] is not None, match["pypy"])
 
 
 def module_fits(promise: Promise, module: ModuleName) -> bool:

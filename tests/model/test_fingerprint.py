@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from abiscan.model.fingerprint import (
+    bare_name,
     container_key,
     fingerprint,
     module_key,
-    module_name,
 )
 
 
@@ -34,7 +34,7 @@ from abiscan.model.fingerprint import (
     ],
 )
 def test_module_names(path: str, expected: str) -> None:
-    assert module_name(path) == expected
+    assert bare_name(path) == expected
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import unicodedata
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, Status, StopKind
+from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.report import text
@@ -92,19 +91,16 @@ def test_without_a_target_no_torch_is_named() -> None:
 
 
 def test_of_several_files_good_ones_take_a_line_and_bad_ones_come_last() -> None:
-    other = LoaderPrediction(
-        LoaderOutcome.FAILS, LoaderStop(StopKind.LIBRARY_NOT_FOUND, "libcuda.so.1", errno=errno.ENOENT)
-    )
     lines = lines_of(
         samples.failing(),
         samples.an_artifact("lib/a.so", releases=samples.releases()),
-        samples.an_artifact("lib/here.so", loader=other),
+        samples.an_artifact("lib/here.so", loader=samples.failing().loader),
         samples.an_artifact("lib/plain.so", verdict=ArtifactVerdict.NOT_TORCH),
     )
     assert lines[:5] == [
         "loads     lib/a.so  (loads on 2.12.0 - 2.13.0)",
-        "loads     lib/here.so  "
-        "(not on this machine: libcuda.so.1: cannot open shared object file: No such file or directory)",
+        "loads     lib/here.so  (not on this machine: example/_C.cpython-311-x86_64-linux-gnu.so: "
+        f"undefined symbol: {samples.CHECK_FAIL_OLD})",
         "not torch lib/plain.so",
         "",
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "

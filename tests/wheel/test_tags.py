@@ -6,6 +6,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from abiscan.model.facts import VersionNeed
+from abiscan.model.module_name import module_name
 from abiscan.rules.limited_api import stable_abi
 from abiscan.wheel.tags import (
     PlatformTag,
@@ -15,7 +16,6 @@ from abiscan.wheel.tags import (
     differing_tags,
     machine_fits,
     module_fits,
-    module_name,
     platform_tag,
     promise_of,
     torch_allowed,

@@ -10,7 +10,7 @@ from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.values import CauseView, Hit, RuleView
 from abiscan.report.order import sorted_findings
-from abiscan.report.wording import readable_names
+from abiscan.report.wording import readable_names, source_place
 
 # Hits of a rule that stand in the page itself; the script adds the rest when it is asked to.
 HITS = 25
@@ -51,7 +51,7 @@ def merged_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[Ru
     for number, artifact in enumerate(artifacts):
         for finding in sorted_findings(artifact.findings):
             hits.setdefault(finding.rule, []).append(_hit(report, number, finding))
-            worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=_rank)
+            worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=lambda s: s.rank)
     views = []
     for rule_id, found in hits.items():
         # What stands before what is accepted.
@@ -88,18 +88,11 @@ def _hit(report: Report, number: int, finding: Finding) -> Hit:
 
 
 def _where(location: Location) -> str:
-    function = printable(location.function) if location.function is not None else ""
-    if location.file is not None:
-        place = printable(location.file) + (f":{location.line}" if location.line is not None else "")
-        return f"{place} in {function}" if function else place
-    if location.offset is not None:
-        return f"{function or 'code'} at {location.offset:#x}"
-    return function
+    where = source_place(location) or location.function or ""
+    if location.file is None and location.offset is not None:
+        where = f"{where or 'code'} at {location.offset:#x}"
+    return printable(where)
 
 
 def _stripped(text: str) -> str:
     return printable_lines(text.strip())
-
-
-def _rank(severity: Severity) -> int:
-    return severity.rank

@@ -8,7 +8,7 @@ from typing import Any
 
 from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Severity
-from abiscan.model.fingerprint import module_name
+from abiscan.model.fingerprint import bare_name
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.versions import Windows, minor
 from abiscan.report.escape import printable
@@ -219,7 +219,7 @@ def _columns(artifacts: list[ArtifactReport]) -> tuple[Column, ...]:
 def _labels(artifacts: list[ArtifactReport]) -> list[str]:
     """Short names: without Python tags and vendoring hashes, with as many folders as tell them apart."""
     paths = [printable(a.member if a.member is not None else a.path).split("/") for a in artifacts]
-    shorts = [[*path[:-1], module_name(path[-1])] for path in paths]
+    shorts = [[*path[:-1], bare_name(path[-1])] for path in paths]
     labels: list[str] = []
     depths = [1] * len(shorts)
     # Past four folders the whole path, which the title has, is as good.

@@ -14,6 +14,7 @@ from msgspec import Struct
 from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
+from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container
 from abiscan.model.versions import Windows
 from abiscan.rules import load
@@ -24,7 +25,6 @@ from abiscan.rules.schema import Rule
 from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import (
     Excess,
-    ModuleName,
     Promise,
     TorchRequirement,
     beyond_stable_abi,
@@ -32,7 +32,6 @@ from abiscan.wheel.tags import (
     fitting_platform,
     machine_fits,
     module_fits,
-    module_name,
     promise_of,
     torch_allowed,
     torch_requirements,

@@ -1,0 +1,67 @@
+"""What the file name of an extension module says of the interpreters that import it."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+# Between a module's name and its suffix (importlib.machinery.EXTENSION_SUFFIXES): PEP 3149
+# (`.cpython-311-x86_64-linux-gnu`), PEP 384 (`.abi3`), PEP 803 (`.abi3t`), and those of other implementations and of Windows (`.cp311-win_amd64`).
+_TAG = re.compile(
+    r"\.(?:cpython-(?P<cpython>\d+[a-z]*)|(?P<abi3>abi3)"
+    r"|(?P<other>abi3t|pypy\d+-pp\d+|pypy\d+|graalpy[\w.]*|cp\d+))"
+    r"(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
+)
+_CPYTHON = re.compile(r"(\d)(\d+)")
+
+
+class ModuleName(Struct, frozen=True):
+    """The file name of an extension module, read.
+
+    Attributes:
+        name: what is imported.
+        cpython: `311` of `.cpython-311-x86_64-linux-gnu.so`, with `t`, `d` or `m` where it has one.
+        abi3: `.abi3.so`.
+        other: the tag of another implementation (`pypy310-pp73`).
+    """
+
+    name: str
+    cpython: str | None
+    abi3: bool
+    other: str | None
+
+    @property
+    def plain(self) -> bool:
+        """`x.so`: every interpreter takes it."""
+        return self.cpython is None and not self.abi3 and self.other is None
+
+
+def module_name(file_name: str) -> ModuleName | None:
+    """Read a file name without directories; None if no interpreter would import a file of that name (`libx.so.1`)."""
+    if not file_name.endswith(".so"):
+        return None
+    tag = _TAG.search(file_name)
+    name = file_name[: tag.start()] if tag is not None else file_name.removesuffix(".so")
+    if not name.isidentifier():
+        return None
+    if tag is None:
+        return ModuleName(name, None, False, None)
+    return ModuleName(name, tag["cpython"], tag["abi3"] is not None, tag["other"])
+
+
+def cpython_tag(file_name: str) -> str | None:
+    """`311` of a file that is tagged for one CPython, `313t` for a free-threaded one; None for any other file."""
+    tag = _TAG.search(file_name)
+    return None if tag is None else tag["cpython"]
+
+
+def cpython_of(file_name: str) -> tuple[int, int] | None:
+    """(major, minor) of the CPython that a file is tagged for."""
+    found = _CPYTHON.match(cpython_tag(file_name) or "")
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def without_tag(file_name: str) -> str:
+    """`_C.so` of `_C.cpython-311-x86_64-linux-gnu.so`."""
+    return _TAG.sub("", file_name)
