@@ -7,7 +7,8 @@ import re
 from msgspec import Struct
 
 # Between a module's name and its suffix (importlib.machinery.EXTENSION_SUFFIXES): PEP 3149
-# (`.cpython-311-x86_64-linux-gnu`), PEP 384 (`.abi3`), PEP 803 (`.abi3t`), and those of other implementations and of Windows (`.cp311-win_amd64`).
+# (`.cpython-311-x86_64-linux-gnu`), PEP 384 (`.abi3`), PEP 803 (`.abi3t`), and those of other implementations and of
+# Windows (`.cp311-win_amd64`).
 _TAG = re.compile(
     r"\.(?:cpython-(?P<cpython>\d+[a-z]*)|(?P<abi3>abi3)"
     r"|(?P<other>abi3t|pypy\d+-pp\d+|pypy\d+|graalpy[\w.]*|cp\d+))"
