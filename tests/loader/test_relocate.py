@@ -35,6 +35,7 @@ ASKING = (
 BOUND = (
     *("weak-interposes-strong", "versioned-interposed", "versioned-to-hidden"),
     *("versioned-other-version-first", "unversioned-to-default-second", "unversioned-to-hidden-first"),
+    *("unversioned-to-hidden-third-and-default", "unversioned-to-versioned", "loaded-by-soname-wins"),
     *("breadth-first-binding", "dependency-uses-root", "dependency-uses-sibling", "protected-function", "unique"),
 )
 STOPPED = (
