@@ -102,8 +102,7 @@ def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tupl
     named = []
     for bound in imports:
         answer = demangle(bound.name)
-        # Made anew by hand: `replace` takes three times as long, and a file has hundreds of imports.
-        named.append(BoundImport(bound.symbol, answer.text, answer.by, bound.owner, bound.status, bound.provider))
+        named.append(replace(bound, demangled=answer.text, demangled_by=answer.by))
     return tuple(named)
 
 
@@ -166,8 +165,7 @@ def _with_causes(
     nowhere: bool,
 ) -> ArtifactReport:
     """Causes of what is missing; a file that binds pays nothing for them."""
-    unbound = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
-    if not absent and not any(b.status in unbound for b in report.imports):
+    if not absent and not any(b.status.may_be_unbound for b in report.imports):
         return report
     from abiscan.diagnosis import diagnose
 

@@ -56,10 +56,6 @@ class Binary(Protocol):
         """The symbol versions that it defines (`GLIBCXX_3.4.30`)."""
         ...
 
-    def __hash__(self) -> int:
-        """An open file equals itself alone."""
-        ...
-
     def facts(self) -> SharedObject:
         """Everything that is read of every file, as a value."""
         ...

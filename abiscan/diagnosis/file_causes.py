@@ -76,7 +76,7 @@ def diagnose(
 
 
 def _is_open(bound: BoundImport) -> bool:
-    return bound.status in (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
+    return bound.status.may_be_unbound
 
 
 def _candidates(

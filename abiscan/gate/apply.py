@@ -1,7 +1,7 @@
-"""The order in which a policy acts: severities, requirements, ignores, baseline, verdict.
+"""The order in which a policy acts: requirements, severities, ignores, baseline, verdict.
 
     FAIL        a finding that stands has a severity of `fail_on` or worse, or an entry is stale
-    INCOMPLETE  nothing failed, and something could not be read, decided or judged
+    INCOMPLETE  nothing failed, and something could not be read or decided
     PASS        otherwise
 
 Nothing vanishes: a finding that is accepted stays in the report, marked, with the reason.
@@ -43,8 +43,9 @@ def apply(
     """
     notes = list(report.notes)
     unexplained = _fails_without_a_finding(report)
-    report, unjudged = _with_own_findings(_with_severities(report, policy), policy)
-    notes += unjudged
+    report, undecided = _with_own_findings(report, policy)
+    notes += undecided
+    report = _with_severities(report, policy)
     report, ignore_stale, used_whole = _with_ignores(report, policy, today)
     stale = list(ignore_stale)
     if baseline is not None:
@@ -64,7 +65,7 @@ def apply(
         failing = True
     if failing or (policy.fail_on is not None and any(entry.fails for entry in stale)):
         verdict = Verdict.FAIL
-    elif unsure or unjudged:
+    elif unsure or undecided:
         verdict = Verdict.INCOMPLETE
     else:
         verdict = Verdict.PASS
@@ -100,6 +101,7 @@ def _with_severities(report: Report, policy: Policy) -> Report:
 
 
 def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
+    """The report with the findings of the policy's own requirements, and notes on what they could not decide."""
     if policy.require_torch is None and not policy.require_stable_abi:
         return report, []
     from abiscan.gate.requirements import (
@@ -109,31 +111,19 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
         with_requirements,
     )
 
-    asked = {
-        REQUIRE_TORCH: policy.require_torch is not None,
-        REQUIRE_STABLE_ABI: policy.require_stable_abi,
-    }
-    severities = dict(policy.severities)
+    asked = {REQUIRE_TORCH} if policy.require_torch is not None else set()
+    if policy.require_stable_abi:
+        asked.add(REQUIRE_STABLE_ABI)
     notes: list[str] = []
     artifacts = []
     for artifact in report.artifacts:
-        extended, unjudged = with_requirements(
+        extended, undecided = with_requirements(
             artifact, policy.require_torch, policy.require_stable_abi, policy.stable_abi_version
         )
-        notes += unjudged
-        artifacts.append(
-            replace(
-                extended,
-                findings=tuple(
-                    replace(f, severity=severities.get(f.rule, f.severity)) if f.rule in asked else f
-                    for f in extended.findings
-                ),
-            )
-        )
-    present = {rule.id for rule in report.rules}
-    rules = tuple(
-        replace(r, severity=severities.get(r.id, r.severity)) for r in GATE_RULES if asked[r.id] and r.id not in present
-    )
+        notes += undecided
+        artifacts.append(extended)
+    asked -= {rule.id for rule in report.rules}
+    rules = tuple(rule for rule in GATE_RULES if rule.id in asked)
     return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
 
 

@@ -1,7 +1,7 @@
 """What a release engineer demands of every file: `--require-torch RANGE` and `--require-stable-abi [VERSION]`.
 
 Both make findings of rules of their own, so that a baseline, an ignore and every format treat them as any other.
-Whatever cannot be judged is told as such and leaves the run incomplete; it is never counted as met.
+What cannot be decided is reported as such and leaves the run incomplete; it is never counted as met.
 """
 
 from __future__ import annotations
@@ -184,9 +184,9 @@ def _uses_torch(artifact: ArtifactReport) -> bool:
 def with_requirements(
     artifact: ArtifactReport, torch: str | None, stable: bool, stable_version: str | None
 ) -> tuple[ArtifactReport, list[str]]:
-    """The artifact with the findings of both requirements, and what could not be judged."""
+    """The artifact with the findings of both requirements, and notes on what could not be decided."""
     findings: list[Finding] = []
-    unjudged: list[str] = []
+    undecided: list[str] = []
     answers = []
     if torch is not None:
         answers.append(require_torch(artifact, torch))
@@ -195,5 +195,5 @@ def with_requirements(
     for found, note in answers:
         findings += found
         if note is not None:
-            unjudged.append(note)
-    return (replace(artifact, findings=(*artifact.findings, *findings)) if findings else artifact), unjudged
+            undecided.append(note)
+    return (replace(artifact, findings=(*artifact.findings, *findings)) if findings else artifact), undecided

@@ -44,7 +44,7 @@ def bare_name(path: str) -> str:
 
 
 def module_key(path: str, member: str | None = None) -> str:
-    """The module's place in its package where that can be told, else its bare `bare_name`.
+    """The module's place in its package where that is known, else its bare `bare_name`.
 
     A member of an archive and a file below `site-packages` or `build/lib...` have a place that no checkout changes
     (`torchvision/_C.so`); of any other file only the name is taken (`_C.so`).

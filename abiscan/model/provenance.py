@@ -8,7 +8,7 @@ from abiscan.model.versions import Windows
 
 
 class Provenance(Struct, frozen=True):
-    """What a file tells about how it was made; every field that cannot be told is None or empty.
+    """How a file was made, as far as it shows; a field that it does not show is None or empty.
 
     Attributes:
         compilers: strings of .comment.

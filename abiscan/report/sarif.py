@@ -2,8 +2,8 @@
 
 Within what GitHub accepts (docs.github.com, "SARIF support for code scanning" and "results exceed limit"): every rule
 is listed with its help, every result has a location with a line and a fingerprint that survives a rebuild, and the
-document keeps to the limits on results, locations and size; what does not fit is told in a notification, least
-important first.
+document keeps to the limits on results, locations and size; what does not fit is counted in a notification, and the
+least important is left out first.
 """
 
 from __future__ import annotations

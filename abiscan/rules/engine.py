@@ -141,7 +141,7 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: R
     source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
     import is missing is said by the rules about missing imports."""
     if (
-        bound.status in (Status.MISSING, Status.UNREACHABLE)
+        bound.status.is_unbound
         and rule.severity_when
         and subject.target is not None
         and covers(known_windows(bound, subject) or Windows(), subject.target.torch)
