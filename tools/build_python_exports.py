@@ -1,52 +1,65 @@
-"""Make abiscan/data/python_exports.txt.xz: which CPython exports which C name.
+"""Make abiscan/data/python_exports.txt.gz: which CPython exports which C name.
 
     python tools/build_python_exports.py [--check] INTERPRETER_OR_LIBPYTHON...
 
-Reads the dynamic symbols of real interpreters (or of their libpython), one for each version, and keeps the names of
-the C
-API, public and private (`Py...`, `_Py...`). Nothing is executed. `--check` compares with what is in the package
-instead of
-writing, and needs the same set of versions.
+Reads the dynamic symbols of real interpreters (or of their libpython), any number for each version, and keeps the names
+of the C API, public and private (`Py...`, `_Py...`). What one of a version's files exports is that version's: patch
+releases add names, private ones above all. Nothing is executed. `--check` compares with what is in the package instead
+of writing, and needs the same files.
 
-The file is xz text. Line 1: the versions, oldest first. Each further line: a hexadecimal mask (bit i: version i exports
-the name), a space, the name.
+The file is text under gzip. Line 1: the versions, oldest first, `t` for a free-threaded build. Each further line: a
+hexadecimal mask (bit i: version i exports the names), then all names that these versions and no others export.
+
+The packaged table is made of (x86_64, Linux):
+
+    2.7.18, 3.6.15, 3.7.16, 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0: pyenv, --enable-shared
+    3.13.18, 3.14.10: Debian's libpython3.13 3.13.18-1 and libpython3.14 3.14.10-1
+    3.14.0: Ubuntu's libpython3.14 3.14.0-1
+    3.13.15t, 3.14.4t: CPython's sources without a patch, --disable-gil --enable-shared
+
+Debian's libpython3.11, 3.13 and 3.14 for aarch64 export the same names as those for x86_64. Debian's 3.14 is built with
+the JIT compiler's second tier, whose private names (`_Py_Executor...`) the free-threaded build does not have.
 """
 
 from __future__ import annotations
 
 import argparse
-import lzma
+import gzip
 import re
 import sys
 from pathlib import Path
 
 from abiscan.elf import open_elf
+from abiscan.environment.python_names import is_python_name
+from abiscan.model.python_version import PythonVersion
 
-TABLE = Path(__file__).parents[1] / "abiscan" / "data" / "python_exports.txt.xz"
-_NAME = re.compile(r"_{0,2}Py[A-Z_]\w*$")
-_VERSION = re.compile(r"python(\d)\.(\d+)m?(?:\.so[.\d]*)?$")
+TABLE = Path(__file__).parents[1] / "abiscan" / "data" / "python_exports.txt.gz"
+_VERSION = re.compile(r"python(\d)\.(\d+)(t?)m?(?:\.so[.\d]*)?$")
 
 
-def read(path: Path) -> tuple[tuple[int, int], set[str]]:
+def read(path: Path) -> tuple[PythonVersion, set[str]]:
     """The version that the file's name states, and the names it exports."""
     version = _VERSION.search(path.name)
     if version is None:
-        sys.exit(f"{path}: the file's name does not end in pythonX.Y or libpythonX.Y.so")
+        sys.exit(f"{path}: the file's name does not end in pythonX.Y[t] or libpythonX.Y[t].so")
     with open_elf(path) as elf:
-        return (int(version[1]), int(version[2])), {e.name for e in elf.exports() if _NAME.match(e.name)}
+        names = {export.name for export in elf.exports() if is_python_name(export.name)}
+    return PythonVersion(int(version[1]), int(version[2]), bool(version[3])), names
 
 
 def table(paths: list[Path]) -> bytes:
     """The table's bytes, before compression."""
-    exports: dict[tuple[int, int], set[str]] = {}
+    exports: dict[PythonVersion, set[str]] = {}
     for path in paths:
         version, names = read(path)
         exports.setdefault(version, set()).update(names)
     versions = sorted(exports)
-    lines = [" ".join(f"{major}.{minor}" for major, minor in versions)]
+    names_of: dict[int, list[str]] = {}
     for name in sorted(set().union(*exports.values())):
         mask = sum(1 << at for at, version in enumerate(versions) if name in exports[version])
-        lines.append(f"{mask:x} {name}")
+        names_of.setdefault(mask, []).append(name)
+    lines = [" ".join(map(str, versions))]
+    lines += [f"{mask:x} {' '.join(names)}" for mask, names in sorted(names_of.items())]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -58,12 +71,11 @@ def main() -> None:
     arguments = parser.parse_args()
     made = table(arguments.paths)
     if arguments.check:
-        if lzma.decompress(TABLE.read_bytes()) != made:
+        if gzip.decompress(TABLE.read_bytes()) != made:
             sys.exit(f"{TABLE}: differs from these interpreters")
         return
-    TABLE.write_bytes(lzma.compress(made, preset=9 | lzma.PRESET_EXTREME))
-    names = made.count(b"\n") - 1
-    print(f"{TABLE}: {names} names, {TABLE.stat().st_size} bytes")
+    TABLE.write_bytes(gzip.compress(made, mtime=0))
+    print(f"{TABLE}: {TABLE.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -1,48 +1,29 @@
-"""The table of CPython's exports, against the interpreter that runs the tests."""
+"""What a diagnosis says of a name of CPython: versions as ranges."""
 
 from __future__ import annotations
 
-import ctypes
-import sys
-
 import pytest
 
-from abiscan.diagnosis.causes.python_abi import exporting_versions, is_python_name, known_versions
-
-HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
-
-
-@pytest.mark.skipif(HERE not in known_versions(), reason=f"the table has no CPython {HERE}")
-@pytest.mark.parametrize(
-    "name",
-    [
-        "PyList_New",
-        "PyArg_ParseTuple",
-        "_Py_NoneStruct",
-        "_Py_ZeroStruct",
-        "_PyGen_Send",
-        "PyThread_tss_alloc",
-        "_PyThreadState_UncheckedGet",
-        "PyUnicode_AsUTF8",
-        "PyEval_CallObjectWithKeywords",
-        "PyUnstable_Code_GetExtra",
-        "Py_NoSuchName",
-    ],
-)
-def test_table_agrees_with_this_interpreter(name: str) -> None:
-    assert (HERE in exporting_versions(name)) == hasattr(ctypes.pythonapi, name)
+from abiscan.diagnosis.causes.python_abi import ranges
+from abiscan.environment.python_names import exported_by
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("PyList_New", True),
-        ("_Py_Dealloc", True),
-        ("__Py_x", True),
-        ("PyInit_x", False),
-        ("Pygments", False),
-        ("py_x", False),
+        # The versions themselves are held by tests/environment/test_python_names.py.
+        ("PyList_New", "2.7 - 3.14"),
+        ("PyLong_GetSign", "3.14"),
+        ("PyUnicode_AsUnicode", "3.6 - 3.11"),
+        ("PyCFunction_New", "2.7 - 3.8, 3.10 - 3.14"),
+        ("_Py_DecRefShared", "3.13t - 3.14t"),
+        ("Py_NoSuchName", ""),
     ],
 )
-def test_spelling(name: str, expected: bool) -> None:
-    assert is_python_name(name) is expected
+def test_ranges(name: str, expected: str) -> None:
+    assert ranges(exported_by(name)) == expected
+
+
+def test_ranges_name_the_free_threaded_builds_that_lack_a_name() -> None:
+    of_the_default_builds = [version for version in exported_by("PyList_New") if not version.free_threaded]
+    assert ranges(of_the_default_builds) == "2.7 - 3.14, not 3.13t - 3.14t"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.causes.python_abi import is_python_name
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.causes.vendor_libraries import vendor_of
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.environment.python_names import is_python_name
 from abiscan.mangling import NameKind
 from abiscan.model.binding import Owner
 from abiscan.model.cause import CauseId

@@ -1,51 +1,15 @@
-"""python-abi-mismatch: a name of CPython that this interpreter does not export.
-
-`data/python_exports.txt.xz` has the names of CPython 2.7 and 3.6 - 3.13 as real interpreters export them
-(`tools/build_python_exports.py`).
-"""
+"""python-abi-mismatch: a name of CPython that this interpreter does not export."""
 
 from __future__ import annotations
 
-import functools
-import re
+from collections.abc import Iterable, Sequence, Set
+from itertools import groupby
 
-from abiscan.data import data_file
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.environment.python_names import exported_by, is_python_name, known_versions
 from abiscan.model.cause import CauseId
-
-_FILE = data_file("python_exports.txt.xz")
-_PYTHON_NAME = re.compile(r"_{0,2}Py(?:[A-Z]|_)\w*$")
-
-
-@functools.cache
-def _table() -> tuple[tuple[str, ...], dict[str, int]]:
-    import lzma
-
-    with open(_FILE, "rb") as file:
-        lines = lzma.decompress(file.read()).decode().splitlines()
-    masks = {}
-    for line in lines[1:]:
-        mask, _, name = line.partition(" ")
-        masks[name] = int(mask, 16)
-    return tuple(lines[0].split()), masks
-
-
-def exporting_versions(name: str) -> tuple[str, ...]:
-    """The CPython versions (of those in the table) that export a name, oldest first."""
-    versions, masks = _table()
-    mask = masks.get(name, 0)
-    return tuple(version for at, version in enumerate(versions) if mask >> at & 1)
-
-
-def known_versions() -> tuple[str, ...]:
-    """The CPython versions of the table, oldest first."""
-    return _table()[0]
-
-
-def is_python_name(name: str) -> bool:
-    """Whether a name is spelt as CPython's C API spells its own (`PyList_New`, `_Py_NoneStruct`)."""
-    return _PYTHON_NAME.match(name) is not None and not name.startswith("PyInit_")
+from abiscan.model.python_version import PythonVersion
 
 
 def causes(inquiry: Inquiry) -> Candidates:
@@ -53,15 +17,17 @@ def causes(inquiry: Inquiry) -> Candidates:
     name = inquiry.name
     if not is_python_name(name):
         return
-    found = exporting_versions(name)
+    found = exported_by(name)
     all_known = known_versions()
+    in_every_python3 = set(found) >= {version for version in all_known if version.major == 3}
     here = _interpreter(inquiry)
     evidence = []
     score = 0.75
     if found:
-        evidence.append(f"{name} is exported by CPython {_ranges(found, all_known)}.")
+        evidence.append(f"{name} is exported by CPython {ranges(found)}.")
     else:
-        evidence.append(f"{name} is exported by no CPython from {all_known[0]} to {all_known[-1]}.")
+        newest = max(version for version in all_known if not version.free_threaded)
+        evidence.append(f"{name} is exported by no CPython from {all_known[0]} to {newest}.")
     if here is not None and here in all_known:
         if here not in found:
             score = 0.95 if found else 0.7
@@ -72,7 +38,7 @@ def causes(inquiry: Inquiry) -> Candidates:
                 f"Against it: CPython {here}, this interpreter, exports it. A program that embeds Python must "
                 f"link libpython."
             )
-    elif found == all_known or len(found) == len(all_known) - 1:
+    elif in_every_python3:
         score = 0.62
         evidence.append(
             "Every Python 3 has it: the process that loads the file is no Python, or does not export its names."
@@ -81,42 +47,52 @@ def causes(inquiry: Inquiry) -> Candidates:
         evidence.append("Which interpreter loads the file would decide (`python --version`).")
     if inquiry.python_of_file is not None:
         evidence.append(f"The file's name says CPython {inquiry.python_of_file[0]}.{inquiry.python_of_file[1]}.")
-    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), _fix(found, here, all_known))
+    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), _fix(found, here, in_every_python3))
 
 
-def _interpreter(inquiry: Inquiry) -> str | None:
+def _interpreter(inquiry: Inquiry) -> PythonVersion | None:
     """The version of the interpreter that loads the file."""
     environment = inquiry.environment
     if environment is not None and environment.python is not None:
-        return f"{environment.python[0]}.{environment.python[1]}"
+        return PythonVersion(*environment.python)
     return None
 
 
-def _fix(found: tuple[str, ...], here: str | None, all_known: tuple[str, ...]) -> str:
+def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:
     if not found:
         return (
             "Install the wheel whose tag names this interpreter (cp311 for CPython 3.11), or build it with "
             "this interpreter's headers."
         )
     if here is None or here in found:
-        if len(found) >= len(all_known) - 1:
+        if in_every_python3:
             return "Load it from Python, or link libpython: -lpythonX.Y (`python3-config --embed --ldflags`)."
-        return f"Use CPython {_ranges(found, all_known)}, or the wheel whose tag names the interpreter that loads it."
-    tag = "cp" + here.replace(".", "")
+        return f"Use CPython {ranges(found)}, or the wheel whose tag names the interpreter that loads it."
+    tag = "cp" + str(here).replace(".", "")
     return (
         f"Install the wheel for {tag}: pip install --force-reinstall --no-cache-dir PACKAGE; or build it with "
         f"CPython {here}'s headers."
     )
 
 
-def _ranges(found: tuple[str, ...], all_known: tuple[str, ...]) -> str:
-    parts: list[list[str]] = []
-    last = -2
-    for version in found:
-        at = all_known.index(version)
-        if at == last + 1 and parts:
-            parts[-1].append(version)
-        else:
-            parts.append([version])
-        last = at
-    return ", ".join(part[0] if len(part) == 1 else f"{part[0]} - {part[-1]}" for part in parts)
+def ranges(found: Iterable[PythonVersion]) -> str:
+    """`2.7 - 3.12, 3.14`. Free-threaded builds are named where they differ from the default build of their version:
+    `2.7 - 3.14, not 3.13t - 3.14t`."""
+    exporting = set(found)
+    default = [version for version in known_versions() if not version.free_threaded]
+    free_threaded = [version for version in known_versions() if version.free_threaded]
+    of_default = {PythonVersion(v.major, v.minor, True) for v in exporting if not v.free_threaded}
+    parts = [
+        _runs(default, exporting),
+        _runs(free_threaded, exporting - of_default),
+        _runs(free_threaded, of_default - exporting),
+    ]
+    if parts[2]:
+        parts[2] = f"not {parts[2]}"
+    return ", ".join(filter(None, parts))
+
+
+def _runs(of: Sequence[PythonVersion], chosen: Set[PythonVersion]) -> str:
+    """Those of some versions that are chosen, each row of neighbours as `first - last`."""
+    runs = (list(run) for is_chosen, run in groupby(of, chosen.__contains__) if is_chosen)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 
 from abiscan.diagnosis.causes import missing_libraries, system_libraries
-from abiscan.diagnosis.causes.python_abi import is_python_name
 from abiscan.diagnosis.causes.vendor_libraries import vendor_of, vendor_of_library
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import python_errors, spelling
@@ -14,6 +13,7 @@ from abiscan.diagnosis.messages.mentions import Mention, clean, mentions
 from abiscan.diagnosis.missing_name import Inquiry
 from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.diagnosis.registry import judge
+from abiscan.environment.python_names import is_python_name
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
 from abiscan.model.binding import DemangledBy, Owner

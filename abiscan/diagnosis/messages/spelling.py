@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from abiscan.diagnosis.causes.python_abi import exporting_versions
 from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.environment.python_names import exported_by
 from abiscan.mangling import (
     CxxName,
     NameKind,
@@ -106,7 +106,7 @@ def _malformed(name: str) -> str:
 
 
 def _is_known(name: str, knowledge: Knowledge) -> bool:
-    if exporting_versions(name):
+    if exported_by(name):
         return True
     if knowledge.exports is not None and knowledge.exports.library_of(name) is not None:
         return True

@@ -1,0 +1,89 @@
+"""Which CPython exports which name of its C API, from `data/python_exports.txt.gz`.
+
+The table holds names of real interpreters for Linux, public and private ones, as `tools/build_python_exports.py` read
+them; it says there which. A name that any of the patch releases read for a version exports is that version's. Names say
+nothing of layouts: a file built for the default build finds nearly all of its names in a free-threaded one, whose
+objects are larger (PEP 703). Decompressed at the first question.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import zlib
+from collections.abc import Callable, Iterable
+
+from abiscan.data import data_file
+from abiscan.model.python_version import PythonVersion
+
+# zlib's word for a gzip header around the data, with the largest window.
+_GZIP = 16 + zlib.MAX_WBITS
+_SPELLING = r"(?!PyInit_)_{0,2}Py[A-Z_]\w*"
+
+
+def is_python_name(name: str) -> bool:
+    """Whether a name is spelt as CPython's C API spells its own (`PyList_New`, `_Py_NoneStruct`); the entry points of
+    modules (`PyInit_x`) are none of it."""
+    return re.fullmatch(_SPELLING, name) is not None
+
+
+def known_versions() -> tuple[PythonVersion, ...]:
+    """The versions of the table, in their order."""
+    return _table()[0]
+
+
+def exported_by(name: str) -> tuple[PythonVersion, ...]:
+    """The known versions that export a name, in their order; empty where none does."""
+    versions, masks = _table()
+    return _of_mask(versions, masks.get(name, 0))
+
+
+def exports(version: PythonVersion) -> Callable[[str], bool] | None:
+    """Whether a version exports a name, as a function of the name; None for a version that the table lacks, of which
+    nothing can be said."""
+    versions, masks = _table()
+    if version not in versions:
+        return None
+    bit = 1 << versions.index(version)
+    return lambda name: masks.get(name, 0) & bit != 0
+
+
+def exporting_all(names: Iterable[str]) -> tuple[PythonVersion, ...]:
+    """The known versions that export every one of some names, in their order. What is no name of CPython is passed
+    over."""
+    versions, masks = _table()
+    mask = (1 << len(versions)) - 1
+    for name in names:
+        if is_python_name(name):
+            mask &= masks.get(name, 0)
+    return _of_mask(versions, mask)
+
+
+def serving_abi3(names: Iterable[str]) -> tuple[PythonVersion, ...]:
+    """The known versions on which an `.abi3.so` file finds all of the names that it imports, in their order.
+
+    Free-threaded builds up to 3.14 and Python 2 are not among them: they import no file of that suffix
+    (`importlib.machinery.EXTENSION_SUFFIXES`; PEP 384, PEP 703).
+    """
+    return tuple(version for version in exporting_all(names) if version.major >= 3 and not version.free_threaded)
+
+
+def _of_mask(versions: tuple[PythonVersion, ...], mask: int) -> tuple[PythonVersion, ...]:
+    return tuple(version for at, version in enumerate(versions) if mask >> at & 1)
+
+
+@functools.cache
+def _table() -> tuple[tuple[PythonVersion, ...], dict[str, int]]:
+    """The versions, and for each name a mask: bit i for the version at i."""
+    with open(data_file("python_exports.txt.gz"), "rb") as file:
+        lines = zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines()
+    masks: dict[str, int] = {}
+    for line in lines[1:]:
+        mask, *names = line.split(" ")
+        masks.update(dict.fromkeys(names, int(mask, 16)))
+    return tuple(_parse(text) for text in lines[0].split()), masks
+
+
+def _parse(text: str) -> PythonVersion:
+    major, _, minor = text.partition(".")
+    return PythonVersion(int(major), int(minor.removesuffix("t")), minor.endswith("t"))

@@ -1,0 +1,164 @@
+"""The table of CPython's names, against nm on the interpreters that are here and against CPython's own promises."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.data import data_file
+from abiscan.environment.python_names import (
+    exported_by,
+    exporting_all,
+    exports,
+    is_python_name,
+    known_versions,
+    serving_abi3,
+)
+from abiscan.model.python_version import PythonVersion
+from abiscan.rules.limited_api import stable_abi
+
+HERE = PythonVersion(sys.version_info.major, sys.version_info.minor, "t" in sys.abiflags)
+_FILE = re.compile(r"(?:lib)?python(\d)\.(\d+)(t?)m?(?:\.so\.1\.0)?")
+# Names that Misc/stable_abi.toml has under `ifdef`: MS_WINDOWS, USE_STACKCHECK (Windows again), Py_REF_DEBUG.
+_CONDITIONAL = re.compile(r"Windows|MBCS|CodePage|PyOS_CheckStack$|_Py_RefTotal$|_Py_NegativeRefcount$")
+
+
+def _interpreters() -> dict[PythonVersion, list[Path]]:
+    """The interpreter that runs the tests and those installed beside it, each with its libpython."""
+    prefix = Path(sys.base_prefix)
+    found: dict[PythonVersion, list[Path]] = {}
+    for root in {prefix, *prefix.parent.iterdir()}:
+        for path in sorted(
+            [*root.glob("bin/python?.*"), *root.glob("lib/libpython?.*"), *root.glob("lib/*/libpython?.*")]
+        ):
+            named = _FILE.fullmatch(path.name)
+            if named is not None and path.is_file():
+                version = PythonVersion(int(named[1]), int(named[2]), bool(named[3]))
+                found.setdefault(version, []).append(path)
+    return found
+
+
+INTERPRETERS = _interpreters()
+
+
+def _names(paths: list[Path]) -> set[str]:
+    command = ["nm", "-D", "--defined-only", "--format=posix"]
+    listed = [subprocess.run([*command, path], capture_output=True, text=True, check=True).stdout for path in paths]
+    names = {line.split("@")[0].split(" ")[0] for text in listed for line in text.splitlines()}
+    return set(filter(is_python_name, names))
+
+
+def _table(version: PythonVersion) -> set[str]:
+    lines = gzip.decompress(Path(data_file("python_exports.txt.gz")).read_bytes()).decode().splitlines()
+    return {name for line in lines[1:] for name in line.split()[1:] if version in exported_by(name)}
+
+
+def _settled(names: set[str]) -> set[str]:
+    """Those that no patch release adds or drops (https://devguide.python.org/developer-workflow/c-api/)."""
+    return {name for name in names if not name.startswith(("_", "PyUnstable_"))}
+
+
+def test_this_interpreter_is_known() -> None:
+    assert HERE in known_versions()
+    assert HERE in INTERPRETERS
+
+
+@pytest.mark.parametrize("version", sorted(set(INTERPRETERS) & set(known_versions())), ids=str)
+def test_what_nm_lists(version: PythonVersion) -> None:
+    """A patch release other than those that the table is made of may differ in a few private names."""
+    names, table = _names(INTERPRETERS[version]), _table(version)
+    assert len(names) > 1000
+    assert _settled(names) == _settled(table)
+    assert len(names ^ table) < len(names) * 0.03
+
+
+@pytest.mark.parametrize("version", [v for v in known_versions() if v.major == 3], ids=str)
+def test_stable_abi_is_exported(version: PythonVersion) -> None:
+    """What Misc/stable_abi.toml promises since a version, this and later ones export: builds of CPython that no test
+    machine has are held to it too."""
+    is_exported = exports(version)
+    assert is_exported is not None
+    promised = {
+        name
+        for name, since in stable_abi().items()
+        if tuple(map(int, since.split("."))) <= (version.major, version.minor) and not _CONDITIONAL.search(name)
+    }
+    # Promises that CPython broke: nm on libpython3.9.so finds no PyCFunction_New; the thread's native id came in 3.8.
+    broken = {
+        "3.6": {"PyThread_get_thread_native_id"},
+        "3.7": {"PyThread_get_thread_native_id"},
+        "3.9": {"PyCFunction_New"},
+    }
+    assert {name for name in promised if not is_exported(name)} == broken.get(str(version), set())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Include/refcount.h, under Py_GIL_DISABLED.
+        ("_Py_MergeZeroLocalRefcount", "3.13t 3.14t"),
+        ("_Py_DecRefShared", "3.13t 3.14t"),
+        # https://docs.python.org/3.14/whatsnew/3.14.html#c-api-changes
+        ("PyLong_GetSign", "3.14 3.14t"),
+        ("PyUnicodeWriter_Create", "3.14 3.14t"),
+        # https://docs.python.org/3.13/whatsnew/3.13.html#c-api-changes
+        ("PyDict_GetItemRef", "3.13 3.13t 3.14 3.14t"),
+        # https://peps.python.org/pep-0623/
+        ("PyUnicode_AsUnicode", "3.6 3.7 3.8 3.9 3.10 3.11"),
+        # Deprecated and out of the headers since 3.13, kept for files on the stable ABI.
+        ("PyEval_CallObjectWithKeywords", "2.7 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.13t 3.14 3.14t"),
+        ("PyString_FromString", "2.7"),
+        ("Py_NoSuchName", ""),
+        # The entry point of a built-in module: which are built in is the builder's choice.
+        ("PyInit_math", ""),
+    ],
+)
+def test_versions_of_a_name(name: str, expected: str) -> None:
+    assert " ".join(map(str, exported_by(name))) == expected
+    for version in known_versions():
+        is_exported = exports(version)
+        assert is_exported is not None
+        assert is_exported(name) == (version in exported_by(name))
+
+
+def test_an_unknown_version_says_nothing() -> None:
+    assert exports(PythonVersion(3, 99)) is None
+    assert exports(PythonVersion(3, 12, True)) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ({"PyList_New", "PyType_GetModuleByDef", "malloc"}, "3.11 3.12 3.13 3.14"),
+        # In the limited API since 3.4, and yet not found by an extension on 3.9.
+        ({"PyModule_Create2", "PyCFunction_New"}, "3.6 3.7 3.8 3.10 3.11 3.12 3.13 3.14"),
+        ({"PyUnicode_AsUTF8AndSize", "PyBuffer_Release"}, "3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14"),
+        ({"PyList_New", "_PyNoSuchName"}, ""),
+    ],
+)
+def test_who_serves_an_abi3_file(names: set[str], expected: str) -> None:
+    assert " ".join(map(str, serving_abi3(names))) == expected
+
+
+def test_all_of_nothing_is_every_version() -> None:
+    assert exporting_all(["malloc", "_ZN2at4_ops"]) == known_versions()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("PyList_New", True),
+        ("_Py_Dealloc", True),
+        ("__Py_x", True),
+        ("PyInit_x", False),
+        ("Pygments", False),
+        ("py_x", False),
+    ],
+)
+def test_spelling(name: str, expected: bool) -> None:
+    assert is_python_name(name) is expected
