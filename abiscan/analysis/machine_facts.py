@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable
 
-from abiscan.binary import Binary, open_binary
 from abiscan.diagnosis import Environment
 from abiscan.environment.python import PythonEnvironment
 from abiscan.environment.torch import find_torches
-from abiscan.errors import UnreadableFile
 from abiscan.loader import Loader
 
 # Libraries whose symbol versions decide about a file.
@@ -26,29 +23,11 @@ def machine_facts(environment: PythonEnvironment, loader: Loader) -> Environment
     """The facts of an environment that causes rest on."""
     return Environment(
         python=environment.version,
-        python_exports=_python_exports(environment, loader),
         symbol_versions=_symbol_versions(loader),
         libraries=_gpu_libraries(environment),
         packages=_packages(environment),
         torches=find_torches(environment),
     )
-
-
-def _python_exports(environment: PythonEnvironment, loader: Loader) -> Callable[[str], bool] | None:
-    """Whether the interpreter, or the libpython that it is linked to, exports a name."""
-    if environment.executable is None:
-        return None
-    files: list[Binary] = []
-    try:
-        files.append(open_binary(environment.executable))
-    except (UnreadableFile, FileNotFoundError):
-        return None
-    for soname in files[0].needed:
-        if soname.startswith("libpython"):
-            found = loader.find(soname)
-            if found is not None:
-                files.append(found[1])
-    return lambda name: any(each.exports_name(name) for each in files)
 
 
 def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.model import versions
 from abiscan.model.versions import Windows
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
@@ -75,8 +74,3 @@ def rebuild_or_install(missing: MissingName, windows: Windows) -> str:
     if not windows or missing.knowledge.loads_on == ():
         return rebuild(missing)
     return f"{rebuild(missing)}\nor: {install_torch(missing, windows)}"
-
-
-def target_minor(missing: MissingName) -> str:
-    """The target as wheels are named for it: `2.6`; `X.Y` where it is not known."""
-    return versions.minor(missing.target.torch) if missing.target is not None else "X.Y"

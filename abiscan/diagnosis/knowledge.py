@@ -1,12 +1,12 @@
-"""What a diagnosis may ask about the world. Whoever starts one fills in what is known; the rest stays None.
+"""What a diagnosis may know of the target, the releases and the machine: whoever starts one says what is known.
 
 Every part is optional. Where one is absent, causes come from names alone, and say which fact would decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -14,25 +14,8 @@ from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
-    from abiscan.releases.build import Build, SymbolHistory
     from abiscan.releases.exports import TargetExports
-    from abiscan.releases.omission import Omission
-
-
-class Releases(Protocol):
-    """The release index, as far as a diagnosis asks it (`libtorch.releases.ReleaseIndex` is one)."""
-
-    def builds(self, machine: str | None = None) -> tuple[Build, ...]:
-        """Every build of an architecture, oldest version first."""
-
-    def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
-        """The history of a mangled name; None where no build exports it."""
-
-    def prefix(self, prefix: str, machine: str = "x86_64", limit: int = 1000) -> Sequence[SymbolHistory]:
-        """Names that start with `prefix`, at most `limit`."""
-
-    def known_omitted(self, name: str) -> Omission | None:
-        """Why the index does not record the name; None where absence means that no build exports it."""
+    from abiscan.releases.index import ReleaseIndex
 
 
 class Environment(Struct, frozen=True):
@@ -40,21 +23,17 @@ class Environment(Struct, frozen=True):
 
     Attributes:
         python: (major, minor) of the interpreter.
-        python_exports: whether the interpreter exports a name; None where it was not read.
         symbol_versions: soname of a system library -> every version it defines (`GLIBCXX_3.4.30`, ...), for those
             that were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
         libraries: soname -> path, of shared libraries that are on this machine or in this environment.
-        libraries_complete: whether `libraries` was made by a whole search, so that absence from it means not found.
         packages: distribution name -> version, of the CUDA and ROCm packages that are installed
-        (`nvidia-nvjitlink-cu12`).
+            (`nvidia-nvjitlink-cu12`).
         torches: directories of every torch on the environment's path.
     """
 
     python: tuple[int, int] | None = None
-    python_exports: Callable[[str], bool] | None = None
     symbol_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
-    libraries_complete: bool = False
     packages: Mapping[str, str] = field(default_factory=dict)
     torches: tuple[str, ...] = ()
 
@@ -77,7 +56,7 @@ class Knowledge(Struct, frozen=True):
     target: Target | None = None
     exports: TargetExports | None = None
     exact: bool = False
-    releases: Releases | None = None
+    releases: ReleaseIndex | None = None
     environment: Environment | None = None
     machine: str = "x86_64"
     loads_on: Windows | None = None

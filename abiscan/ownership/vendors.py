@@ -13,28 +13,28 @@ from msgspec import Struct
 from abiscan.model.binding import Owner
 
 
-class Vendor(Struct, frozen=True, kw_only=True):
+class Vendor(Struct, frozen=True):
     """A library that others are linked to.
 
     Attributes:
         library: what its file is called, without `lib`, `.so` and version.
         product: in a sentence.
         owner: of its names.
+        distribution: the wheel that carries it, up to the CUDA suffix; empty where there is none.
         starts: how its C names begin.
         capital: how they begin where a capital letter follows (`cudaMalloc`, not `cudalib_init`).
         names: C names in full.
-        distribution: the wheel that carries it, up to the CUDA suffix; empty where there is none.
-        linked_by_user: who calls it must link it, as torch does not do it for them (nvtx, curand, OpenMP, MPI).
-        with_torch: `import torch` loads it in CUDA builds.
+        linked_by_user: a library of CUDA that who calls it must link, as torch does not do it for them (nvtx, curand).
+        with_torch: a library of CUDA that `import torch` loads in CUDA builds.
     """
 
     library: str
     product: str
     owner: Owner
+    distribution: str = ""
     starts: tuple[str, ...] = ()
     capital: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    distribution: str = ""
     linked_by_user: bool = False
     with_torch: bool = True
 
@@ -42,57 +42,6 @@ class Vendor(Struct, frozen=True, kw_only=True):
     def cuda(self) -> bool:
         """Whether it is part of CUDA or versioned with it."""
         return self.owner is Owner.CUDA
-
-
-def _cuda(
-    library: str,
-    product: str,
-    distribution: str = "",
-    *,
-    starts: tuple[str, ...] = (),
-    capital: tuple[str, ...] = (),
-    linked_by_user: bool = False,
-    with_torch: bool = True,
-) -> Vendor:
-    return Vendor(
-        library=library,
-        product=product,
-        owner=Owner.CUDA,
-        starts=starts,
-        capital=capital,
-        distribution=distribution,
-        linked_by_user=linked_by_user,
-        with_torch=with_torch,
-    )
-
-
-def _rocm(library: str, product: str, *, starts: tuple[str, ...] = (), capital: tuple[str, ...] = ()) -> Vendor:
-    return Vendor(
-        library=library, product=product, owner=Owner.HIP, starts=starts, capital=capital, linked_by_user=True
-    )
-
-
-def _other(
-    library: str,
-    product: str,
-    *,
-    owner: Owner = Owner.OTHER,
-    starts: tuple[str, ...] = (),
-    capital: tuple[str, ...] = (),
-    names: tuple[str, ...] = (),
-    distribution: str = "",
-) -> Vendor:
-    return Vendor(
-        library=library,
-        product=product,
-        owner=owner,
-        starts=starts,
-        capital=capital,
-        names=names,
-        distribution=distribution,
-        linked_by_user=True,
-        with_torch=False,
-    )
 
 
 _FETCHED = ("add", "sub", "and", "or", "xor", "nand")
@@ -107,82 +56,89 @@ _ATOMIC = (
 
 # The longest prefix counts: cublasLt before cublas, cuda before cu. Of two rows of one library the first is it.
 VENDORS = (
-    _cuda("nvJitLink", "nvJitLink", "nvidia-nvjitlink", starts=("__nvJitLink", "nvJitLink")),
-    _cuda("cublasLt", "cuBLASLt", "nvidia-cublas", starts=("cublasLt",)),
-    _cuda("cublas", "cuBLAS", "nvidia-cublas", starts=("cublas",)),
-    _cuda("cudnn", "cuDNN", "nvidia-cudnn", starts=("cudnn",)),
-    _cuda("nccl", "NCCL", "nvidia-nccl", capital=("nccl", "pnccl")),
-    _cuda("nvshmem_host", "NVSHMEM", "nvidia-nvshmem", starts=("nvshmem",)),
-    _cuda("cusparseLt", "cuSPARSELt", "nvidia-cusparselt", starts=("cusparseLt",)),
-    _cuda("cusparse", "cuSPARSE", "nvidia-cusparse", starts=("cusparse",)),
-    _cuda("cusolver", "cuSOLVER", "nvidia-cusolver", starts=("cusolver",)),
-    _cuda("cufft", "cuFFT", "nvidia-cufft", starts=("cufft",)),
-    _cuda("curand", "cuRAND", "nvidia-curand", capital=("curand",), linked_by_user=True),
-    _cuda("cupti", "CUPTI", "nvidia-cuda-cupti", starts=("cupti",)),
-    _cuda("cufile", "cuFile", "nvidia-cufile", starts=("cuFile", "cufile")),
-    _cuda("nvrtc", "NVRTC", "nvidia-cuda-nvrtc", starts=("nvrtc",)),
-    _cuda(
+    Vendor("nvJitLink", "nvJitLink", Owner.CUDA, "nvidia-nvjitlink", starts=("__nvJitLink", "nvJitLink")),
+    Vendor("cublasLt", "cuBLASLt", Owner.CUDA, "nvidia-cublas", starts=("cublasLt",)),
+    Vendor("cublas", "cuBLAS", Owner.CUDA, "nvidia-cublas", starts=("cublas",)),
+    Vendor("cudnn", "cuDNN", Owner.CUDA, "nvidia-cudnn", starts=("cudnn",)),
+    Vendor("nccl", "NCCL", Owner.CUDA, "nvidia-nccl", capital=("nccl", "pnccl")),
+    Vendor("nvshmem_host", "NVSHMEM", Owner.CUDA, "nvidia-nvshmem", starts=("nvshmem",)),
+    Vendor("cusparseLt", "cuSPARSELt", Owner.CUDA, "nvidia-cusparselt", starts=("cusparseLt",)),
+    Vendor("cusparse", "cuSPARSE", Owner.CUDA, "nvidia-cusparse", starts=("cusparse",)),
+    Vendor("cusolver", "cuSOLVER", Owner.CUDA, "nvidia-cusolver", starts=("cusolver",)),
+    Vendor("cufft", "cuFFT", Owner.CUDA, "nvidia-cufft", starts=("cufft",)),
+    Vendor("curand", "cuRAND", Owner.CUDA, "nvidia-curand", capital=("curand",), linked_by_user=True),
+    Vendor("cupti", "CUPTI", Owner.CUDA, "nvidia-cuda-cupti", starts=("cupti",)),
+    Vendor("cufile", "cuFile", Owner.CUDA, "nvidia-cufile", starts=("cuFile", "cufile")),
+    Vendor("nvrtc", "NVRTC", Owner.CUDA, "nvidia-cuda-nvrtc", starts=("nvrtc",)),
+    Vendor(
         "nvToolsExt",
         "NVTX (libnvToolsExt, header only since NVTX 3)",
+        Owner.CUDA,
         "nvidia-nvtx",
         capital=("nvtx",),
         linked_by_user=True,
     ),
-    _cuda("nvidia-ml", "NVML, of the driver", capital=("nvml",), linked_by_user=True, with_torch=False),
-    _cuda(
-        "nppc", "NPP", "nvidia-npp", starts=("nppi",), capital=("npp", "npps"), linked_by_user=True, with_torch=False
+    Vendor("nvidia-ml", "NVML, of the driver", Owner.CUDA, capital=("nvml",), linked_by_user=True, with_torch=False),
+    Vendor(
+        "nppc",
+        "NPP",
+        Owner.CUDA,
+        "nvidia-npp",
+        starts=("nppi",),
+        capital=("npp", "npps"),
+        linked_by_user=True,
+        with_torch=False,
     ),
-    _cuda("nvjpeg", "nvJPEG", "nvidia-nvjpeg", starts=("nvjpeg",), linked_by_user=True, with_torch=False),
-    _cuda("nvcomp", "nvCOMP", "nvidia-nvcomp", starts=("nvcomp",), linked_by_user=True, with_torch=False),
-    _cuda("cudart", "the CUDA runtime", "nvidia-cuda-runtime", starts=("__cuda",), capital=("cuda",)),
-    _cuda("cuda", "the CUDA driver", capital=("cu",)),
-    _rocm("hipblaslt", "hipBLASLt", starts=("hipblasLt",)),
-    _rocm("hipblas", "hipBLAS", starts=("hipblas",)),
-    _rocm("rocblas", "rocBLAS", starts=("rocblas_",)),
-    _rocm("hipsparse", "hipSPARSE", starts=("hipsparse",)),
-    _rocm("rocsparse", "rocSPARSE", starts=("rocsparse_",)),
-    _rocm("hipsolver", "hipSOLVER", starts=("hipsolver",)),
-    _rocm("rocsolver", "rocSOLVER", starts=("rocsolver_",)),
-    _rocm("hipfft", "hipFFT", starts=("hipfft",)),
-    _rocm("rocfft", "rocFFT", starts=("rocfft_",)),
-    _rocm("hiprand", "hipRAND", starts=("hiprand", "rocrand_")),
-    _rocm("MIOpen", "MIOpen", starts=("miopen",)),
-    _rocm("hiprtc", "HIPRTC", starts=("hiprtc",)),
-    _rocm("amdhip64", "the HIP runtime", starts=("__hip",), capital=("hip", "_hip")),
-    _rocm("rocm_smi64", "ROCm SMI", starts=("rsmi_",)),
-    _rocm("hsa-runtime64", "the HSA runtime", starts=("hsa_",)),
-    _rocm("roctx64", "ROCTX", starts=("roctx",)),
-    _rocm("roctracer64", "ROC-tracer", starts=("roctracer",)),
-    _rocm("rccl", "RCCL", starts=("rccl",)),
-    _other(
-        "omp",
-        "LLVM's OpenMP runtime (libomp, libiomp5)",
-        owner=Owner.OPENMP,
-        starts=("__kmpc_", "kmp_", "ompc_", "ompt_"),
+    Vendor("nvjpeg", "nvJPEG", Owner.CUDA, "nvidia-nvjpeg", starts=("nvjpeg",), linked_by_user=True, with_torch=False),
+    Vendor("nvcomp", "nvCOMP", Owner.CUDA, "nvidia-nvcomp", starts=("nvcomp",), linked_by_user=True, with_torch=False),
+    Vendor("cudart", "the CUDA runtime", Owner.CUDA, "nvidia-cuda-runtime", starts=("__cuda",), capital=("cuda",)),
+    Vendor("cuda", "the CUDA driver", Owner.CUDA, capital=("cu",)),
+    Vendor("hipblaslt", "hipBLASLt", Owner.HIP, starts=("hipblasLt",)),
+    Vendor("hipblas", "hipBLAS", Owner.HIP, starts=("hipblas",)),
+    Vendor("rocblas", "rocBLAS", Owner.HIP, starts=("rocblas_",)),
+    Vendor("hipsparse", "hipSPARSE", Owner.HIP, starts=("hipsparse",)),
+    Vendor("rocsparse", "rocSPARSE", Owner.HIP, starts=("rocsparse_",)),
+    Vendor("hipsolver", "hipSOLVER", Owner.HIP, starts=("hipsolver",)),
+    Vendor("rocsolver", "rocSOLVER", Owner.HIP, starts=("rocsolver_",)),
+    Vendor("hipfft", "hipFFT", Owner.HIP, starts=("hipfft",)),
+    Vendor("rocfft", "rocFFT", Owner.HIP, starts=("rocfft_",)),
+    Vendor("hiprand", "hipRAND", Owner.HIP, starts=("hiprand", "rocrand_")),
+    Vendor("MIOpen", "MIOpen", Owner.HIP, starts=("miopen",)),
+    Vendor("hiprtc", "HIPRTC", Owner.HIP, starts=("hiprtc",)),
+    Vendor("amdhip64", "the HIP runtime", Owner.HIP, starts=("__hip",), capital=("hip", "_hip")),
+    Vendor("rocm_smi64", "ROCm SMI", Owner.HIP, starts=("rsmi_",)),
+    Vendor("hsa-runtime64", "the HSA runtime", Owner.HIP, starts=("hsa_",)),
+    Vendor("roctx64", "ROCTX", Owner.HIP, starts=("roctx",)),
+    Vendor("roctracer64", "ROC-tracer", Owner.HIP, starts=("roctracer",)),
+    Vendor("rccl", "RCCL", Owner.HIP, starts=("rccl",)),
+    Vendor(
+        "omp", "LLVM's OpenMP runtime (libomp, libiomp5)", Owner.OPENMP, starts=("__kmpc_", "kmp_", "ompc_", "ompt_")
     ),
-    _other("gomp", "GCC's OpenMP runtime", owner=Owner.OPENMP, starts=("GOMP_", "GOACC_", "goacc_", "acc_")),
-    _other("gomp", "an OpenMP runtime", owner=Owner.OPENMP, starts=("omp_",)),
-    _other(
+    Vendor("gomp", "GCC's OpenMP runtime", Owner.OPENMP, starts=("GOMP_", "GOACC_", "goacc_", "acc_")),
+    Vendor("gomp", "an OpenMP runtime", Owner.OPENMP, starts=("omp_",)),
+    Vendor(
         "mpi",
         "MPI (each implementation and major version has its own names)",
+        Owner.OTHER,
         starts=("mpi_mpi_", "ompi_", "MPI_", "PMPI_", "opal_", "orte_"),
     ),
-    _other("ittnotify", "Intel's ITT notification library", starts=("iJIT_", "__itt_")),
-    _other("mkl_rt", "Intel MKL", starts=("mkl_", "MKL_", "Dfti"), capital=("vml", "vsl"), distribution="mkl"),
-    _other("openblas", "a BLAS (OpenBLAS, MKL)", starts=("cblas_", "LAPACKE_")),
-    _other("dnnl", "oneDNN", starts=("dnnl",)),
-    _other(
+    Vendor("ittnotify", "Intel's ITT notification library", Owner.OTHER, starts=("iJIT_", "__itt_")),
+    Vendor("mkl_rt", "Intel MKL", Owner.OTHER, "mkl", starts=("mkl_", "MKL_", "Dfti"), capital=("vml", "vsl")),
+    Vendor("openblas", "a BLAS (OpenBLAS, MKL)", Owner.OTHER, starts=("cblas_", "LAPACKE_")),
+    Vendor("dnnl", "oneDNN", Owner.OTHER, starts=("dnnl",)),
+    Vendor(
         "avcodec",
         "FFmpeg",
+        Owner.OTHER,
         starts=("av_", "avcodec_", "avformat_", "avfilter_", "avdevice_", "sws_", "swr_"),
     ),
-    _other("numa", "libnuma", starts=("numa_",), names=("mbind",)),
-    _other("ibverbs", "libibverbs", starts=("ibv_",)),
-    _other("atomic", "GCC's libatomic", names=tuple(f"{name}_16" for name in _ATOMIC)),
-    _other("dl", "libdl", owner=Owner.LIBC, names=("dlopen", "dlsym", "dlclose", "dlerror")),
-    _other("pthread", "libpthread", owner=Owner.LIBC, starts=("pthread_",)),
-    _other("rt", "librt", owner=Owner.LIBC, names=("shm_open", "shm_unlink", "clock_gettime", "timer_create")),
-    _other("z", "zlib", starts=("deflate", "inflate", "zlibVersion"), names=("crc32",)),
+    Vendor("numa", "libnuma", Owner.OTHER, starts=("numa_",), names=("mbind",)),
+    Vendor("ibverbs", "libibverbs", Owner.OTHER, starts=("ibv_",)),
+    Vendor("atomic", "GCC's libatomic", Owner.OTHER, names=tuple(f"{name}_16" for name in _ATOMIC)),
+    Vendor("dl", "libdl", Owner.LIBC, names=("dlopen", "dlsym", "dlclose", "dlerror")),
+    Vendor("pthread", "libpthread", Owner.LIBC, starts=("pthread_",)),
+    Vendor("rt", "librt", Owner.LIBC, names=("shm_open", "shm_unlink", "clock_gettime", "timer_create")),
+    Vendor("z", "zlib", Owner.OTHER, starts=("deflate", "inflate", "zlibVersion"), names=("crc32",)),
 )
 
 NAMESPACE_LIBRARIES = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, clean, mentions
+from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, Complaint, clean, mentions
 from abiscan.model.subject import SubjectKind
 
 SYMBOLS = [
@@ -140,3 +140,41 @@ def test_any_text_is_read(text: str) -> None:
     for prefix in ("undefined symbol: ", "version `", "undefined reference to `", "NameError: name '", "operator "):
         for mention in mentions(clean(prefix + text + prefix)):
             assert mention.text
+
+
+@pytest.mark.parametrize(
+    ("text", "by_linker", "macos"),
+    [
+        ("a.so: undefined symbol: foo", False, False),
+        ("a.cpp:(.text+0x9): undefined reference to `foo'", True, False),
+        ("dlopen(a.so, 2): Symbol not found: _foo", False, True),
+        ('Undefined symbols for architecture arm64:\n  "_foo", referenced from:\n      _main in a.o', True, True),
+        ("/usr/bin/ld: cannot find -lfoo", True, False),
+    ],
+)
+def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
+    (found,) = mentions(text)
+    assert (found.by_linker, found.macos) == (by_linker, macos)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint", "releases"),
+    [
+        ("RuntimeError: operator a::b does not exist", Complaint.MISSING_OPERATOR, ()),
+        ("Attempted to call function marked as skipped: builtin `a.PyCapsule.b`", Complaint.SKIPPED_CALL, ()),
+        (
+            "PyTorch and a were compiled with different CUDA versions. PyTorch has CUDA version 11.8 and a has CUDA "
+            "version 12.1.",
+            Complaint.CUDA_OF_EXTENSION,
+            ("11.8", "12.1"),
+        ),
+        (
+            "The detected CUDA version (12.1) mismatches the version that was used to compile\nPyTorch (11.8).",
+            Complaint.CUDA_OF_TOOLKIT,
+            ("12.1", "11.8"),
+        ),
+    ],
+)
+def test_what_is_said_to_be_wrong(text: str, complaint: Complaint, releases: tuple[str, ...]) -> None:
+    (found,) = mentions(text)
+    assert (found.complaint, found.cuda_releases) == (complaint, releases)
