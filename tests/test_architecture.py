@@ -119,3 +119,24 @@ def test_every_stage_is_there() -> None:
     """The table above is no wish: each stage named in it exists, so that the test cannot pass on an empty package."""
     stages = {stage_of(p) for p in MODULES}
     assert set(RANK) == stages
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """A file's name says what it is: two of one name are two things, or one thing with two homes. A command has the
+    name of what it does, so that `cli/schema.py` and the like may share a word with a room's module."""
+    names = [p.name for p in MODULES if p.name != "__init__.py" and stage_of(p) != "cli"]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_the_picture_of_the_code_names_every_room_on_its_floor() -> None:
+    """docs/architecture.md lists the rooms floor by floor, lowest first, as the table above has them."""
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- rooms -->")[2].partition("<!-- end of rooms -->")[0]
+    floors: list[set[str]] = []
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 3 and cells[1].isdigit():
+            if int(cells[1]) >= len(floors):
+                floors.append(set())
+            floors[-1] |= {word.strip("` ") for word in cells[2].split(",")}
+    assert floors == [rooms - {"__init__", "__main__"} for rooms in FLOORS if rooms - {"__init__", "__main__"}]

@@ -30,7 +30,7 @@ confidence = "high"
 message = ""
 fix = ""
 
-# Other patterns: abiscan/rules/schema.py. A rule that code computes has `computed = true` instead of patterns, and its
+# Other patterns: abiscan/rules/rule.py. A rule that code computes has `computed = true` instead of patterns, and its
 # function has a row in abiscan/rules/computed/__init__.py.
 [[import]]
 scope = []

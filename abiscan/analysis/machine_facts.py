@@ -6,8 +6,8 @@ import glob
 import os
 
 from abiscan.diagnosis import Environment
+from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.torch import find_torches
 from abiscan.loader import Loader
 
 # Libraries whose symbol versions decide about a file.

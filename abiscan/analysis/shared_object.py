@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.provenance import provenance
+from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
@@ -29,7 +29,7 @@ from abiscan.model.report import (
     ArtifactVerdict,
 )
 from abiscan.model.versions import Windows
-from abiscan.ownership.torch import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, TorchNeeds, judge
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact

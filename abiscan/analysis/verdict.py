@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.ownership.names import owner_of
-from abiscan.ownership.torch import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix
 from abiscan.setting.target_torch import TargetTorch
 

@@ -16,7 +16,7 @@ from abiscan.diagnosis.registry import summary
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
-from abiscan.ownership.torch import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library
 
 # What a group shows of its evidence; each import keeps its own in full.
 _EVIDENCE = 4

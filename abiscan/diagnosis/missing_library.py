@@ -11,7 +11,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
-from abiscan.ownership.torch import accelerator_of, is_torch_library
+from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.build import windows_of
 
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")

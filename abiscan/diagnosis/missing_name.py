@@ -26,7 +26,7 @@ from abiscan.model.facts import SharedObject, VersionNeed
 from abiscan.model.module_name import cpython_of
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
-from abiscan.ownership import torch
+from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, windows_of
 
@@ -345,7 +345,7 @@ class MissingName:
     def is_torch_itself(self) -> bool:
         """Whether the file is one of torch's own libraries."""
         name = self.file_name or ""
-        return torch.is_torch_library(name) or torch.is_torch_module(name)
+        return torch_names.is_torch_library(name) or torch_names.is_torch_module(name)
 
     def needs(self, soname: str) -> bool | None:
         """Whether the file lists a library as needed; None where the file was not read."""

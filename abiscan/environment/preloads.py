@@ -11,7 +11,7 @@ import fnmatch
 import os
 from collections.abc import Iterable, Iterator
 
-from abiscan.environment.torch import InstalledTorch
+from abiscan.environment.installed_torch import InstalledTorch
 
 # `ctypes` itself, by which a library is opened.
 CTYPES = ("_ctypes", "_struct")

@@ -13,16 +13,16 @@ from msgspec import Struct
 
 from abiscan.binary import Binary
 from abiscan.elf import ElfFile
+from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.torch import InstalledTorch
-from abiscan.loader.binding import FileBinding, bind_alone, bind_imports
+from abiscan.loader.bind_imports import FileBinding, bind_alone, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
-from abiscan.ownership.torch import is_torch_library
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.exports import TargetExports
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings"]

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.environment import preloads
+from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.torch import InstalledTorch
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
-from abiscan.ownership import torch
+from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library
 
 STANDARD_SCOPES = frozenset(("std", "__gnu_cxx", "__cxxabiv1"))
@@ -107,7 +107,7 @@ def owner_of(
         named = _of_c_name(name)
         if named is not None:
             return named
-    elif scope in torch.NAMESPACES or (not scope and torch.is_torch_function(base_name(name))):
+    elif scope in torch_names.NAMESPACES or (not scope and torch_names.is_torch_function(base_name(name))):
         return Owner.TORCH
     elif scope in STANDARD_SCOPES or name.startswith(_ALLOCATION):
         return Owner.CXX
@@ -136,7 +136,7 @@ def is_python_name(name: str) -> bool:
 def _of_c_name(name: str) -> Owner | None:
     if name in _LIBC_NAMES:
         return Owner.LIBC
-    if torch.is_torch_name(name):
+    if torch_names.is_torch_name(name):
         return Owner.TORCH
     if is_python_name(name):
         return Owner.PYTHON
@@ -161,7 +161,7 @@ def owner_of_version(version: str, library: str) -> Owner | None:
 @functools.lru_cache(maxsize=1024)
 def owner_of_library(library: str) -> Owner:
     """Whose a library is, by its file name or path."""
-    if torch.is_torch_library(library):
+    if torch_names.is_torch_library(library):
         return Owner.TORCH
     base = library.rpartition("/")[2]
     if base.startswith(("ld-linux", "ld64.so")):

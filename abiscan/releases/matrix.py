@@ -9,7 +9,7 @@ from msgspec import Struct
 from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.versions import Windows
-from abiscan.ownership.torch import ACCELERATOR_LIBRARIES
+from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES
 from abiscan.releases import (
     Build,
     ReleaseIndex,

@@ -20,7 +20,7 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
-from abiscan.ownership.torch import is_of_torch_folder
+from abiscan.ownership.torch_names import is_of_torch_folder
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
 from abiscan.releases.omission import Omission, omission
 from abiscan.releases.table import VtableWord

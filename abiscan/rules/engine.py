@@ -8,9 +8,9 @@ from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.schema import Fate, ImportPattern, LibraryPattern, Per, Rule
+from abiscan.rules.rule import Fate, ImportPattern, LibraryPattern, Per, Rule
+from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.select import Imports
-from abiscan.rules.subject import RuleSubject
 from abiscan.rules.texts import (
     covers,
     known_windows,

@@ -12,7 +12,7 @@ import msgspec
 from abiscan.data import data_file
 from abiscan.errors import AbiscanError
 from abiscan.model.finding import RuleInfo
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Location, Severity
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 
 # Places listed for one finding; a template-heavy file calls `data_ptr<float>()` hundreds of times.
 MAX_LOCATIONS = 20

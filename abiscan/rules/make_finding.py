@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Location, Severity
 from abiscan.model.fingerprint import fingerprint
-from abiscan.rules.schema import Pattern, Rule
+from abiscan.rules.rule import Pattern, Rule
 
 
 def make_finding(

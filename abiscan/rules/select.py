@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from abiscan.model.binding import BoundImport, Owner, Status
-from abiscan.rules.schema import ImportPattern
+from abiscan.rules.rule import ImportPattern
 
 
 def source_name(identifier: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.versions import Windows, is_release
 from abiscan.rules.element_types import element_type, type_code, written_type
-from abiscan.rules.schema import Rewrite, Rule
-from abiscan.rules.subject import RuleSubject
+from abiscan.rules.rule import Rewrite, Rule
+from abiscan.rules.rule_subject import RuleSubject
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName

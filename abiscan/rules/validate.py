@@ -1,4 +1,4 @@
-"""A rule's TOML file, read and checked: types and keys by `schema.py`, and here what types do not say.
+"""A rule's TOML file, read and checked: types and keys by `rule.py`, and here what types do not say.
 
 Only the tool that makes `abiscan/data/rules.json` and the tests read the files; a scan reads what they were made into.
 """
@@ -15,7 +15,7 @@ import msgspec
 from abiscan.errors import AbiscanError
 from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
-from abiscan.rules.schema import ImportPattern, Pattern, Per, Rule
+from abiscan.rules.rule import ImportPattern, Pattern, Per, Rule
 
 # Fields that a template may name, by what the finding speaks for; `texts.py`, `engine.py` and `source` fill them.
 SYMBOL_FIELDS = frozenset(

@@ -8,8 +8,8 @@ from abiscan.model.finding import WhatIf
 from abiscan.model.versions import Windows
 from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.engine import hits_of
-from abiscan.rules.schema import Rewrite, Rule
-from abiscan.rules.subject import RuleSubject
+from abiscan.rules.rule import Rewrite, Rule
+from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.texts import rewrite_symbols
 
 

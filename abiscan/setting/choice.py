@@ -8,8 +8,8 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.environment.installed_torch import InstalledTorch, find_torches, read_torch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.torch import InstalledTorch, find_torches, read_torch
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import is_release, is_version

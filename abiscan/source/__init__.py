@@ -8,7 +8,7 @@ from abiscan.source.match import (
     SourceRules,
     match_source,
 )
-from abiscan.source.tree import (
+from abiscan.source.source_tree import (
     SourceFile,
     attach_sources,
     is_source,

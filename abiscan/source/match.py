@@ -11,7 +11,7 @@ from msgspec import Struct
 from abiscan.model.finding import Finding, Location
 from abiscan.rules.element_types import written_type
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.schema import Language, Rule, SourcePattern
+from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.lexer import Token, tokens
 

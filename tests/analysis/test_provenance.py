@@ -17,7 +17,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from msgspec.structs import replace
 
-from abiscan.analysis.provenance import highest
+from abiscan.analysis.read_provenance import highest
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
 

@@ -7,8 +7,8 @@ import os
 import sys
 from collections.abc import Mapping
 
+from abiscan.environment.installed_torch import InstalledTorch, find_torches, read_torch
 from abiscan.environment.python import PythonEnvironment, read_environment
-from abiscan.environment.torch import InstalledTorch, find_torches, read_torch
 from abiscan.loader import Loader, LoaderSettings
 
 # What a user's shell may hold that changes what the loader does.

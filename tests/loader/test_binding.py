@@ -20,7 +20,7 @@ from abiscan.model.binding import (
     Owner,
     Status,
 )
-from abiscan.ownership.torch import in_scope, is_torch_library
+from abiscan.ownership.torch_names import in_scope, is_torch_library
 from abiscan.releases.exports import InstalledExports
 from tests.loader import kit
 

@@ -12,7 +12,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.elf import open_elf
 from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
-from abiscan.ownership import torch
+from abiscan.ownership import torch_names
 from abiscan.ownership.names import OwnScopes, outer_scope, owner_of, owner_of_library
 from abiscan.ownership.vendors import VENDORS, vendor_of, vendor_of_library
 from abiscan.releases import open_index
@@ -162,11 +162,11 @@ def test_torchs_libraries_are_those_that_its_builds_ship() -> None:
         name for name in shipped if name.startswith(("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser"))
     }
     assert len(begin_so) > 10
-    assert all(torch.is_torch_library(name) for name in begin_so)
-    assert {name for name in begin_so if not torch.is_of_torch_folder(name)} == {"libtorchbind_test.so"}
+    assert all(torch_names.is_torch_library(name) for name in begin_so)
+    assert {name for name in begin_so if not torch_names.is_of_torch_folder(name)} == {"libtorchbind_test.so"}
     others = {name for name in shipped if name.startswith(("libgomp", "libcu", "libnvT", "libopenblas", "libarm"))}
     assert others
-    assert not any(torch.is_torch_library(name) or torch.is_of_torch_folder(name) for name in others)
+    assert not any(torch_names.is_torch_library(name) or torch_names.is_of_torch_folder(name) for name in others)
 
 
 def test_torchs_c_names_are_those_that_its_builds_export() -> None:
@@ -183,10 +183,10 @@ def test_torchs_c_names_are_those_that_its_builds_export() -> None:
 
 
 def test_the_module_of_torch() -> None:
-    assert torch.is_torch_module("/e/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so")
-    assert torch.is_torch_module("torch\\_C.pyd")
-    assert not torch.is_torch_module("/e/site-packages/torchvision/_C.so")
-    assert not torch.is_torch_module("/e/site-packages/torch/_C_flatbuffer.so")
+    assert torch_names.is_torch_module("/e/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so")
+    assert torch_names.is_torch_module("torch\\_C.pyd")
+    assert not torch_names.is_torch_module("/e/site-packages/torchvision/_C.so")
+    assert not torch_names.is_torch_module("/e/site-packages/torch/_C_flatbuffer.so")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from abiscan.rules import (
     symbols_to_locate,
 )
 from abiscan.rules.element_types import type_code
-from abiscan.rules.schema import ImportPattern, LibraryPattern, Per, SourcePattern
+from abiscan.rules.rule import ImportPattern, LibraryPattern, Per, SourcePattern
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import windows_text
 from abiscan.rules.validate import FILE_FIELDS, LIBRARY_FIELDS, SOURCE_FIELDS, SYMBOL_FIELDS

@@ -13,7 +13,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
-from abiscan.ownership.torch import accelerator_of
+from abiscan.ownership.torch_names import accelerator_of
 
 # How releases up to 1.13 and today's differ is not in the index; what a name of torch's namespaces is then, is a guess.
 _GUESS = 0.45

@@ -9,7 +9,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.target import Target
-from abiscan.ownership.torch import accelerator_of
+from abiscan.ownership.torch_names import accelerator_of
 
 # What hipify rewrites in a file's own name, and what projects call their ROCm variants.
 _ROCM_FILE = ("hip", "rocm", "aiter")

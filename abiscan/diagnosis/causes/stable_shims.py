@@ -11,7 +11,7 @@ from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.ownership.torch import SHIM_PREFIXES
+from abiscan.ownership.torch_names import SHIM_PREFIXES
 
 
 def causes(missing: MissingName) -> Candidates:

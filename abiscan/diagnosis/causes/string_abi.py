@@ -12,7 +12,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.ownership import torch
+from abiscan.ownership import torch_names
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 
@@ -117,7 +117,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         return
     else:
         # Distributions compile with the new string since GCC 5; the old one comes from a flag, most often torch's.
-        torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch.NAMESPACES)
+        torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
         score = 0.6 if mine == "old" else 0.35

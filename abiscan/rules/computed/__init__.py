@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 
 if TYPE_CHECKING:
     from abiscan.rules.computed.vtable_drift import DriftSubject

@@ -11,7 +11,7 @@ import builtins
 
 from abiscan.model.finding import Finding, Location
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 
 MARK = "triton_meta"
 # Characters; a parsed module takes some 100 bytes of memory for each. The largest generated ones have 2 MiB.

@@ -19,7 +19,7 @@ from abiscan.model.cause import Confidence
 from abiscan.model.facts import DerivedClass
 from abiscan.model.finding import Finding
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 
 # A word of a vtable, as `abiscan.releases` has it.
 Words = Sequence[str | int | None]

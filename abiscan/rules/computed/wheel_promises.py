@@ -21,7 +21,7 @@ from abiscan.rules import load
 from abiscan.rules.computed import wheel_rules
 from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
 from abiscan.wheel.tags import (
     Excess,

@@ -16,7 +16,7 @@ from abiscan.model.report import ArtifactKind, InputError
 from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
-from abiscan.rules.schema import Rule
+from abiscan.rules.rule import Rule
 from abiscan.source.match import (
     LANGUAGES,
     SourceHit,

@@ -30,7 +30,7 @@ from abiscan.model.binding import (
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
 from abiscan.ownership.names import OwnScopes, owner_of
-from abiscan.ownership.torch import in_scope, is_torch_library
+from abiscan.ownership.torch_names import in_scope, is_torch_library
 from abiscan.releases.exports import TargetExports
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild, UnreadableFile
-from abiscan.ownership.torch import is_of_torch_folder, is_torch_library
+from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library
 
 # Where most names are, and so the order in which a name is looked for.
 _LOOKUP_ORDER = (
