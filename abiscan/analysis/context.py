@@ -11,14 +11,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.errors import UsageError
+from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import InputError
+from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.setting.choice import ChosenTorch, choose
-from abiscan.setting.target_torch import TargetTorch, torch_for_machine
+from abiscan.setting.choose import belongs, choose_release
+from abiscan.setting.declared import Declared, declared_by
+from abiscan.setting.file_setting import FileSetting, setting_of
+from abiscan.setting.target_torch import TargetTorch, released_torch, torch_for_machine
+from abiscan.targets import Artifact
+from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.diagnosis import Environment, Knowledge
@@ -35,6 +42,7 @@ class AnalysisContext:
         self.options = options
         self._chosen: ChosenTorch | None = None
         self._torches: dict[str, TargetTorch | None] = {}
+        self._released: dict[str, TargetTorch] = {}
 
     @cached_property
     def index(self) -> ReleaseIndex:
@@ -98,6 +106,52 @@ class AnalysisContext:
             self._torches[machine] = torch_for_machine(chosen, machine, self.index, self.options.environment)
         return self._torches[machine]
 
+    def setting_of(self, artifact: Artifact, machine: str) -> FileSetting:
+        """What one file is judged in.
+
+        Raises:
+            UnknownBuild: `--torch` names no torch.
+        """
+        options = self.options
+        facts = artifact.group.facts
+        declared = declared_by(facts, _place_inside(artifact), machine)
+        torch, stated, note = self._torch_of(artifact, declared, machine)
+        here = options.environment.version if options.environment is not None else None
+        return setting_of(
+            declared,
+            torch,
+            stated,
+            None if here is None else PythonVersion(*here),
+            self.known_versions(machine),
+            python_named=options.python_named,
+            note=note,
+        )
+
+    def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> tuple[TargetTorch | None, Stated, str]:
+        """(torch, who says so, note)."""
+        options = self.options
+        chosen = self.chosen(machine)
+        target = chosen.target
+        text = f"{target.torch}+{target.variant}"
+        if options.torch not in (None, "declared") or (options.torch is None and options.within is not None):
+            said = f"--torch {options.torch}" if options.torch is not None else f"the required range {options.within}"
+            return self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said), ""
+        if chosen.installed is not None and options.environment is not None:
+            named = artifact.member is None
+            if belongs(declared, chosen.installed, options.environment, machine, named=named):
+                because = f"installed in {options.environment.label}"
+                return self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because), ""
+        try:
+            release = choose_release(declared, self.index, machine)
+        except UnknownBuild:
+            return None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"), ""
+        if release.build is None:
+            return None, release.stated, release.note
+        key = release.build.key
+        if key not in self._released:
+            self._released[key] = released_torch(self.index, release.build, options.environment)
+        return self._released[key], release.stated, release.note
+
     @cached_property
     def loader(self) -> Loader:
         """The loader of the environment's processes, after `import torch` where the target is installed there."""
@@ -137,16 +191,23 @@ class AnalysisContext:
         return self._source_trees[1]
 
     def knowledge(self, machine: str) -> Knowledge:
-        """Everything that a diagnosis of a file of this architecture may rest on."""
+        """Everything that the diagnosis of a text may rest on."""
+        return self.knowledge_of(self.torch_for(machine), machine, here=True)
+
+    def knowledge_of(self, torch: TargetTorch | None, machine: str, *, here: bool) -> Knowledge:
+        """Everything that the diagnosis of a file of this architecture may rest on.
+
+        Args:
+            here: whether the file is to be loaded on this machine: what lies on it is no fact about another.
+        """
         from abiscan.diagnosis import Knowledge
 
-        torch = self.torch_for(machine)
         return Knowledge(
             target=None if torch is None else torch.target,
             exports=None if torch is None else torch.exports,
             exact=torch is not None and torch.target.path is not None,
             releases=self.index,
-            environment=self._machine_facts,
+            environment=self._machine_facts if here else None,
             machine=machine,
         )
 
@@ -163,3 +224,13 @@ class AnalysisContext:
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
         return tuple(found)
+
+
+def _place_inside(artifact: Artifact) -> str:
+    """Where a file lies in what it is shipped with; the name alone of one that was named itself, as the folders above it
+    are the user's own."""
+    if artifact.member is not None:
+        return artifact.member.rsplit("!", 1)[-1]
+    if artifact.group.facts.kind is ContainerKind.FILE:
+        return artifact.path.rpartition("/")[2]
+    return artifact.install_path or artifact.path.removeprefix(f"{artifact.group.facts.path}/")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from abiscan import __version__
 from abiscan.analysis.containers import judge_container
 from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, ShareEnd
 from abiscan.model.finding import RuleInfo
-from abiscan.model.report import ArtifactReport, Container, InputError, Report
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
+from abiscan.model.target import Target
+from abiscan.model.versions import order
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""
@@ -68,12 +71,31 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
                 errors.append(item)
             case ShareEnd():
                 ends.append(item)
+    own = [a.target for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
+    target, told = _of_the_run(ends[0].target if ends else None, own)
     return Report(
         version=__version__,
-        target=ends[0].target if ends else None,
+        target=target,
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
         rules=tuple(rules),
-        notes=tuple(dict.fromkeys(note for end in ends for note in end.notes)),
+        notes=tuple(dict.fromkeys((*told, *(note for end in ends for note in end.notes)))),
         containers=tuple(sorted(containers, key=lambda c: c.path)),
     )
+
+
+def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[Target | None, tuple[str, ...]]:
+    """The torch that stands for the run, and what to say where its files are judged against several.
+
+    Args:
+        default: where a file declares nothing.
+        own: of each file that has to do with torch.
+    """
+    counts = Counter(target for target in own if target is not None)
+    if not counts or default in counts and len(counts) == 1:
+        return default, ()
+    if len(counts) == 1:
+        return next(iter(counts)), ()
+    listed = sorted({f"{target.torch}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
+    note = f"each file is judged against the torch that it is made for, here {', '.join(listed)} (-v says why)"
+    return default, (note,)

@@ -14,8 +14,9 @@ class ScanOptions(Struct, frozen=True):
     """What a run is to look at; the command line fills it in.
 
     Attributes:
-        torch: as `--torch` has it.
+        torch: as `--torch` has it; `declared` for what each file declares, whatever is installed.
         environment: whose interpreter and packages; None where there is none.
+        python_named: whether the environment was named (`--python`), so that its CPython counts whatever a file declares.
         settings: what the loader of that environment's processes inherits.
         matrix: judge every known build of a file's architecture.
         sources: directories in which the flagged calls are looked for.
@@ -35,4 +36,5 @@ class ScanOptions(Struct, frozen=True):
     user_index: str | None = None
     within: str | None = None
     cache: str | None = None
+    python_named: bool = False
     progress: Callable[[str], None] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +13,9 @@ from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
+from abiscan.environment.python_names import exports as python_exports
+from abiscan.loader.bind_imports import FileBinding
+from abiscan.loader.bind_release import bind_to_release, with_pythons
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -31,11 +33,9 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, TorchNeeds, judge
+from abiscan.setting.file_setting import FileSetting
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
-
-if TYPE_CHECKING:
-    pass
 
 
 def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:
@@ -43,13 +43,11 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     binary = artifact.open()
     facts = binary.facts()
     # The first file decides whose newest build stands in where no torch is installed and none is named.
-    context.chosen(binary.machine)
-    torch = context.torch_for(binary.machine)
+    judged_in = context.setting_of(artifact, binary.machine)
+    torch = judged_in.torch
     path = load_path(artifact, context.options)
     siblings = needed_siblings(artifact, binary, context.options)
-    # The loader knows the installed target itself; any other is told to it.
-    exports = None if torch is None or torch.installed else torch.exports
-    binding = context.loader.bind(binary, path, siblings, exports)
+    binding = _bound(binary, path, siblings, judged_in, context)
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
     torch_needs = _torch_needs(facts, imports)
@@ -85,6 +83,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         loader=prediction,
         needed=needed,
         imports=imports,
+        setting=judged_in.setting,
+        target=None if torch is None else torch.target,
         releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
         what_if=what_if,
         provenance=made,
@@ -93,8 +93,23 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
     windows = matrix.windows if matrix is not None and not matrix.unknown else None
-    report = _with_causes(report, facts, context, absent, artifact.group.facts.name, windows=windows, nowhere=nowhere)
-    return replace(report, notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries)))
+    report = _with_causes(
+        report, facts, torch, context, absent, artifact.group.facts.name, windows=windows, nowhere=nowhere
+    )
+    return replace(report, notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, judged_in.note)))
+
+
+def _bound(
+    binary: Binary, path: str, siblings: Mapping[str, Binary], judged_in: FileSetting, context: AnalysisContext
+) -> FileBinding:
+    """Every import bound: in the process of the installed torch, or against a release by the index alone."""
+    torch = judged_in.torch
+    pythons = [python for version in judged_in.pythons if (python := python_exports(version)) is not None]
+    if torch is not None and torch.installed and context.loader.serves(binary):
+        binding = context.loader.bind(binary, path, siblings)
+        return binding if not judged_in.pythons else with_pythons(binding, pythons)
+    exports, cuda = (None, None) if torch is None else (torch.exports, torch.target.cuda)
+    return bind_to_release(binary, dict(siblings), exports, pythons, cuda)
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:
@@ -157,6 +172,7 @@ def _with_shipped(needed: Sequence[NeededLibrary], torch: TargetTorch | None) ->
 def _with_causes(
     report: ArtifactReport,
     facts: SharedObject,
+    torch: TargetTorch | None,
     context: AnalysisContext,
     absent: Sequence[str],
     distribution: str | None,
@@ -167,12 +183,14 @@ def _with_causes(
     """Causes of what is missing; a file that binds pays nothing for them."""
     if not absent and not any(b.status.may_be_unbound for b in report.imports):
         return report
+    if report.verdict is not ArtifactVerdict.FAILS and not (torch is None or torch.installed):
+        return report
     from abiscan.diagnosis import diagnose
 
     diagnosis = diagnose(
         facts,
         report.imports,
-        replace(context.knowledge(facts.machine), loads_on=windows),
+        replace(context.knowledge_of(torch, facts.machine, here=torch is None or torch.installed), loads_on=windows),
         libraries=absent,
         here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
         distribution=distribution,

@@ -69,14 +69,17 @@ def loads_on(matrix: Matrix, torch: str) -> bool:
 
 
 def notes_of(
-    report: ArtifactReport, torch: TargetTorch | None, matrix: Matrix | None, missing: Sequence[str]
+    report: ArtifactReport, torch: TargetTorch | None, matrix: Matrix | None, missing: Sequence[str], choice: str
 ) -> Iterator[str]:
     """Sentences for a person: what was not there, and why verdict and loader differ.
 
     Args:
         missing: needed libraries that were not found.
+        choice: what a user should know about the choice of the torch; empty where there is nothing.
     """
-    if torch is None and report.verdict is ArtifactVerdict.UNDECIDED:
+    if choice:
+        yield choice
+    elif torch is None and report.verdict is ArtifactVerdict.UNDECIDED:
         yield f"no torch build for {report.machine} is known: nothing can be said about its torch imports"
     elif torch is not None and torch.note is not None:
         yield torch.note
@@ -89,7 +92,9 @@ def notes_of(
     undecided = sum(b.status is Status.UNDECIDED for b in report.imports)
     if absent:
         tail = f": {undecided} imports that they may provide are undecided" if undecided else ""
-        yield f"not on this machine: {', '.join(absent)}{tail}"
+        here = torch is not None and torch.installed
+        where = "not on this machine" if here else "brought by neither its package nor torch, and not judged"
+        yield f"{where}: {', '.join(absent)}{tail}"
     if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
         yield f"torch binds, but this machine's loader stops: {report.loader.error}"
     decisive = any(b.status.is_unbound for b in report.imports)

@@ -32,6 +32,7 @@ def scan_options(given: dict[str, object], *, matrix: bool = False, within: str 
         user_index=index_directory(),
         within=within,
         cache=cache_directory(),
+        python_named=given.get("python") is not None,
         progress=None if given.get("quiet") else progress(),
     )
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.command(epilog=EXAMPLES)
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("-r", "--targets-from", "lists", multiple=True, metavar="FILE", help="More targets, one a line.")
-@click.option("--torch", metavar="SPEC", help="Resolve against: installed, a release (2.6.0, 2.6.0+cu124), or a path.")
+@click.option(
+    "--torch", metavar="SPEC", help="Resolve against: installed, declared, a release (2.6.0, 2.6.0+cu124), or a path."
+)
 @click.option("--python", metavar="PATH", help="Whose environment to look at: an interpreter or a virtual environment.")
 @click.option("--matrix", is_flag=True, help="Also judge every known torch build of the file's architecture.")
 @click.option("--source", "sources", multiple=True, metavar="DIR", help="Find the flagged calls in these sources.")

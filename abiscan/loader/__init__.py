@@ -15,7 +15,7 @@ from abiscan.binary import Binary
 from abiscan.elf import ElfFile
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.loader.bind_imports import FileBinding, bind_alone, bind_imports
+from abiscan.loader.bind_imports import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.loader_settings import LoaderSettings
@@ -23,7 +23,6 @@ from abiscan.loader.process import Process, build_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
 from abiscan.ownership.torch_names import is_torch_library
-from abiscan.releases.exports import TargetExports
 
 __all__ = ["FileBinding", "Loader", "LoaderSettings"]
 
@@ -56,19 +55,17 @@ class Loader:
             self._builder is not None and isinstance(binary, ElfFile) and binary.machine == self._builder.linker.machine
         )
 
-    def _examine(
-        self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]
-    ) -> Examination:
+    def _examine(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile]) -> Examination:
         """Open a file, once for its binding and its prediction."""
         last = self._last
-        if last is not None and last.is_of(elf, path, siblings, withheld):
+        if last is not None and last.is_of(elf, path, siblings):
             return last.examination
-        examination = self._open(elf, path, dict(siblings), withheld)
-        self._last = _Opened(elf, path, frozenset(siblings), withheld, examination)
+        examination = self._open(elf, path, dict(siblings))
+        self._last = _Opened(elf, path, frozenset(siblings), examination)
         return examination
 
-    def _open(self, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]) -> Examination:
-        first = examine(self._process(modules=False), elf, path, siblings, withheld)
+    def _open(self, elf: ElfFile, path: str, siblings: dict[str, ElfFile]) -> Examination:
+        first = examine(self._process(modules=False), elf, path, siblings)
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
@@ -78,7 +75,7 @@ class Loader:
         # the attempt ends with it.
         if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
             return first
-        return examine(self._process(modules=True), elf, path, siblings, withheld)
+        return examine(self._process(modules=True), elf, path, siblings)
 
     def forget(self) -> None:
         """Let go of the file that was looked at last: one that was unpacked to memory is large."""
@@ -108,7 +105,7 @@ class Loader:
                 undecided=f"the file is for {binary.machine}, the interpreter for {process.linker.machine}"
                 + (f"; its loader would say: {said.error}" if said.error is not None else ""),
             )
-        return self._examine(binary, path, _elf_files(siblings), frozenset()).predict()
+        return self._examine(binary, path, _elf_files(siblings)).predict()
 
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
         """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""
@@ -124,31 +121,21 @@ class Loader:
             return None
         return None if found.elf is None else (found.path, found.elf)
 
-    def bind(
-        self,
-        binary: Binary,
-        path: str,
-        siblings: Mapping[str, Binary] | None = None,
-        exports: TargetExports | None = None,
-    ) -> FileBinding:
-        """Status and provider of every import.
+    def serves(self, binary: Binary) -> bool:
+        """Whether this loader's interpreter could open the file at all: of its own architecture and format."""
+        return self._serves(binary)
+
+    def bind(self, binary: Binary, path: str, siblings: Mapping[str, Binary] | None = None) -> FileBinding:
+        """Status and provider of every import, against the torch that this loader was made with.
 
         Args:
+            binary: a file that it `serves`.
             path, siblings: as for `predict`. Siblings of a file on disk are those of its package.
-            exports: the target torch, where it is not the one this loader was made with.
         """
-        if not self._serves(binary):
-            return bind_alone(binary, dict(siblings or {}), exports)
-        if self._torch_libraries:
-            exports = None
-        withheld = frozenset[str]() if exports is None else exports.sonames
+        assert self._serves(binary), f"{path}: not for this interpreter"
         beside = _elf_files(siblings)
         return bind_imports(
-            binary,
-            self._examine(binary, path, beside, withheld),
-            siblings=beside,
-            torch_libraries=self._torch_libraries,
-            exports=exports,
+            binary, self._examine(binary, path, beside), siblings=beside, torch_libraries=self._torch_libraries
         )
 
 
@@ -163,14 +150,8 @@ class _Opened(Struct, frozen=True):
     elf: ElfFile
     path: str
     siblings: frozenset[str]
-    withheld: frozenset[str]
     examination: Examination
 
-    def is_of(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile], withheld: frozenset[str]) -> bool:
+    def is_of(self, elf: ElfFile, path: str, siblings: Mapping[str, ElfFile]) -> bool:
         # An examination with siblings serves a question without them: what only they provide, it has marked as such.
-        return (
-            self.elf is elf
-            and self.path == path
-            and self.withheld == withheld
-            and (not siblings or self.siblings == frozenset(siblings))
-        )
+        return self.elf is elf and self.path == path and (not siblings or self.siblings == frozenset(siblings))

@@ -1,4 +1,4 @@
-"""What becomes of each import of a file: status and provider, against a target torch (docs/architecture.md has both).
+"""What becomes of each import of a file in the installed torch's process (docs/architecture.md has the statuses).
 
 The scope is the loader's, with two differences that make the answer one about the file and torch and not about this
 machine: a library that is missing here does not end it, and a library of the same wheel or package stands in where the
@@ -7,7 +7,7 @@ loader would not have found it (Python code often loads it first).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -30,8 +30,7 @@ from abiscan.model.binding import (
 )
 from abiscan.model.facts import Import, SymbolBinding, Visibility
 from abiscan.ownership.names import OwnScopes, owner_of
-from abiscan.ownership.torch_names import in_scope, is_torch_library
-from abiscan.releases.exports import TargetExports
+from abiscan.ownership.torch_names import is_torch_library
 
 
 class FileBinding(Struct, frozen=True):
@@ -60,77 +59,30 @@ def bind_imports(
     *,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TargetExports | None,
 ) -> FileBinding:
     """Bind every import of `elf` in the scope that the modelled process gives it.
 
     Args:
         examination: the file opened in that process.
         torch_libraries: paths of the installed target's libraries.
-        exports: the target's exports, where it is not installed.
     """
-    answers = _in_scope(elf, examination, siblings, torch_libraries, exports)
+    answers = _in_scope(elf, examination, siblings, torch_libraries)
     missing = [name for _item, name in examination.closure.missing]
-    return _file_binding(elf, answers, missing, _needed(elf, examination), exports, scope_known=True)
-
-
-def bind_alone(binary: Binary, siblings: dict[str, Binary], exports: TargetExports | None) -> FileBinding:
-    """Bind every import against a released build alone: for a file of another architecture or format, or where there is
-    no interpreter.
-
-    Only what the file's package and the build have is known; the scope's order is not asked for, since nothing else
-    could tell which of two providers comes first.
-    """
-    answers: _Answers = {}
-    needed, missing = _needed_of_package(binary, siblings)
-    if exports is not None:
-        everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
-        reached = in_scope(everything, exports.sonames)
-        for symbol in binary.imports:
-            beside = next((path for path, each in needed.items() if each.exports_name(symbol.name)), None)
-            soname = None if beside is not None else exports.library_of(symbol.name)
-            if beside is not None:
-                answers[symbol.index] = (Status.RESOLVED, beside.rpartition("/")[2])
-            elif soname is not None:
-                answers[symbol.index] = (Status.RESOLVED if soname in reached else Status.UNREACHABLE, soname)
-    found = {path.rpartition("/")[2]: path for path in needed}
-    libraries = tuple(NeededLibrary(name, found.get(name.rpartition("/")[2])) for name in binary.needed)
-    return _file_binding(binary, answers, missing, libraries, exports, scope_known=False)
-
-
-def _file_binding(
-    binary: Binary,
-    answers: _Answers,
-    missing: list[str],
-    needed: tuple[NeededLibrary, ...],
-    exports: TargetExports | None,
-    *,
-    scope_known: bool,
-) -> FileBinding:
-    """Put together what was found; what was not is missing, weak or undecided.
-
-    Args:
-        scope_known: whether every library that could have a name was looked at, not torch's and the package's alone.
-    """
     foreign = [name for name in missing if not is_torch_library(name)]
-    scopes = OwnScopes(binary.names_with_prefix)
+    scopes = OwnScopes(elf.names_with_prefix)
     bound = []
-    for symbol in binary.imports:
+    for symbol in elf.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
-            if not scope_known and status is Status.MISSING and (exports is None or owner is not Owner.TORCH):
-                status = Status.UNDECIDED
-            if status is Status.MISSING and _may_be_torchs(symbol, owner, exports, binary):
-                status = Status.UNDECIDED
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
-    if exports is not None:
-        lacking = [name for name in missing if is_torch_library(name) and name not in exports.sonames]
-    else:
-        lacking = [name for name in missing if is_torch_library(name)]
-    here = [name for name in missing if exports is None or name not in exports.sonames]
-    return FileBinding(tuple(bound), needed, tuple(dict.fromkeys(here)), tuple(dict.fromkeys(lacking)))
+    return FileBinding(
+        imports=tuple(bound),
+        needed=_needed(elf, examination),
+        missing_libraries=tuple(dict.fromkeys(missing)),
+        missing_torch_libraries=tuple(dict.fromkeys(name for name in missing if is_torch_library(name))),
+    )
 
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
@@ -146,17 +98,6 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
     if foreign or (owner in (Owner.CUDA, Owner.HIP) and missing):
         return Status.UNDECIDED
     return Status.MISSING
-
-
-def _may_be_torchs(symbol: Import, owner: Owner, exports: TargetExports | None, binary: Binary) -> bool:
-    """Whether the release may export a name of a kind that the index does not record: a C name of a library that is
-    linked into torch's. A name of the C++ runtime or of the C library is not such a name."""
-    return (
-        exports is not None
-        and owner in (Owner.OTHER, Owner.SELF)
-        and not exports.knows(symbol.name)
-        and any(is_torch_library(name) for name in binary.needed)
-    )
 
 
 def _binds_locally(symbol: Import) -> bool:
@@ -176,7 +117,6 @@ def _in_scope(
     examination: Examination,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-    exports: TargetExports | None,
 ) -> _Answers:
     closure = examination.closure
     root = closure.root
@@ -192,9 +132,6 @@ def _in_scope(
             answers[lookup.symbol.number] = (Status.RESOLVED, binding[0].label)
         else:
             open_ones.append(lookup)
-    if open_ones and exports is not None:
-        reached = in_scope([*elf.needed, *(name for _, name in closure.missing)], exports.sonames)
-        open_ones = _in_exports(open_ones, answers, exports, reached)
     # A weak one may stay unbound, so it does not matter where else it is exported.
     referred = {symbol.index for symbol in elf.imports if symbol.relocated}
     open_ones = [lookup for lookup in open_ones if not lookup.weak and lookup.symbol.number in referred]
@@ -213,21 +150,6 @@ def _import_lookups(elf: ElfFile, examination: Examination, root: LinkMap) -> li
         by_number[lookup.symbol.number] = lookup
     wanted = (by_number[symbol.index] for symbol in elf.imports)
     return [lookup for lookup in wanted if lookup.symbol.visibility not in (STV_HIDDEN, STV_INTERNAL)]
-
-
-def _in_exports(
-    lookups: list[Lookup], answers: _Answers, exports: TargetExports, reached: Iterable[str]
-) -> list[Lookup]:
-    """Answer from a build that is not on this machine; what it does not export is returned."""
-    rest = []
-    for lookup in lookups:
-        soname = exports.library_of(lookup.reference.name.decode("utf-8", "surrogateescape"))
-        if soname is None:
-            rest.append(lookup)
-        else:
-            status = Status.RESOLVED if soname in reached else Status.UNREACHABLE
-            answers[lookup.symbol.number] = (status, soname)
-    return rest
 
 
 def _out_of_scope(
@@ -261,7 +183,7 @@ def _as_map(path: str, elf: ElfFile) -> LinkMap:
     return LinkMap(elf, path, None, None, origin=None)
 
 
-def _needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:
+def needed_of_package(binary: Binary, siblings: dict[str, Binary]) -> tuple[dict[str, Binary], list[str]]:
     """The siblings that a file needs, directly or through others, and the names of what is no sibling."""
     names = {path.rpartition("/")[2]: path for path in siblings}
     names |= {each.soname: path for path, each in siblings.items() if each.soname}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-
 from msgspec import Struct, field
 
 from abiscan.elf import ElfFile
@@ -70,7 +68,6 @@ class Mapper:
         cwd: str,
         *,
         siblings: dict[str, str] | None = None,
-        withheld: frozenset[str] = frozenset(),
         stack_is_executable: bool = False,
     ) -> None:
         self._linker = linker
@@ -78,7 +75,6 @@ class Mapper:
         self._namespace = namespace
         self._cwd = cwd
         self._siblings = siblings or {}
-        self._withheld = withheld
         self._stack_is_executable = stack_is_executable
 
     def map(self, name: str, loader: LinkMap | None, owner: LinkMap | None) -> LinkMap:
@@ -94,8 +90,6 @@ class Mapper:
         known = self._namespace.find(name)
         if known is not None:
             return known
-        if name in self._withheld:
-            raise LoadFailure(LoaderStop(StopKind.LIBRARY_NOT_FOUND, name, errno=errno.ENOENT))
         return self._map_file(name, self._search.find(name, loader), owner)
 
     def _map_file(self, name: str, opened: Opened, owner: LinkMap | None) -> LinkMap:

@@ -143,18 +143,15 @@ def _unknown(reason: str) -> LoaderPrediction:
     return LoaderPrediction(None, undecided=reason)
 
 
-def examine(
-    process: Process, elf: ElfFile, path: str, siblings: dict[str, ElfFile], withheld: frozenset[str]
-) -> Examination:
+def examine(process: Process, elf: ElfFile, path: str, siblings: dict[str, ElfFile]) -> Examination:
     """Open `elf` as the file at `path`.
 
     Args:
         siblings: absolute path to contents of files of the same package.
-        withheld: see `Mapper`.
     """
     namespace = process.namespace.fork()
     files = process.search.files.overlay({path: elf, **siblings})
-    mapper = process.mapper(namespace, files=files, siblings=_names(siblings), withheld=withheld)
+    mapper = process.mapper(namespace, files=files, siblings=_names(siblings))
     try:
         return Examination(process, namespace, mapper.close_over(mapper.map(path, process.caller, None), tolerant=True))
     except (LoadFailure, Undecidable) as reason:

@@ -63,7 +63,6 @@ class Process(Struct):
         *,
         files: Files | None = None,
         siblings: dict[str, str] | None = None,
-        withheld: frozenset[str] = frozenset(),
     ) -> Mapper:
         """A mapper into a namespace that continues this process's."""
         search = self.search if files is None else self.search.over(files)
@@ -73,7 +72,6 @@ class Process(Struct):
             namespace,
             self.settings.cwd,
             siblings=siblings,
-            withheld=withheld,
             stack_is_executable=self.stack_is_executable,
         )
 

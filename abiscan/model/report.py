@@ -11,6 +11,7 @@ from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
+from abiscan.model.setting import Setting
 from abiscan.model.target import Target
 
 
@@ -36,6 +37,8 @@ class ArtifactReport(Struct, frozen=True):
         member: its name inside the container, if it is in one.
         notes: sentences for a person (names of libraries that are not here, why verdict and loader differ).
         causes: merged over the file's imports, most important first.
+        setting: what the file was judged in, and who says so; None for a source.
+        target: the torch of that setting; None where no known build is what the file is made for.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 
@@ -55,7 +58,13 @@ class ArtifactReport(Struct, frozen=True):
     provenance: Provenance = Provenance()
     findings: tuple[Finding, ...] = ()
     causes: tuple[CauseGroup, ...] = ()
+    setting: Setting | None = None
+    target: Target | None = None
     notes: tuple[str, ...] = ()
+
+    def judged_on(self, run: Target | None) -> Target | None:
+        """The torch that it was judged against: its own, or the run's where it has no setting of its own."""
+        return run if self.setting is None else self.target
 
     @property
     def display(self) -> str:

@@ -22,6 +22,7 @@ from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
+from abiscan.model.setting import Setting, Stated
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
@@ -135,6 +136,7 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "provenance": plain(value.provenance),
         "findings": [plain(f) for f in sorted_findings(value.findings)],
         "causes": plain(value.causes),
+        "setting": plain(value.setting),
         "notes": plain(value.notes),
     }
 
@@ -147,6 +149,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         *("kind", "torch", "variant", "cuda", "hip", "cxx11_abi"),
         *("path", "note", "machine", "git_revision", "python"),
     ),
+    Setting: ("torch", "python", "gpu", "system"),
+    Stated: ("value", "source", "because"),
     LoaderPrediction: ("outcome", "error", "undecided"),
     NeededLibrary: ("soname", "found"),
     Cause: ("cause", "confidence", "evidence", "fix"),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from abiscan.model.binding import LoaderOutcome, Owner, Status
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
+from abiscan.model.setting import Setting
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
@@ -205,6 +206,7 @@ def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> lis
 
 def _headline(artifact: ArtifactReport, target: Target | None) -> str:
     name = artifact.display
+    target = artifact.judged_on(target)
     against = f" on {target_words(target)}" if target is not None else ""
     counts = status_counts(artifact.imports)
     missing = counts[Status.MISSING] + counts[Status.UNREACHABLE]
@@ -244,6 +246,12 @@ def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     return []
 
 
+def _setting_words(setting: Setting) -> str:
+    """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (the wheel's tag cp311-cp311), ...`."""
+    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.system))
+    return ", ".join(f"{name} {stated.value} ({stated.because})" for name, stated in parts if stated is not None)
+
+
 def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     lines: list[str] = []
     matrix = _matrix_line(artifact)
@@ -257,6 +265,8 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             "  what if: ",
             "    ",
         )
+    if style.verbose and artifact.setting is not None:
+        lines += wrap(_setting_words(artifact.setting), style, "  judged in: ", "    ")
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         lines += wrap(_import_counts(artifact), style, "  imports: ", "    ")
     built = _provenance_words(artifact)

@@ -48,8 +48,9 @@ def choose(
     """Find the torch that `--torch SPEC` means.
 
     Args:
-        spec: None for the installed one where there is one, else the newest build of the index; `installed`; the path
-            of a torch, a libtorch or a torch wheel; or a version.
+        spec: None for the installed one where there is one, else the newest build of the index; `installed`;
+            `declared`, for the newest build of the index whatever is installed (what a file declares is another
+            question: `choose_release`); the path of a torch, a libtorch or a torch wheel; or a version.
         index: opens the release index; called only where it is needed.
         machine: whose builds a version means.
         within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
@@ -66,13 +67,15 @@ def choose(
                 "(--torch names another)"
             )
             return _released(build, environment, note)
-    if spec in (None, "installed"):
-        found = find_torches(environment) if environment is not None else ()
+    if spec in (None, "installed", "declared"):
+        found = find_torches(environment) if environment is not None and spec != "declared" else ()
         if found:
             return _installed(found, environment)
         where = "no Python environment was found" if environment is None else f"no torch in {environment.label}"
         if spec == "installed":
             raise UnknownBuild(f"{where}: name an environment with --python, or a release with --torch 2.6.0")
+        if spec == "declared":
+            return _released(index().newest(machine), environment, None)
         note = f"{where}: imports are resolved against the newest build that abiscan knows (--torch names another)"
         return _released(index().newest(machine), environment, note)
     assert spec is not None
@@ -163,22 +166,23 @@ def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | No
 
 
 def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> ChosenTorch:
-    return ChosenTorch(
-        Target(
-            kind=TargetKind.RELEASE,
-            torch=build.torch,
-            variant=build.variant,
-            cuda=build.cuda,
-            hip=build.hip,
-            cxx11_abi=build.cxx11_abi,
-            path=None,
-            note=note,
-            machine=build.machine,
-            git_revision=build.git_revision,
-            python=_python_of(environment),
-        ),
-        None,
-        build,
+    return ChosenTorch(released_target(build, environment, note), None, build)
+
+
+def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> Target:
+    """A released build as the report has it."""
+    return Target(
+        kind=TargetKind.RELEASE,
+        torch=build.torch,
+        variant=build.variant,
+        cuda=build.cuda,
+        hip=build.hip,
+        cxx11_abi=build.cxx11_abi,
+        path=None,
+        note=note,
+        machine=build.machine,
+        git_revision=build.git_revision,
+        python=_python_of(environment),
     )
 
 

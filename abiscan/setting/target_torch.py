@@ -9,9 +9,9 @@ from msgspec import Struct
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.model.target import Target
-from abiscan.releases import ReleaseIndex
+from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
-from abiscan.setting.choice import ChosenTorch, choose
+from abiscan.setting.choice import ChosenTorch, choose, released_target
 
 
 class TargetTorch(Struct, frozen=True):
@@ -56,6 +56,11 @@ def torch_for_machine(
         f"released build {other.build.key}"
     )
     return TargetTorch(other.target, ReleasedExports(index, other.build), installed=False, note=note)
+
+
+def released_torch(index: ReleaseIndex, build: Build, environment: PythonEnvironment | None) -> TargetTorch:
+    """A released build as a target."""
+    return TargetTorch(released_target(build, environment), ReleasedExports(index, build), installed=False)
 
 
 def _released_names(target: Target, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:

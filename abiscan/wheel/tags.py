@@ -104,7 +104,7 @@ class Promise(Struct, frozen=True):
     @property
     def abi3_since(self) -> tuple[int, int] | None:
         """Oldest CPython that an `abi3` tag promises; None if there is no such tag."""
-        found = [v for python, abi in self.interpreters if abi == "abi3" and (v := _cpython(python)) is not None]
+        found = [v for python, abi in self.interpreters if abi == "abi3" and (v := cpython_of_tag(python)) is not None]
         return min(found, default=None)
 
 
@@ -219,7 +219,8 @@ def module_fits(promise: Promise, module: ModuleName) -> bool:
     return True
 
 
-def _cpython(tag: str) -> tuple[int, int] | None:
+def cpython_of_tag(tag: str) -> tuple[int, int] | None:
+    """(major, minor) of an interpreter tag (`cp311`); None for any other."""
     match = _CPYTHON_TAG.match(tag)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -7,7 +7,7 @@ don't say the same forty times. It works on the report's values alone, once all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -15,8 +15,10 @@ from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
 from abiscan.model.module_name import ModuleName, module_name
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container
 from abiscan.model.versions import Windows
+from abiscan.releases.pythons import installable
 from abiscan.rules import load
 from abiscan.rules.computed import wheel_rules
 from abiscan.rules.limited_api import stable_abi
@@ -28,6 +30,7 @@ from abiscan.wheel.tags import (
     Promise,
     TorchRequirement,
     beyond_stable_abi,
+    cpython_of_tag,
     differing_tags,
     fitting_platform,
     machine_fits,
@@ -38,16 +41,6 @@ from abiscan.wheel.tags import (
     versions_exceed,
 )
 
-# CPython (major, minor) -> the first and last torch release with wheels for it on the package index (None: still so).
-# An installer never puts another release beside a wheel of that Python.
-_TORCH_OF_PYTHON: Mapping[tuple[int, int], tuple[str | None, str | None]] = {
-    (3, 9): (None, "2.8.0"),
-    (3, 10): (None, "2.14.1"),
-    (3, 11): ("1.13.0", None),
-    (3, 12): ("2.2.0", None),
-    (3, 13): ("2.5.0", None),
-    (3, 14): ("2.9.0", None),
-}
 # How projects name the builds of one library for several torch releases.
 _OF_A_TORCH = re.compile(r"torch[-_.]?v?\d[\d._]*(?:[-_](?:cpu|cu\d+|cuda|rocm[\d.]*))?")
 
@@ -367,17 +360,13 @@ def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
 
 def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:
     """Those that have wheels for the Pythons of the tags; all, where a tag is for many Pythons."""
-    if not versions:
-        return ()
-    spans = []
+    found: set[str] = set()
     for python, abi in promise.interpreters:
-        version = (int(python[2]), int(python[3:])) if python[:3] == "cp3" and python[3:].isdigit() else None
-        span = _TORCH_OF_PYTHON.get(version) if version is not None and abi.startswith(python) else None
-        if span is None:
+        version = cpython_of_tag(python)
+        if version is None or not abi.startswith(python):
             return versions
-        spans.append((span[0] or versions[0], span[1] or versions[-1]))
-    windows = Windows(spans)
-    return tuple(version for version in versions if windows.contains(version)) if windows else versions
+        found.update(installable(versions, PythonVersion(*version)))
+    return tuple(version for version in versions if version in found) or versions
 
 
 def _inside(windows: Windows, versions: Iterable[str]) -> frozenset[str]:

@@ -1,0 +1,146 @@
+"""What becomes of each import of a file against a released build: a function of the file, its package and the index.
+
+Nothing of this machine is looked at, so that the answer is the same on every host: the interpreter's names are those of
+the table of CPython's exports, the C library's and the C++ runtime's are what the platform tag promises, and the GPU
+driver is the machine's that will load the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from abiscan.binary import Binary
+from abiscan.loader.bind_imports import FileBinding, needed_of_package
+from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
+from abiscan.model.facts import Import, SymbolBinding, Visibility
+from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
+from abiscan.ownership.torch_names import in_scope, is_torch_library
+from abiscan.releases.exports import TargetExports
+
+# Whose libraries every system has, or the torch build brings: their absence from a package says nothing.
+_PROVIDED = frozenset({Owner.TORCH, Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
+
+PythonExports = Callable[[str], bool]
+
+
+def bind_to_release(
+    binary: Binary,
+    siblings: dict[str, Binary],
+    exports: TargetExports | None,
+    pythons: Sequence[PythonExports],
+    cuda: str | None,
+) -> FileBinding:
+    """Bind every import of a file.
+
+    The scope's order is not asked for: nothing that is looked at here exports what another part of it does.
+
+    Args:
+        siblings: path to contents of the other shared objects of the file's package.
+        exports: the build's; None where no build for the file's architecture is known.
+        pythons: the CPythons that the file is for: a name must be exported by every one; none where nobody says which.
+        cuda: the release of CUDA that the build is made with (`12.8`); None for a build without.
+    """
+    needed, others = needed_of_package(binary, siblings)
+    everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
+    reached = frozenset[str]() if exports is None else in_scope(everything, exports.sonames)
+    foreign = [name for name in others if owner_of_library(name) not in _PROVIDED]
+    scopes = OwnScopes(binary.names_with_prefix)
+    bound = []
+    for symbol in binary.imports:
+        beside = next((path for path, each in needed.items() if each.exports_name(symbol.name)), None)
+        provider = None if beside is None else beside.rpartition("/")[2]
+        status = Status.MISSING if provider is None else Status.RESOLVED
+        if provider is None and exports is not None:
+            provider = exports.library_of(symbol.name)
+            if provider is not None:
+                status = Status.RESOLVED if provider in reached else Status.UNREACHABLE
+        owner = owner_of(symbol.name, symbol.version, provider, scopes)
+        if status is not Status.RESOLVED and _may_stay_unbound(symbol):
+            status, provider = Status.WEAK, None
+        elif status is Status.MISSING:
+            status, provider = _of_others(symbol, owner, foreign, exports, pythons)
+        bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
+    found = {path.rpartition("/")[2]: path for path in needed}
+    return FileBinding(
+        imports=tuple(bound),
+        needed=tuple(
+            NeededLibrary(name, found.get(base := name.rpartition("/")[2]) or _brought(base, cuda))
+            for name in binary.needed
+        ),
+        missing_libraries=tuple(foreign),
+        missing_torch_libraries=tuple(
+            name for name in others if is_torch_library(name) and (exports is None or name not in exports.sonames)
+        ),
+    )
+
+
+# Part of the NVIDIA driver, which is the machine's that loads the file.
+_DRIVER = re.compile(r"lib(?:cuda|nvidia-[a-z]+|nvcuvid)\.so\.1$")
+_RUNTIME = re.compile(r"libcudart\.so\.(\d+)")
+
+
+def _brought(soname: str, cuda: str | None) -> str | None:
+    """What serves a library that no package member is: the system, the driver, or what the build's requirements
+    install; None where none of them does."""
+    owner = owner_of_library(soname)
+    if owner in (Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.PYTHON) or _DRIVER.match(soname):
+        return soname
+    if owner is Owner.CUDA and cuda is not None:
+        runtime = _RUNTIME.match(soname)
+        return None if runtime is not None and runtime[1] != cuda.partition(".")[0] else soname
+    return None
+
+
+def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> FileBinding:
+    """A binding of the installed torch's process, with the names of CPython judged by other interpreters than its own."""
+    imports = []
+    for bound in binding.imports:
+        if bound.owner is Owner.PYTHON and bound.status is not Status.WEAK:
+            status, provider = _of_python(bound.name, pythons)
+            imports.append(replace(bound, status=status, provider=provider))
+        else:
+            imports.append(bound)
+    return replace(binding, imports=tuple(imports))
+
+
+def _of_python(name: str, pythons: Sequence[PythonExports]) -> tuple[Status, str | None]:
+    if not pythons:
+        return Status.UNDECIDED, None
+    return (Status.RESOLVED, "python") if all(python(name) for python in pythons) else (Status.MISSING, None)
+
+
+def _may_stay_unbound(symbol: Import) -> bool:
+    """The loader leaves a weak import at zero, and never looks up one that no relocation refers to or that binds in the
+    file itself."""
+    return (
+        symbol.binding is SymbolBinding.WEAK
+        or not symbol.relocated
+        or symbol.visibility in (Visibility.HIDDEN, Visibility.INTERNAL)
+    )
+
+
+def _of_others(
+    symbol: Import,
+    owner: Owner,
+    foreign: Sequence[str],
+    exports: TargetExports | None,
+    pythons: Sequence[PythonExports],
+) -> tuple[Status, str | None]:
+    """(status, provider) of a name that neither the package nor the build exports."""
+    library = symbol.version.library if symbol.version is not None else None
+    match owner:
+        case Owner.PYTHON:
+            return _of_python(symbol.name, pythons)
+        case Owner.TORCH:
+            return (Status.UNDECIDED if exports is None else Status.MISSING), None
+        case Owner.LIBC | Owner.CXX | Owner.OPENMP:
+            # A versioned name is that library's own promise; of another one only the library itself can tell.
+            return (Status.RESOLVED, library) if library else (Status.UNDECIDED, None)
+        case Owner.CUDA | Owner.HIP:
+            return Status.UNDECIDED, None
+        case _:
+            known = exports is not None and exports.knows(symbol.name)
+            return (Status.UNDECIDED if foreign or not known else Status.MISSING), None

@@ -1,0 +1,108 @@
+"""Which torch a file is made for: whether the installed one will do, else the newest known release that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.python import PythonEnvironment
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.setting import Source, Stated
+from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.pythons import installable
+from abiscan.setting.declared import Declared, DeclaredPython
+
+
+def belongs(
+    declared: Declared, installed: InstalledTorch, environment: PythonEnvironment, machine: str, *, named: bool
+) -> bool:
+    """Whether the environment with its torch is a setting that the file is made for.
+
+    Args:
+        named: it was named itself, or lies in a build tree or an installed package, so that the environment is its own.
+            Of a wheel's member, an installer would have to put it there: requirements and tags must admit what is
+            installed.
+    """
+    if machine != installed.machine:
+        return False
+    if declared.torch is not None and not declared.torch.admits(installed.version):
+        # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
+        return named and declared.torch.source is not Source.FOLDER
+    version = None if environment.version is None else PythonVersion(*environment.version)
+    return named or version is None or not declared.pythons or any(p.admits(version) for p in declared.pythons)
+
+
+class ReleaseChoice(Struct, frozen=True):
+    """The released build that a file is judged against.
+
+    Attributes:
+        build: None where no known release satisfies what is declared.
+        note: what a user should know about the choice; empty where it is what was declared.
+    """
+
+    build: Build | None
+    stated: Stated
+    note: str = ""
+
+
+def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> ReleaseChoice:
+    """The newest known release that the file declares; the newest known that has wheels for its Python where it
+    declares none.
+
+    Raises:
+        UnknownBuild: no build for this architecture is known.
+    """
+    newest = index.newest(machine)
+    builds = [build for build in index.builds(machine) if build.torch.replace(".", "").isdigit()]
+    releases = tuple(dict.fromkeys(build.torch for build in builds))
+    candidates = _with_wheels(releases, declared.pythons)
+    torch = declared.torch
+    if torch is None:
+        build = _build(builds, candidates[-1], None) if candidates else newest
+        because = "no torch is declared: the newest known release"
+        if build is not None and build.torch != newest.torch:
+            because += f" with wheels for Python {declared.pythons[0].text}"
+        assert build is not None
+        return ReleaseChoice(build, Stated(_text(build), Source.NEWEST_KNOWN, because))
+    admitted = [release for release in candidates if any(torch.admits(v) for v in _spellings(builds, release))]
+    if not admitted:
+        said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
+        return ReleaseChoice(
+            None,
+            said,
+            f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
+        )
+    build = _build(builds, admitted[-1], torch.variant)
+    assert build is not None
+    note = ""
+    if torch.variant is not None and build.variant != torch.variant:
+        note = (
+            f"{torch.because}: the release index has no {build.torch}+{torch.variant}; judged against "
+            f"{build.torch}+{build.variant}"
+        )
+    return ReleaseChoice(build, Stated(_text(build), torch.source, torch.because), note)
+
+
+def _spellings(builds: Sequence[Build], release: str) -> tuple[str, ...]:
+    return (release, *(f"{release}+{build.variant}" for build in builds if build.torch == release))
+
+
+def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:
+    """The releases that an installer can put beside the file: those with wheels for one of its Pythons."""
+    exact = [python for python in pythons if not python.later]
+    if not exact:
+        return releases
+    found = {release for python in exact for release in installable(releases, python.oldest)}
+    return tuple(release for release in releases if release in found) or releases
+
+
+def _build(builds: Sequence[Build], release: str, variant: str | None) -> Build | None:
+    same = [build for build in builds if build.torch == release]
+    exact = [build for build in same if build.variant == variant]
+    return min(exact or same, key=lambda build: build.user, default=None)
+
+
+def _text(build: Build) -> str:
+    return f"{build.torch}+{build.variant}"

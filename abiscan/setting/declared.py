@@ -1,0 +1,259 @@
+"""What a file declares of the setting that it is made for: by its metadata, its tags, its name and its folder."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from abiscan.model.module_name import module_name
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.setting import Source
+from abiscan.wheel.metadata import ContainerFacts
+from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+
+class DeclaredTorch(Struct, frozen=True):
+    """The releases of torch that a file is made for.
+
+    Attributes:
+        specifiers: version specifiers that a release must satisfy, all of them (`==2.4.*`).
+        variant: `cu121` or `cpu` where a label says so.
+        because: what was read, for a person.
+    """
+
+    specifiers: tuple[str, ...]
+    source: Source
+    because: str
+    variant: str | None = None
+
+    def admits(self, version: str) -> bool:
+        """Whether a public version, or one with a label (`2.6.0+cu124`), satisfies every specifier."""
+        public = version.partition("+")[0]
+        return all(_admits(specifier, version, public) for specifier in self.specifiers)
+
+
+def _admits(specifier: str, version: str, public: str) -> bool:
+    parsed = _specifiers(specifier)
+    return parsed.contains(version, prereleases=True) or parsed.contains(public, prereleases=True)
+
+
+@functools.lru_cache(maxsize=256)
+def _specifiers(text: str) -> SpecifierSet:
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(text)
+
+
+class DeclaredPython(Struct, frozen=True):
+    """The CPythons that a file is made for.
+
+    Attributes:
+        oldest: the first of them.
+        later: whether every later one is promised too (the stable ABI), or this one alone.
+    """
+
+    oldest: PythonVersion
+    later: bool
+    source: Source
+    because: str
+
+    @property
+    def text(self) -> str:
+        """`3.11`, `3.13t`, `>=3.9`."""
+        return f">={self.oldest}" if self.later else str(self.oldest)
+
+    def admits(self, version: PythonVersion) -> bool:
+        """Whether a CPython is among them. The stable ABI is not that of free-threaded builds (PEP 703)."""
+        if self.later:
+            return version >= self.oldest and not version.free_threaded
+        return version == self.oldest
+
+
+class Declared(Struct, frozen=True):
+    """Everything that a file declares; None or empty where it declares nothing.
+
+    Attributes:
+        torch: by the strongest source that says something.
+        pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
+        glibc: the oldest C library that a platform tag promises.
+        unread: requirements on torch that are formed wrongly, as they stand.
+    """
+
+    torch: DeclaredTorch | None = None
+    pythons: tuple[DeclaredPython, ...] = ()
+    glibc: tuple[int, int] | None = None
+    unread: tuple[str, ...] = ()
+
+
+def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared:
+    """What a file declares.
+
+    Args:
+        container: that it is a member of, or the file's own empty one.
+        place: the file's path inside of its container; its name for a file by itself.
+        machine: its architecture, for the markers of requirements.
+    """
+    promise = promise_of(container.file_tags or container.metadata_tags)
+    pythons = _pythons(place, promise.interpreters)
+    return Declared(
+        torch=next(_torches(container, place, _marker_environment(machine, pythons)), None),
+        pythons=pythons,
+        glibc=promise.glibc,
+        unread=_unread(container.requires_dist),
+    )
+
+
+# --- torch ------------------------------------------------------------------------------------------------------
+
+# Projects that ship one build for each release of torch name the folder or the file for it: `torch-2.9/`,
+# `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
+_OF_A_TORCH = re.compile(
+    r"(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
+)
+# `2.1.2+pt24cu121` (torch-scatter), `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn), `0.0.29+torch2.5.1.cu124`.
+_LABEL_TORCH = re.compile(r"(?:pt|torch)(?P<version>[12](?:\.\d+){1,2}|[12]\d{1,2})(?=$|[a-z.])")
+_LABEL_VARIANT = re.compile(r"(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)")
+
+
+def release_in_name(place: str) -> str | None:
+    """The release that a path inside of a package names (`torch-2.9/lib/x.so`, `libx_torch24.so`): `2.9`, `2.4`."""
+    found = _OF_A_TORCH.search(place)
+    return None if found is None else _dotted(found["version"])
+
+
+def without_release(place: str) -> str:
+    """The path with the release taken out, so that the builds of one module for several releases are alike."""
+    return _OF_A_TORCH.sub(lambda found: found[0].replace(found["version"], ""), place)
+
+
+def _dotted(text: str) -> str:
+    """`24` to `2.4`, `210` to `2.10`, `2_9` to `2.9`."""
+    dotted = text.replace("_", ".")
+    return dotted if "." in dotted else f"{dotted[0]}.{dotted[1:]}"
+
+
+def _torches(container: ContainerFacts, place: str, environment: Mapping[str, str]) -> Iterator[DeclaredTorch]:
+    named = release_in_name(place)
+    if named is not None:
+        yield DeclaredTorch((_any_patch(named),), Source.FOLDER, f"its path {place} names torch {named}")
+    asked = [
+        requirement
+        for requirement in torch_requirements(container.requires_dist)
+        if not requirement.optional and _is_parsed(requirement) and _holds(requirement.marker, environment)
+    ]
+    if asked:
+        lines = ", ".join(f"torch{r.specifier}" for r in asked)
+        specifiers = tuple(r.specifier for r in asked if r.specifier)
+        if specifiers:
+            yield DeclaredTorch(specifiers, Source.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
+    label = (container.version or "").partition("+")[2].lower()
+    found = _LABEL_TORCH.search(label)
+    if found is not None:
+        variant = _LABEL_VARIANT.search(label[: found.start()] + " " + label[found.end() :])
+        release = _dotted(found["version"])
+        yield DeclaredTorch(
+            (_any_patch(release),),
+            Source.VERSION_LABEL,
+            f"the label of its version {container.version}",
+            None if variant is None else variant[1],
+        )
+
+
+def _marker_environment(machine: str, pythons: Sequence[DeclaredPython]) -> Mapping[str, str]:
+    """What environment markers are asked about (dependency specifiers specification, "Environment Markers")."""
+    known = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "platform_machine": machine}
+    known |= {"implementation_name": "cpython", "platform_python_implementation": "CPython", "extra": ""}
+    if pythons:
+        oldest = pythons[0].oldest
+        known |= {
+            "python_version": f"{oldest.major}.{oldest.minor}",
+            "python_full_version": f"{oldest.major}.{oldest.minor}.0",
+        }
+    return known
+
+
+def _holds(marker: str, environment: Mapping[str, str]) -> bool:
+    """Whether a requirement counts there; one whose marker asks what is not known does."""
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    try:
+        return Marker(marker).evaluate(dict(environment))
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
+        return True
+
+
+def _any_patch(release: str) -> str:
+    return f"=={release}" if release.count(".") > 1 else f"=={release}.*"
+
+
+def _variant(specifiers: Iterable[str]) -> str | None:
+    for specifier in specifiers:
+        label = specifier.partition("+")[2].partition(",")[0]
+        if label:
+            return label
+    return None
+
+
+def _is_parsed(requirement: TorchRequirement) -> bool:
+    from packaging.specifiers import InvalidSpecifier
+
+    try:
+        _specifiers(requirement.specifier)
+    except InvalidSpecifier:
+        return False
+    return True
+
+
+def _unread(requires_dist: Iterable[str]) -> tuple[str, ...]:
+    wrong = []
+    for line in requires_dist:
+        if re.match(r"^\s*(?:py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
+            read = torch_requirements([line])
+            if not read or not _is_parsed(read[0]):
+                wrong.append(line)
+    return tuple(wrong)
+
+
+# --- Python -----------------------------------------------------------------------------------------------------
+
+_CP = re.compile(r"(?:cp)?(\d)(\d+)(t?)$")
+
+
+def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
+    """By the module's suffix, which decides what an interpreter imports, else by the wheel's tags."""
+    module = module_name(place.rpartition("/")[2])
+    tags = tuple(dict.fromkeys(tag for pair in interpreters if (tag := _of_tag(*pair)) is not None))
+    if module is not None and module.cpython is not None:
+        version = _version(module.cpython.rstrip("dmu"))
+        if version is not None:
+            return (DeclaredPython(version, False, Source.FILE_NAME, f"its name ends in .cpython-{module.cpython}"),)
+    if module is not None and module.abi3 and not tags:
+        return (DeclaredPython(PythonVersion(3, 2), True, Source.FILE_NAME, "its name ends in .abi3.so"),)
+    return tags
+
+
+def _of_tag(python: str, abi: str) -> DeclaredPython | None:
+    version = _version(python)
+    if version is None or not python.startswith("cp"):
+        return None
+    because = f"the wheel's tag {python}-{abi}"
+    if abi == "abi3":
+        return DeclaredPython(version, True, Source.TAG, because)
+    if abi.startswith("cp"):
+        exact = PythonVersion(version.major, version.minor, abi.endswith("t"))
+        return DeclaredPython(exact, False, Source.TAG, because)
+    return None
+
+
+def _version(text: str) -> PythonVersion | None:
+    found = _CP.match(text)
+    return None if found is None else PythonVersion(int(found[1]), int(found[2]), bool(found[3]))
