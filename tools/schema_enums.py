@@ -16,6 +16,7 @@ from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
+from abiscan.model.setting import Source
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TargetKind
 from abiscan.wheel.metadata import ContainerKind
@@ -49,6 +50,7 @@ ENUMS: dict[str, list[str | None]] = {
     # Of a plain file or folder the report has no container.
     "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),
     "$defs/container/properties/verdict": _values(ArtifactVerdict),
+    "$defs/stated/properties/source": _values(Source),
     "$defs/subject/properties/kind": _values(SubjectKind),
     "$defs/subject/properties/demangled_by": _values(DemangledBy),
     "$defs/subject/properties/owner": _values(Owner),

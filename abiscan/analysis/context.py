@@ -147,6 +147,11 @@ class AnalysisContext:
             return None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"), ""
         if release.build is None:
             return None, release.stated, release.note
+        if release.stated.source is Source.NEWEST_KNOWN and chosen.build is not None:
+            default = self.torch_for(machine)
+            if default is not None and default.target.torch == release.build.torch:
+                # The run's own target, which says that no torch is installed.
+                return default, release.stated, release.note
         key = release.build.key
         if key not in self._released:
             self._released[key] = released_torch(self.index, release.build, options.environment)
@@ -227,7 +232,7 @@ class AnalysisContext:
 
 
 def _place_inside(artifact: Artifact) -> str:
-    """Where a file lies in what it is shipped with; the name alone of one that was named itself, as the folders above it
+    """Where a file lies in what it is shipped with; the name alone of one that was named itself: the folders above it
     are the user's own."""
     if artifact.member is not None:
         return artifact.member.rsplit("!", 1)[-1]

@@ -92,7 +92,7 @@ def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[T
         own: of each file that has to do with torch.
     """
     counts = Counter(target for target in own if target is not None)
-    if not counts or default in counts and len(counts) == 1:
+    if not counts or (default in counts and len(counts) == 1):
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()

@@ -16,7 +16,7 @@ class ScanOptions(Struct, frozen=True):
     Attributes:
         torch: as `--torch` has it; `declared` for what each file declares, whatever is installed.
         environment: whose interpreter and packages; None where there is none.
-        python_named: whether the environment was named (`--python`), so that its CPython counts whatever a file declares.
+        python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
         settings: what the loader of that environment's processes inherits.
         matrix: judge every known build of a file's architecture.
         sources: directories in which the flagged calls are looked for.

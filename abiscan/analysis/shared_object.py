@@ -94,7 +94,14 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
     windows = matrix.windows if matrix is not None and not matrix.unknown else None
     report = _with_causes(
-        report, facts, torch, context, absent, artifact.group.facts.name, windows=windows, nowhere=nowhere
+        report,
+        facts,
+        torch,
+        context,
+        absent=absent,
+        distribution=artifact.group.facts.name,
+        windows=windows,
+        nowhere=nowhere,
     )
     return replace(report, notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, judged_in.note)))
 
@@ -174,9 +181,9 @@ def _with_causes(
     facts: SharedObject,
     torch: TargetTorch | None,
     context: AnalysisContext,
+    *,
     absent: Sequence[str],
     distribution: str | None,
-    *,
     windows: Windows | None,
     nowhere: bool,
 ) -> ArtifactReport:

@@ -8,7 +8,7 @@ driver is the machine's that will load the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -58,18 +58,17 @@ def bind_to_release(
             if provider is not None:
                 status = Status.RESOLVED if provider in reached else Status.UNREACHABLE
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
+        if status is Status.MISSING:
+            may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
+            unknown = exports is None or may_be_torchs or bool(foreign)
+            status, provider = _of_others(symbol, owner, pythons, torch_known=exports is not None, unknown=unknown)
         if status is not Status.RESOLVED and _may_stay_unbound(symbol):
             status, provider = Status.WEAK, None
-        elif status is Status.MISSING:
-            status, provider = _of_others(symbol, owner, foreign, exports, pythons)
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
     found = {path.rpartition("/")[2]: path for path in needed}
     return FileBinding(
         imports=tuple(bound),
-        needed=tuple(
-            NeededLibrary(name, found.get(base := name.rpartition("/")[2]) or _brought(base, cuda))
-            for name in binary.needed
-        ),
+        needed=tuple(_served(name, found, cuda) for name in binary.needed),
         missing_libraries=tuple(foreign),
         missing_torch_libraries=tuple(
             name for name in others if is_torch_library(name) and (exports is None or name not in exports.sonames)
@@ -80,6 +79,11 @@ def bind_to_release(
 # Part of the NVIDIA driver, which is the machine's that loads the file.
 _DRIVER = re.compile(r"lib(?:cuda|nvidia-[a-z]+|nvcuvid)\.so\.1$")
 _RUNTIME = re.compile(r"libcudart\.so\.(\d+)")
+
+
+def _served(name: str, members: Mapping[str, str], cuda: str | None) -> NeededLibrary:
+    base = name.rpartition("/")[2]
+    return NeededLibrary(name, members.get(base) or _brought(base, cuda))
 
 
 def _brought(soname: str, cuda: str | None) -> str | None:
@@ -95,7 +99,7 @@ def _brought(soname: str, cuda: str | None) -> str | None:
 
 
 def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> FileBinding:
-    """A binding of the installed torch's process, with the names of CPython judged by other interpreters than its own."""
+    """A binding of the installed torch's process, with CPython's names judged by other interpreters than its own."""
     imports = []
     for bound in binding.imports:
         if bound.owner is Owner.PYTHON and bound.status is not Status.WEAK:
@@ -123,24 +127,24 @@ def _may_stay_unbound(symbol: Import) -> bool:
 
 
 def _of_others(
-    symbol: Import,
-    owner: Owner,
-    foreign: Sequence[str],
-    exports: TargetExports | None,
-    pythons: Sequence[PythonExports],
+    symbol: Import, owner: Owner, pythons: Sequence[PythonExports], *, torch_known: bool, unknown: bool
 ) -> tuple[Status, str | None]:
-    """(status, provider) of a name that neither the package nor the build exports."""
+    """(status, provider) of a name that neither the package nor the build exports.
+
+    Args:
+        torch_known: whether a build was looked at.
+        unknown: whether a library that was not looked at may have a name of unknown home.
+    """
     library = symbol.version.library if symbol.version is not None else None
     match owner:
         case Owner.PYTHON:
             return _of_python(symbol.name, pythons)
         case Owner.TORCH:
-            return (Status.UNDECIDED if exports is None else Status.MISSING), None
+            return (Status.MISSING if torch_known else Status.UNDECIDED), None
         case Owner.LIBC | Owner.CXX | Owner.OPENMP:
             # A versioned name is that library's own promise; of another one only the library itself can tell.
             return (Status.RESOLVED, library) if library else (Status.UNDECIDED, None)
         case Owner.CUDA | Owner.HIP:
             return Status.UNDECIDED, None
         case _:
-            known = exports is not None and exports.knows(symbol.name)
-            return (Status.UNDECIDED if foreign or not known else Status.MISSING), None
+            return (Status.UNDECIDED if unknown else Status.MISSING), None

@@ -21,7 +21,7 @@ _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
-    """Those of the known releases, oldest first, that have wheels for a CPython; all for one that is not in the table."""
+    """Those of the known releases (oldest first) that have wheels for a CPython; all for one that the table lacks."""
     first, last = _RELEASES.get(python, (None, None))
     start = known.index(first) if first in known else 0
     end = known.index(last) + 1 if last in known else len(known)

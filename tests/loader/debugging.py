@@ -60,4 +60,4 @@ def plain_process() -> Process:
 
 
 def examined(path: Path, process: Process) -> Examination:
-    return examine(process, open_elf(str(path)), str(path), {}, frozenset())
+    return examine(process, open_elf(str(path)), str(path), {})

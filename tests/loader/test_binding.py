@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.loader import Loader, LoaderSettings
+from abiscan.loader.bind_release import bind_to_release
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -112,9 +112,7 @@ def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir
 def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir: Path, name: str) -> None:
     path = str(fixtures_dir / name)
     here = kit.loader().bind(open_elf(path), path).imports
-    away = Loader(LoaderSettings("/"), kit.environment(), None).bind(
-        open_elf(path), path, exports=InstalledExports(kit.torch().libraries)
-    )
+    away = bind_to_release(open_elf(path), {}, InstalledExports(kit.torch().libraries), (), None)
 
     def of_torch(imports: tuple[BoundImport, ...]) -> list[tuple[str, Status]]:
         return [(b.name, b.status) for b in imports if b.owner is Owner.TORCH]
