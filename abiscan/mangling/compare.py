@@ -1,4 +1,5 @@
-"""What differs between two names of one entity, which std::string a name is of, and where to look for its kin."""
+"""What differs between two names of one entity, which std::string a name mentions, and where to look for other names
+of its entity."""
 
 from __future__ import annotations
 
@@ -200,8 +201,8 @@ _DUAL: Final = frozenset(
 
 
 def string_abi(mangled: str) -> Literal["old", "new"] | None:
-    """Which std::string (and kin) a C++ name mentions: "new" for std::__cxx11's, "old" for the one before; None for
-    neither.
+    """Which std::string, or other type that libstdc++ has twice, a C++ name mentions: "new" for that of std::__cxx11,
+    "old" for the one before; None for neither.
 
     An abi tag alone ([abi:cxx11]) is None: it tells that a function returns such a type, not that the name has a
     counterpart in the other ABI.

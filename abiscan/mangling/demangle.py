@@ -1,8 +1,8 @@
-"""Demangled text, and whose it is: GNU's demangler first, LLVM's for what that one cannot read.
+"""Demangled text, and which demangler wrote it: GNU's demangler first, LLVM's for what that one cannot read.
 
-Which names a demangler reads is a fact about its age, so every answer says who spoke. Both run in this process and
-were written for compilers' output: a forged name of 300 characters, each part of which refers twice to the one before,
-keeps GNU's busy until its text fills the memory. Names that are long or refer back often are therefore read by
+Which names a demangler reads is a fact about its age, so every answer says which one gave it. Both run in this process
+and were written for compilers' output: a forged name of 300 characters, each part of which refers twice to the one
+before, keeps GNU's busy until its text fills the memory. Names that are long or refer back often are therefore read by
 our own parser first, which is bounded, and handed on only where it accepts them.
 """
 
@@ -28,7 +28,7 @@ class Demangled(Struct, frozen=True):
 
     Attributes:
         text: the demangled text; None where no demangler accepted the name, or it is not C++.
-        by: whose text it is.
+        by: which demangler wrote the text.
         gnu_refused: GNU's demangler was asked and doesn't read it.
     """
 

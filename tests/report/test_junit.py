@@ -1,7 +1,7 @@
 """JUnit XML read by junitparser, and by the standard library as a CI server would.
 
-Nothing on PyPI ships a schema of the format; junitparser reads what CI servers agree on, so each element and attribute
-must be one that it knows, and its counts the ones that are written.
+No package that was looked at ships a schema of the format. junitparser reads what CI servers agree on, so each element
+and attribute must be one that it knows, and its counts the ones that are written.
 """
 
 from __future__ import annotations
