@@ -66,7 +66,7 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
             because += f" with wheels for Python {declared.pythons[0].text}"
         assert build is not None
         return ReleaseChoice(build, Stated(_text(build), Source.NEWEST_KNOWN, because))
-    admitted = [release for release in candidates if any(torch.admits(v) for v in _spellings(builds, release))]
+    admitted = [release for release in candidates if torch.admits_release(release)]
     if not admitted:
         said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
         return ReleaseChoice(
@@ -83,10 +83,6 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
             f"{build.torch}+{build.variant}"
         )
     return ReleaseChoice(build, Stated(_text(build), torch.source, torch.because), note)
-
-
-def _spellings(builds: Sequence[Build], release: str) -> tuple[str, ...]:
-    return (release, *(f"{release}+{build.variant}" for build in builds if build.torch == release))
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

@@ -38,6 +38,14 @@ class DeclaredTorch(Struct, frozen=True):
         public = version.partition("+")[0]
         return all(_admits(specifier, version, public) for specifier in self.specifiers)
 
+    def admits_release(self, version: str) -> bool:
+        """Whether a public version satisfies every specifier, whichever build of it a label asks for."""
+        return all(_admits(_LABEL.sub("", specifier), version, version) for specifier in self.specifiers)
+
+
+# A local version label in a specifier: `==2.6.0+cu118`.
+_LABEL = re.compile(r"\+[\w.]+")
+
 
 def _admits(specifier: str, version: str, public: str) -> bool:
     parsed = _specifiers(specifier)

@@ -1,0 +1,80 @@
+"""The binding against a released build: a function of the file, its package and the index, the same on every host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.binary import open_binary
+from abiscan.environment.python_names import exports as python_exports
+from abiscan.loader.bind_release import bind_to_release
+from abiscan.model.binding import Owner, Status
+from abiscan.model.python_version import PythonVersion
+from abiscan.releases import open_index
+from abiscan.releases.exports import ReleasedExports
+
+INDEX = open_index()
+
+
+def exports(version: str) -> ReleasedExports:
+    return ReleasedExports(INDEX, INDEX.resolve(version))
+
+
+def python(minor: int) -> tuple[object, ...]:
+    found = python_exports(PythonVersion(3, minor))
+    assert found is not None
+    return (found,)
+
+
+def test_everything_of_a_good_file_binds_but_what_may_stay_unbound(fixtures_dir: Path) -> None:
+    file = open_binary(str(fixtures_dir / "good-extension.so"))
+    bound = bind_to_release(file, {}, exports("2.13.0"), python(11), "13.0")  # type: ignore[arg-type]
+    # A name of the C++ library without a version: the linker found it in a library of torch, and the index does not record
+    # those. Nobody says that it is missing.
+    unversioned = [b for b in bound.imports if b.owner is Owner.CXX and b.symbol.version is None]
+    assert {b.status for b in unversioned} <= {Status.UNDECIDED, Status.RESOLVED, Status.WEAK}
+    assert {b.status for b in bound.imports if b not in unversioned} <= {Status.RESOLVED, Status.WEAK}
+    assert bound.missing_libraries == bound.missing_torch_libraries == ()
+    assert all(needed.found for needed in bound.needed)
+    libc = {b.provider for b in bound.imports if b.owner is Owner.LIBC and b.status is Status.RESOLVED}
+    assert libc <= {"libc.so.6"}
+
+
+def test_the_old_string_build_lacks_what_the_loader_lacks(fixtures_dir: Path) -> None:
+    """Five names, by dlsym over torch 2.13.0 (tests/fixtures/build.py)."""
+    file = open_binary(str(fixtures_dir / "old-string-extension.so"))
+    bound = bind_to_release(file, {}, exports("2.13.0"), python(11), "13.0")  # type: ignore[arg-type]
+    assert sum(b.status is Status.MISSING for b in bound.imports) == 5
+
+
+def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir: Path) -> None:
+    """`_PyObject_GC_UNTRACK`-like names come and go: nm over CPython's releases made the table."""
+    file = open_binary(str(fixtures_dir / "python-abi-mismatch.so"))
+    by_python = {
+        minor: sum(
+            b.status is Status.MISSING
+            for b in bind_to_release(file, {}, exports("2.13.0"), python(minor), None).imports  # type: ignore[arg-type]
+            if b.owner is Owner.PYTHON
+        )
+        for minor in (8, 13)
+    }
+    assert max(by_python.values()) > 0
+    nobody = bind_to_release(file, {}, exports("2.13.0"), (), None)
+    assert {b.status for b in nobody.imports if b.owner is Owner.PYTHON} <= {Status.UNDECIDED, Status.WEAK}
+
+
+@pytest.mark.parametrize(("version", "served"), [("2.15.0", True), ("2.8.0", False)])
+def test_the_cuda_that_the_build_brings(fixtures_dir: Path, version: str, served: bool) -> None:
+    """readelf: the file needs libcudart.so.13. torch 2.15.0 is made with CUDA 13.2, 2.8.0 with 12.8 (torch/version.py)."""
+    file = open_binary(str(fixtures_dir / "cuda-build-required.so"))
+    build = INDEX.resolve(version)
+    needed = bind_to_release(file, {}, exports(version), (), build.cuda).needed
+    (runtime,) = [library for library in needed if library.soname == "libcudart.so.13"]
+    assert (runtime.found is not None) is served
+
+
+def test_no_build_decides_nothing(fixtures_dir: Path) -> None:
+    file = open_binary(str(fixtures_dir / "good-extension.so"))
+    bound = bind_to_release(file, {}, None, (), None)
+    assert {b.status for b in bound.imports if b.owner is Owner.TORCH} == {Status.UNDECIDED}
