@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.read_provenance import provenance
-from abiscan.analysis.siblings import load_path, needed_siblings
+from abiscan.analysis.siblings import exported_beside, load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
-from abiscan.loader.bind_release import bind_to_release, with_pythons
+from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -47,7 +47,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     torch = judged_in.torch
     path = load_path(artifact, context.options)
     siblings = needed_siblings(artifact, binary, context.options)
-    binding = _bound(binary, path, siblings, judged_in, context)
+    binding = _bound(artifact, binary, path, siblings, judged_in=judged_in, context=context)
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
     torch_needs = _torch_needs(facts, imports)
@@ -107,7 +107,13 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
 
 
 def _bound(
-    binary: Binary, path: str, siblings: Mapping[str, Binary], judged_in: FileSetting, context: AnalysisContext
+    artifact: Artifact,
+    binary: Binary,
+    path: str,
+    siblings: Mapping[str, Binary],
+    *,
+    judged_in: FileSetting,
+    context: AnalysisContext,
 ) -> FileBinding:
     """Every import bound: in the process of the installed torch, or against a release by the index alone."""
     torch = judged_in.torch
@@ -116,7 +122,12 @@ def _bound(
         binding = context.loader.bind(binary, path, siblings)
         return binding if not judged_in.pythons else with_pythons(binding, pythons)
     exports, cuda = (None, None) if torch is None else (torch.exports, torch.target.cuda)
-    return bind_to_release(binary, dict(siblings), exports, pythons, cuda)
+    binding = bind_to_release(binary, dict(siblings), exports, pythons, cuda)
+    if artifact.member is None:
+        return binding
+    own = [b.name for b in binding.imports if b.status is Status.MISSING and b.owner in (Owner.SELF, Owner.OTHER)]
+    beside = exported_beside(artifact, own) if own else {}
+    return binding if not beside else with_providers(binding, beside)
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:
@@ -194,16 +205,20 @@ def _with_causes(
         return report
     from abiscan.diagnosis import diagnose
 
+    here = torch is None or torch.installed
+    # Of another machine's libraries nothing is known: what they may have is open, and no cause.
     diagnosis = diagnose(
         facts,
-        report.imports,
-        replace(context.knowledge_of(torch, facts.machine, here=torch is None or torch.installed), loads_on=windows),
+        [b for b in report.imports if here or b.status is not Status.UNDECIDED],
+        replace(context.knowledge_of(torch, facts.machine, here=here), loads_on=windows),
         libraries=absent,
         here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
         distribution=distribution,
         nowhere=nowhere,
     )
-    return replace(report, imports=diagnosis.imports, causes=diagnosis.groups)
+    judged = {bound.symbol.index: bound for bound in diagnosis.imports}
+    imports = tuple(judged.get(bound.symbol.index, bound) for bound in report.imports)
+    return replace(report, imports=imports, causes=diagnosis.groups)
 
 
 def _sha256(binary: Binary) -> str:

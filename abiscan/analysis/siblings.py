@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.model.report import ArtifactKind
 from abiscan.targets import Artifact
 
 
@@ -34,6 +35,26 @@ def needed_siblings(artifact: Artifact, binary: Binary, options: ScanOptions) ->
             if path not in found:
                 found[path] = sibling
                 waiting += sibling.needed
+    return found
+
+
+def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
+    """Name -> file name of the shared object of the same package that exports it: a package that loads it first, for
+    everybody, has the name in reach of files that do not need it."""
+    found: dict[str, str] = {}
+    wanted = set(names)
+    for sibling in artifact.group:
+        if not wanted:
+            break
+        if sibling.kind is not ArtifactKind.SHARED_OBJECT or sibling.place == artifact.place:
+            continue
+        try:
+            opened = sibling.open_tables()
+        except UnreadableFile:
+            continue  # it is an artifact of its own, and reported as such
+        here = {name for name in wanted if opened.exports_name(name)}
+        found.update(dict.fromkeys(here, sibling.place.rpartition("/")[2]))
+        wanted -= here
     return found
 
 

@@ -60,7 +60,9 @@ def bind_to_release(
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
-            unknown = exports is None or may_be_torchs or bool(foreign)
+            # The interpreter's process has the C library's names for everybody, and their list is not at hand.
+            may_be_systems = not symbol.name.startswith("_Z")
+            unknown = exports is None or may_be_torchs or may_be_systems or bool(foreign)
             status, provider = _of_others(symbol, owner, pythons, torch_known=exports is not None, unknown=unknown)
         if status is not Status.RESOLVED and _may_stay_unbound(symbol):
             status, provider = Status.WEAK, None
@@ -108,6 +110,21 @@ def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> File
         else:
             imports.append(bound)
     return replace(binding, imports=tuple(imports))
+
+
+def with_providers(binding: FileBinding, providers: Mapping[str, str]) -> FileBinding:
+    """A binding with missing names bound to other files of the package.
+
+    Args:
+        providers: name -> file name of who exports it.
+    """
+    imports = tuple(
+        replace(bound, status=Status.RESOLVED, provider=providers[bound.name])
+        if bound.status is Status.MISSING and bound.name in providers
+        else bound
+        for bound in binding.imports
+    )
+    return replace(binding, imports=imports)
 
 
 def _of_python(name: str, pythons: Sequence[PythonExports]) -> tuple[Status, str | None]:
