@@ -15,6 +15,7 @@ from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
 from abiscan.model.setting import Source
 from abiscan.model.subject import SubjectKind
@@ -50,6 +51,7 @@ ENUMS: dict[str, list[str | None]] = {
     # Of a plain file or folder the report has no container.
     "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),
     "$defs/container/properties/verdict": _values(ArtifactVerdict),
+    "$defs/release/properties/state": _values(ReleaseState),
     "$defs/stated/properties/source": _values(Source),
     "$defs/subject/properties/kind": _values(SubjectKind),
     "$defs/subject/properties/demangled_by": _values(DemangledBy),

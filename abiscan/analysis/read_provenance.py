@@ -12,6 +12,7 @@ from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
+from abiscan.model.release import ReleaseState
 from abiscan.releases.matrix import Matrix
 
 _CUDA_SONAME = re.compile(r"^lib(?:cudart|cublas|cublasLt|cufft|cusparse|nvrtc|nvJitLink)\.so\.(\d+)(?:\.(\d+))?")
@@ -32,7 +33,7 @@ def provenance(
     return Provenance(
         compilers=facts.compilers,
         cxx11_abi=_string_abi(torch_names),
-        torch_window=matrix.windows if matrix is not None and torch_names else None,
+        torch_window=matrix.exporting if matrix is not None and torch_names else None,
         built_for=built_for,
         built_for_basis=basis,
         python_abi=_python_abi(name, imports),
@@ -87,12 +88,12 @@ def highest(facts: SharedObject, family: str) -> str | None:
 
 def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str | None, str | None]:
     """The release whose exports fit, where the windows of all torch imports meet in one minor release."""
-    if matrix is None or not matrix.windows:
+    if matrix is None or not matrix.exporting:
         return None, None
     mangled = sum(name.startswith("_Z") for name in torch_names)
     if not mangled:
         return None, None
-    minors = {versions.minor(v.torch) for v in matrix.verdicts if v.loads}
+    minors = {versions.minor(v.torch) for v in matrix.verdicts if v.state is not ReleaseState.FAILS}
     if len(minors) == 1:
         return minors.pop(), f"the only release that exports all its {len(torch_names)} torch imports"
     return None, None

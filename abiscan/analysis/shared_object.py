@@ -31,6 +31,8 @@ from abiscan.model.report import (
     ArtifactVerdict,
 )
 from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, TorchNeeds, judge
 from abiscan.setting.file_setting import FileSetting
@@ -50,11 +52,12 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     binding = _bound(artifact, binary, path, siblings, judged_in=judged_in, context=context)
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
-    torch_needs = _torch_needs(facts, imports)
+    torch_needs = _torch_needs(facts, imports, siblings)
     concerns_torch = bool(torch_needs.names or torch_needs.libraries)
     matrix = judge(torch_needs, context.index, reasons=context.options.matrix) if concerns_torch else None
     imports = _with_windows(imports, matrix)
     needed = _with_shipped(binding.needed, torch)
+    unfit = binding.unfit_libraries if concerns_torch else ()
     made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
     bound = Bound(
         binary=binary,
@@ -77,7 +80,9 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         kind=artifact.kind,
         size=artifact.size,
         machine=facts.machine,
-        verdict=verdict_of(imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken),
+        verdict=verdict_of(
+            imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken, unfit=bool(unfit)
+        ),
         sha256=_sha256(binary) if context.options.hashes else None,
         build_id=facts.build_id,
         loader=prediction,
@@ -92,7 +97,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
-    windows = matrix.windows if matrix is not None and not matrix.unknown else None
+    windows = matrix.exporting if matrix is not None and not matrix.unknown else None
     report = _with_causes(
         report,
         facts,
@@ -103,7 +108,10 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         windows=windows,
         nowhere=nowhere,
     )
-    return replace(report, notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, judged_in.note)))
+    return replace(
+        report,
+        notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, choice=judged_in.note, unfit=unfit)),
+    )
 
 
 def _bound(
@@ -121,8 +129,7 @@ def _bound(
     if torch is not None and torch.installed and context.loader.serves(binary):
         binding = context.loader.bind(binary, path, siblings)
         return binding if not judged_in.pythons else with_pythons(binding, pythons)
-    exports, cuda = (None, None) if torch is None else (torch.exports, torch.target.cuda)
-    binding = bind_to_release(binary, dict(siblings), exports, pythons, cuda)
+    binding = bind_to_release(binary, dict(siblings), None if torch is None else torch.exports, pythons)
     if artifact.member is None:
         return binding
     own = [b.name for b in binding.imports if b.status is Status.MISSING and b.owner in (Owner.SELF, Owner.OTHER)]
@@ -148,7 +155,7 @@ def _prediction(
     return context.loader.predict(binary, path, siblings)
 
 
-def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport]) -> TorchNeeds:
+def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport], siblings: Mapping[str, Binary]) -> TorchNeeds:
     """What only torch can provide: its names, but for those that another library in scope exports."""
     names = [
         bound.name
@@ -161,6 +168,13 @@ def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport]) -> TorchNe
         names=tuple(dict.fromkeys(names)),
         libraries=tuple(soname for soname in facts.needed if is_torch_library(soname)),
         machine=facts.machine,
+        gpu_libraries=tuple(
+            soname
+            for soname in facts.needed
+            if owner_of_library(soname) in (Owner.CUDA, Owner.HIP)
+            and not is_driver(soname)
+            and not any(path.rpartition("/")[2] == soname.rpartition("/")[2] for path in siblings)
+        ),
     )
 
 

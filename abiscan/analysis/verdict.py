@@ -9,6 +9,7 @@ from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, 
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import is_torch_library
+from abiscan.ownership.vendors import brought_otherwise
 from abiscan.releases.matrix import Matrix
 from abiscan.setting.target_torch import TargetTorch
 
@@ -23,17 +24,21 @@ def verdict_of(
     *,
     concerns_torch: bool,
     broken_library: str | None,
+    unfit: bool,
 ) -> ArtifactVerdict:
     """For the target torch: every torch and Python import binds, and so does what the file itself should define.
 
     Args:
         concerns_torch: whether the file wants anything of torch.
         broken_library: a library that it needs and that does not load (`broken_library`).
+        unfit: whether it needs a library of CUDA or ROCm that the release brings in another version, or not at all.
     """
     decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
     if any(b.status.is_unbound for b in decisive):
         return ArtifactVerdict.FAILS
     if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in needed):
+        return ArtifactVerdict.FAILS
+    if unfit:
         return ArtifactVerdict.FAILS
     if not concerns_torch:
         found = ArtifactVerdict.NOT_TORCH
@@ -69,14 +74,25 @@ def loads_on(matrix: Matrix, torch: str) -> bool:
 
 
 def notes_of(
-    report: ArtifactReport, torch: TargetTorch | None, matrix: Matrix | None, missing: Sequence[str], choice: str
+    report: ArtifactReport,
+    torch: TargetTorch | None,
+    matrix: Matrix | None,
+    missing: Sequence[str],
+    *,
+    choice: str,
+    unfit: Sequence[str],
 ) -> Iterator[str]:
     """Sentences for a person: what was not there, and why verdict and loader differ.
 
     Args:
         missing: needed libraries that were not found.
         choice: what a user should know about the choice of the torch; empty where there is nothing.
+        unfit: needed libraries of CUDA and ROCm that the release brings in another version, or not at all.
     """
+    if unfit and torch is not None:
+        brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
+        says = ", ".join(f"{soname} ({other} is brought)" if other else soname for soname, other in brought.items())
+        yield f"needs {says}: torch {torch.target.torch}+{torch.target.variant} is no build for the CUDA of this file"
     if choice:
         yield choice
     elif torch is None and report.verdict is ArtifactVerdict.UNDECIDED:
@@ -88,7 +104,7 @@ def notes_of(
             f"{len(matrix.unknown)} imports are of a kind that the release index does not record; releases are judged "
             "without them"
         )
-    absent = [soname for soname in missing if not is_torch_library(soname)]
+    absent = [soname for soname in missing if not is_torch_library(soname) and soname not in unfit]
     undecided = sum(b.status is Status.UNDECIDED for b in report.imports)
     if absent:
         tail = f": {undecided} imports that they may provide are undecided" if undecided else ""

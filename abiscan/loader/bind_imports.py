@@ -41,12 +41,14 @@ class FileBinding(Struct, frozen=True):
         needed: the file's own DT_NEEDED entries.
         missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
         missing_torch_libraries: those of them that are torch's own of another variant.
+        unfit_libraries: those of CUDA and ROCm that the release brings in another version, or not at all.
     """
 
     imports: tuple[BoundImport, ...]
     needed: tuple[NeededLibrary, ...]
     missing_libraries: tuple[str, ...]
     missing_torch_libraries: tuple[str, ...]
+    unfit_libraries: tuple[str, ...] = ()
 
 
 # (status, provider) of each import, by its place in .dynsym.

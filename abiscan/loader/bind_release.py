@@ -7,7 +7,6 @@ driver is the machine's that will load the file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -16,6 +15,8 @@ from abiscan.binary import Binary
 from abiscan.loader.bind_imports import FileBinding, needed_of_package
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.facts import Import, SymbolBinding, Visibility
+from abiscan.ownership.glibc import is_glibc_name
+from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
 from abiscan.ownership.torch_names import in_scope, is_torch_library
 from abiscan.releases.exports import TargetExports
@@ -31,7 +32,6 @@ def bind_to_release(
     siblings: dict[str, Binary],
     exports: TargetExports | None,
     pythons: Sequence[PythonExports],
-    cuda: str | None,
 ) -> FileBinding:
     """Bind every import of a file.
 
@@ -41,12 +41,13 @@ def bind_to_release(
         siblings: path to contents of the other shared objects of the file's package.
         exports: the build's; None where no build for the file's architecture is known.
         pythons: the CPythons that the file is for: a name must be exported by every one; none where nobody says which.
-        cuda: the release of CUDA that the build is made with (`12.8`); None for a build without.
     """
     needed, others = needed_of_package(binary, siblings)
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
     reached = frozenset[str]() if exports is None else in_scope(everything, exports.sonames)
+    brings = frozenset[str]() if exports is None else exports.brings
     foreign = [name for name in others if owner_of_library(name) not in _PROVIDED]
+    unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
     scopes = OwnScopes(binary.names_with_prefix)
     bound = []
     for symbol in binary.imports:
@@ -60,9 +61,7 @@ def bind_to_release(
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
-            # The interpreter's process has the C library's names for everybody, and their list is not at hand.
-            may_be_systems = not symbol.name.startswith("_Z")
-            unknown = exports is None or may_be_torchs or may_be_systems or bool(foreign)
+            unknown = exports is None or may_be_torchs or bool(foreign)
             status, provider = _of_others(symbol, owner, pythons, torch_known=exports is not None, unknown=unknown)
         if status is not Status.RESOLVED and _may_stay_unbound(symbol):
             status, provider = Status.WEAK, None
@@ -70,34 +69,20 @@ def bind_to_release(
     found = {path.rpartition("/")[2]: path for path in needed}
     return FileBinding(
         imports=tuple(bound),
-        needed=tuple(_served(name, found, cuda) for name in binary.needed),
-        missing_libraries=tuple(foreign),
+        needed=tuple(_served(name, found, brings) for name in binary.needed),
+        missing_libraries=(*unfit, *foreign),
         missing_torch_libraries=tuple(
             name for name in others if is_torch_library(name) and (exports is None or name not in exports.sonames)
         ),
+        unfit_libraries=unfit,
     )
 
 
-# Part of the NVIDIA driver, which is the machine's that loads the file.
-_DRIVER = re.compile(r"lib(?:cuda|nvidia-[a-z]+|nvcuvid)\.so\.1$")
-_RUNTIME = re.compile(r"libcudart\.so\.(\d+)")
-
-
-def _served(name: str, members: Mapping[str, str], cuda: str | None) -> NeededLibrary:
+def _served(name: str, members: Mapping[str, str], brings: frozenset[str]) -> NeededLibrary:
+    """A needed library with who serves it: a package member, the system, the driver, or what the build brings."""
     base = name.rpartition("/")[2]
-    return NeededLibrary(name, members.get(base) or _brought(base, cuda))
-
-
-def _brought(soname: str, cuda: str | None) -> str | None:
-    """What serves a library that no package member is: the system, the driver, or what the build's requirements
-    install; None where none of them does."""
-    owner = owner_of_library(soname)
-    if owner in (Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.PYTHON) or _DRIVER.match(soname):
-        return soname
-    if owner is Owner.CUDA and cuda is not None:
-        runtime = _RUNTIME.match(soname)
-        return None if runtime is not None and runtime[1] != cuda.partition(".")[0] else soname
-    return None
+    system = owner_of_library(base) in (Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.PYTHON)
+    return NeededLibrary(name, members.get(base) or (base if system or base in brings or is_driver(base) else None))
 
 
 def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> FileBinding:
@@ -164,4 +149,7 @@ def _of_others(
         case Owner.CUDA | Owner.HIP:
             return Status.UNDECIDED, None
         case _:
+            if is_glibc_name(symbol.name):
+                # Every process has the C library, whether or not the file needs it itself.
+                return Status.RESOLVED, "libc.so.6"
             return (Status.UNDECIDED if unknown else Status.MISSING), None

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import enum
+
 from msgspec import Struct
+
+
+class ReleaseState(enum.StrEnum):
+    """How a release takes a file (CONTRACT)."""
+
+    LOADS = "loads"
+    FAILS = "fails"
+    OTHER_CUDA = "other-cuda"
+    """It exports everything; its default build has another CUDA than the file is made with."""
 
 
 class ReleaseVerdict(Struct, frozen=True):
@@ -19,10 +30,15 @@ class ReleaseVerdict(Struct, frozen=True):
     torch: str
     variant: str
     cxx11_abi: bool
-    loads: bool
+    state: ReleaseState
     missing: tuple[str, ...]
     drift: tuple[str, ...]
     reason: str
+
+    @property
+    def loads(self) -> bool:
+        """Whether the file loads on it."""
+        return self.state is ReleaseState.LOADS
 
 
 class KnownBuild(Struct, frozen=True):

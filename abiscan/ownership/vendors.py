@@ -7,6 +7,7 @@ NCCL and ROCm; for compilers' runtimes, the names that GCC, Clang and nvcc emit 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -195,6 +196,14 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     stem = stem.removesuffix("_static")
     exact = _LIBRARIES.get(stem)
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
+
+
+def brought_otherwise(soname: str, brings: Iterable[str]) -> str | None:
+    """The other version of a library that a build of torch brings (`libcudart.so.13` for `libcudart.so.12`); None where
+    it brings that very one, or none."""
+    stem = library_stem(soname)
+    same = [other for other in brings if stem is not None and library_stem(other) == stem]
+    return None if soname in same or not same else max(same)
 
 
 def library_stem(file_name: str) -> str | None:

@@ -24,6 +24,8 @@ class Build(Struct, frozen=True):
         wheel: file name it was read from; sha256: of that file, or None where a directory was read.
         python: the wheel's Python tag (`cp311`), or None.
         libraries: sonames (file names where there is none) of every library that it ships, torch's and others'.
+        brings: sonames that its own libraries need and it does not ship: CUDA's, which its requirements install beside
+            it, and the system's.
         user: True where it comes from the user's own index, not from the shipped one.
     """
 
@@ -39,6 +41,7 @@ class Build(Struct, frozen=True):
     sha256: str | None
     python: str | None
     libraries: tuple[str, ...]
+    brings: tuple[str, ...] = ()
     user: bool = False
 
     def ships(self, soname: str) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from abiscan.binary import Binary, open_binary
 from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.omission import recorded
 
 
 class TargetExports(Protocol):
@@ -34,6 +36,12 @@ class TargetExports(Protocol):
         """Where a library of the build is: on disk, or in its wheel; None where the build does not ship it."""
         ...
 
+    @property
+    def brings(self) -> frozenset[str]:
+        """Sonames that its libraries need and it does not ship: CUDA's, which its requirements install beside it, and
+        the system's."""
+        ...
+
 
 class ReleasedExports:
     """Exports of a released build, from the index."""
@@ -42,6 +50,7 @@ class ReleasedExports:
         self._index = index
         self.build = build
         self.sonames = frozenset(build.libraries)
+        self.brings = frozenset(build.brings)
 
     def library_of(self, name: str) -> str | None:
         """The library that defines the name; None where none exports it or the index does not record it."""
@@ -50,7 +59,7 @@ class ReleasedExports:
 
     def knows(self, name: str) -> bool:
         """Whether the index records names of this kind."""
-        return self._index.known_omitted(name) is None
+        return recorded(name)
 
     def path_of(self, soname: str) -> str | None:
         """Where its wheel has the library."""
@@ -91,6 +100,11 @@ class InstalledExports:
             # A damaged one is an error of the run: what it exports is not known, and must not be told as missing.
             self._files = [(os.path.basename(path), self._open(path)) for path in self._paths]
         return self._files
+
+    @functools.cached_property
+    def brings(self) -> frozenset[str]:
+        """What its libraries need and it does not ship."""
+        return frozenset(need for _soname, each in self._libraries() for need in each.needed) - self.sonames
 
     def library_of(self, name: str) -> str | None:
         """The file name (its soname) of the library that exports the name; None where none does.

@@ -11,7 +11,7 @@ from abiscan.data import data_file
 from abiscan.errors import UnknownBuild
 from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
-from abiscan.releases.omission import Omission, omission
+from abiscan.releases.omission import Omission, omission, recorded
 from abiscan.releases.table import ReleaseTable, VtableWord
 
 if TYPE_CHECKING:
@@ -99,12 +99,20 @@ class ReleaseIndex:
 
     # --- names --------------------------------------------------------------------------------------------------
 
-    def lookup(self, names: Iterable[str], machine: str = "x86_64") -> dict[str, SymbolHistory]:
+    def lookup(
+        self, names: Iterable[str], machine: str = "x86_64", *, of_others: bool = False
+    ) -> dict[str, SymbolHistory]:
         """Histories of those names that some build of the architecture exports.
 
-        A name that is absent was never exported, unless `known_omitted` has a reason why nobody knows.
+        A name that is absent was never exported, unless `known_omitted` has a reason.
+
+        Args:
+            of_others: also of names that are another project's by `known_omitted` (the C++ standard library, MKL, ...)
+                and are exported all the same. A binding wants them; what a window says of torch does not: builds up to
+                2.6 export `operator delete`, say.
         """
-        wanted = {name.encode("utf-8", "surrogateescape"): name for name in names if omission(name) is None}
+        chosen = recorded if of_others else _is_torchs_own
+        wanted = {name.encode("utf-8", "surrogateescape"): name for name in names if chosen(name)}
         numbers = [table.find(wanted) for table in self.tables]
         found = {}
         for raw, name in wanted.items():
@@ -130,6 +138,8 @@ class ReleaseIndex:
         numbers: dict[bytes, list[int]] = {}
         for at, table in enumerate(self.tables):
             for name, number in table.with_prefix(raw, limit):
+                if not _is_torchs_own(name.decode("utf-8", "surrogateescape")):
+                    continue
                 numbers.setdefault(name, [-1] * len(self.tables))[at] = number
         found: list[SymbolHistory] = []
         for name in sorted(numbers):
@@ -141,13 +151,13 @@ class ReleaseIndex:
         return tuple(found)
 
     def exports(self, build: Build, name: str) -> ReleaseExport | None:
-        """What `build` exports under `name`."""
-        history = self.history(name, build.machine)
+        """What `build` exports under `name`, be the name torch's own or not."""
+        history = self.lookup((name,), build.machine, of_others=True).get(name)
         return None if history is None else history.export(build)
 
     def known_omitted(self, name: str) -> Omission | None:
-        """Why the index does not record this name, so that its absence says nothing; None where absence says that no
-        build exports it."""
+        """Why a name is not torch's own, so that its absence from a history says nothing; None where absence says that
+        no build exports it."""
         return omission(name)
 
     # --- vtables ------------------------------------------------------------------------------------------------
@@ -205,6 +215,10 @@ class ReleaseIndex:
         if not any(exports):
             return None
         return SymbolHistory(name, self.builds(machine), exports)
+
+
+def _is_torchs_own(name: str) -> bool:
+    return omission(name) is None
 
 
 def open_index(*user: str | Path) -> ReleaseIndex:

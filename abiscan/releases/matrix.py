@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from abiscan.mangling import string_abi
-from abiscan.model.release import ReleaseVerdict
+from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import unfit_gpu
 from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES
 from abiscan.releases import (
     Build,
@@ -16,6 +17,7 @@ from abiscan.releases import (
     SymbolHistory,
     windows_of,
 )
+from abiscan.releases.omission import recorded
 
 
 class TorchNeeds(Struct, frozen=True):
@@ -25,11 +27,13 @@ class TorchNeeds(Struct, frozen=True):
         names: its strong, relocated imports that are torch's to provide.
         libraries: sonames of torch libraries among its needed ones.
         machine: the file's architecture.
+        gpu_libraries: sonames of CUDA's and ROCm's libraries that its package does not bring.
     """
 
     names: tuple[str, ...]
     libraries: tuple[str, ...]
     machine: str
+    gpu_libraries: tuple[str, ...] = ()
 
 
 class Matrix(Struct, frozen=True):
@@ -38,12 +42,14 @@ class Matrix(Struct, frozen=True):
     Attributes:
         verdicts: oldest build first.
         windows: versions with a build on which the file loads.
+        exporting: versions with a build that exports everything it wants, whatever CUDA the build has.
         histories: what the index knows of each name.
         unknown: names that the index does not record, so that no build can be judged by them.
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
     windows: Windows
+    exporting: Windows
     histories: dict[str, SymbolHistory]
     unknown: tuple[str, ...]
 
@@ -55,8 +61,8 @@ def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Ma
         reasons: say in a word why a build fails; a caller that wants the windows alone saves the time.
     """
     builds = index.builds(needs.machine)
-    histories = index.lookup(needs.names, needs.machine)
-    unknown = tuple(n for n in needs.names if n not in histories and index.known_omitted(n) is not None)
+    histories = index.lookup(needs.names, needs.machine, of_others=True)
+    unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
     decided = [n for n in needs.names if n not in unknown]
     masks = {name: histories[name].mask if name in histories else 0 for name in decided}
     everywhere = (1 << len(builds)) - 1
@@ -71,28 +77,34 @@ def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Ma
         bit = 1 << position
         missing = tuple(name for name in partial if not masks[name] & bit)
         lacking = tuple(s for s in needs.libraries if s in ACCELERATOR_LIBRARIES and not build.ships(s))
-        loads = not missing and not lacking
+        exporting = not missing and not lacking
+        gpu = unfit_gpu(needs.gpu_libraries, build.brings) if exporting and needs.gpu_libraries else None
+        state = ReleaseState.FAILS if not exporting else ReleaseState.LOADS if gpu is None else ReleaseState.OTHER_CUDA
+        reason = f"has {gpu}" if gpu is not None else ""
         verdicts.append(
             ReleaseVerdict(
                 build=build.key,
                 torch=build.torch,
                 variant=build.variant,
                 cxx11_abi=bool(build.cxx11_abi),
-                loads=loads,
+                state=state,
                 missing=missing,
                 drift=(),
-                reason=_reason(build, position, missing, lacking, known) if reasons and not loads else "",
+                reason=_reason(build, position, missing, lacking, known) if reasons and not exporting else reason,
             )
         )
-    return Matrix(tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), histories, unknown)
+    fits = [v.state is not ReleaseState.FAILS for v in verdicts]
+    return Matrix(
+        tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), windows_of(builds, fits), histories, unknown
+    )
 
 
 def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> Windows:
     """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
-    wanted = [n for n in names if index.known_omitted(n) is None]
-    histories = index.lookup(wanted, machine)
+    wanted = [n for n in names if recorded(n)]
+    histories = index.lookup(wanted, machine, of_others=True)
     for name in wanted:
         mask &= histories[name].mask if name in histories else 0
     needed = [s for s in libraries if s in ACCELERATOR_LIBRARIES]

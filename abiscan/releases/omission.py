@@ -1,4 +1,4 @@
-"""Which exported names of a torch build the index leaves out, and why.
+"""Which exported names of a torch build are not torch's own, and which of those the index leaves out.
 
 The rule reads the mangled name alone, so that a query can tell "never exported" (absent, and the index would have it)
 from "not recorded" (absent because of this rule). Maker and reader share it; a change here needs a rebuilt index and
@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import re
 
-RULE_VERSION = 2
+RULE_VERSION = 3
 
 
 class Omission(enum.StrEnum):
@@ -61,6 +61,15 @@ _STANDARD = re.compile(
 _GLOBAL_NAME = re.compile(r"_ZZ*(\d{1,4})")
 # A length and a name, as <source-name> of the Itanium C++ ABI writes an identifier.
 _TORCH_SCOPE = re.compile(r"(?<!\d)(?:2at|3c10|5torch|4c10d|6caffe2)")
+
+
+# Names of these kinds are made anew in each build, or by each compiler for itself: no other file can ask for them.
+_UNRECORDED = frozenset({Omission.ANONYMOUS_NAMESPACE, Omission.CUDA_GENERATED, Omission.VECTOR_FUNCTION})
+
+
+def recorded(name: str) -> bool:
+    """Whether the index records this mangled name if a build exports it, be it torch's own or another project's."""
+    return omission(name) not in _UNRECORDED
 
 
 def omission(name: str) -> Omission | None:

@@ -22,7 +22,7 @@ from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.model.facts import SymbolBinding
 from abiscan.ownership.torch_names import is_of_torch_folder
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
-from abiscan.releases.omission import Omission, omission
+from abiscan.releases.omission import Omission, omission, recorded
 from abiscan.releases.table import VtableWord
 from abiscan.releases.writer import BuildExports
 
@@ -187,9 +187,9 @@ def assemble(raw: RawBuild) -> BuildExports:
         soname = _soname(path, library)
         for name, kind, binding, size, _version in library.symbols:
             reason = omission(name)
-            if reason is None:
+            if recorded(name):
                 by_name.setdefault(name, []).append((soname, kind, binding, size))
-            else:
+            elif reason is not None:
                 omitted.setdefault(reason, set()).add(name)
     shared: dict[ReleaseExport, ReleaseExport] = {}
     exports = {}
@@ -247,6 +247,7 @@ def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:
         sha256=raw.sha256,
         python=tags[0] if len(tags) == 3 else None,
         libraries=tuple(sorted(sonames)),
+        brings=tuple(sorted({need for library in raw.libraries.values() for need in library.needed} - sonames)),
     )
 
 

@@ -356,5 +356,10 @@ def _word(text: str) -> VtableWord:
 
 
 def _build(fields: dict[str, Any], user: bool) -> Build:
-    values = {key: fields[key] for key in Build.__struct_fields__ if key not in ("libraries", "user")}
-    return Build(**values, libraries=tuple(fields["libraries"]), user=user)
+    # An index file of an earlier abiscan may lack a field that has a default.
+    values: dict[str, Any] = {
+        key: tuple(fields[key]) if isinstance(fields[key], list) else fields[key]
+        for key in Build.__struct_fields__
+        if key in fields and key != "user"
+    }
+    return Build(**values, user=user)

@@ -195,6 +195,7 @@ def _release(value: ReleaseVerdict) -> dict[str, Any]:
         "variant": text(value.variant),
         "cxx11_abi": value.cxx11_abi,
         "verdict": "loads" if value.loads else "fails",
+        "state": value.state,
         "missing": sorted(plain(value.missing)),
         "drift": sorted(plain(value.drift)),
         "reason": text(value.reason),

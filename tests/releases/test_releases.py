@@ -21,6 +21,7 @@ from abiscan.releases import (
     open_index,
 )
 from abiscan.releases.index import SHIPPED
+from abiscan.releases.omission import recorded
 
 NEW_STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 EVERY = (("1.13.0", "2.15.0"),)
@@ -246,8 +247,25 @@ def test_rule_of_omission(index: ReleaseIndex, name: str, reason: Omission | Non
     assert index.known_omitted(name) == reason
 
 
-def test_no_omitted_name_is_in_the_index(index: ReleaseIndex) -> None:
-    assert not [name for name, _number in index.tables[0].names() if omission(name) is not None]
+def test_names_that_no_other_file_can_ask_for_are_not_in_the_index(index: ReleaseIndex) -> None:
+    assert not [name for name, _number in index.tables[0].names() if not recorded(name)]
+
+
+def test_names_of_others_are_asked_for_by_themselves(index: ReleaseIndex) -> None:
+    """nm -D libc10.so of 2.13.0 lists this function of libstdc++ 13; no window of a file is computed with it."""
+    name = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm"
+    assert index.history(name) is None
+    assert index.prefix(name) == ()
+    assert index.known_omitted(name) is not None
+    assert index.exports(index.resolve("2.13.0"), name) is not None
+    assert index.exports(index.resolve("2.0.0"), name) is None
+
+
+def test_what_a_build_brings(index: ReleaseIndex) -> None:
+    """DT_NEEDED of the libraries in torch's wheels (readelf)."""
+    assert {"libcudart.so.12", "libcudnn.so.9", "libnccl.so.2"} <= set(index.resolve("2.8.0").brings)
+    assert "libcudart.so.13" in index.resolve("2.15.0").brings
+    assert not any(name.startswith("libcu") for name in index.resolve("2.4.1", "aarch64").brings)
 
 
 # --- the installed torch, as nm reads it --------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from abiscan.model.finding import (
 )
 from abiscan.model.fingerprint import fingerprint
 from abiscan.model.provenance import Provenance
-from abiscan.model.release import ReleaseVerdict
+from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import (
     ArtifactKind,
     ArtifactReport,
@@ -194,7 +194,7 @@ def releases(
             version,
             "cpu",
             version >= "2.7",
-            version in loads,
+            ReleaseState.LOADS if version in loads else ReleaseState.FAILS,
             () if version in loads else (CHECK_FAIL_OLD, TENSOR_PTR),
             ("_ZTVN3c1010TensorImplE",) if version == "2.13.0" else (),
             "" if version in loads else why,
@@ -397,7 +397,7 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
                 f"2.{b // 2}.{b % 2}",
                 "cpu",
                 b > 12,
-                not gone and b > f % 25,
+                ReleaseState.LOADS if not gone and b > f % 25 else ReleaseState.FAILS,
                 gone,
                 (),
                 "" if not gone and b > f % 25 else ("old string ABI" if gone else "too new"),
