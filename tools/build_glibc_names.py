@@ -1,4 +1,4 @@
-"""Make abiscan/data/glibc_names.txt.gz: every name that glibc's libraries in a process export, by reading those of this machine.
+"""Make abiscan/data/glibc_names.txt.gz: every name that glibc's libraries in a process export, read from this machine.
 
     python tools/build_glibc_names.py [DIRECTORY]
 

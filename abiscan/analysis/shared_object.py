@@ -226,7 +226,9 @@ def _with_causes(
         [b for b in report.imports if here or b.status is not Status.UNDECIDED],
         replace(context.knowledge_of(torch, facts.machine, here=here), loads_on=windows),
         libraries=absent,
-        here=report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH,
+        # A library that is absent is a cause by itself where it is what the file fails for.
+        here=(report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH)
+        or not any(b.status.is_unbound for b in report.imports),
         distribution=distribution,
         nowhere=nowhere,
     )
