@@ -112,7 +112,7 @@ def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir
 def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir: Path, name: str) -> None:
     path = str(fixtures_dir / name)
     here = kit.loader().bind(open_elf(path), path).imports
-    away = bind_to_release(open_elf(path), {}, InstalledExports(kit.torch().libraries), (), None)
+    away = bind_to_release(open_elf(path), {}, InstalledExports(kit.torch().libraries), ())
 
     def of_torch(imports: tuple[BoundImport, ...]) -> list[tuple[str, Status]]:
         return [(b.name, b.status) for b in imports if b.owner is Owner.TORCH]
