@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from abiscan import __version__
 from abiscan.analysis.containers import judge_container
 from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, ShareEnd
@@ -92,7 +94,8 @@ def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[T
         own: of each file that has to do with torch.
     """
     counts = Counter(target for target in own if target is not None)
-    if not counts or (default in counts and len(counts) == 1):
+    plain = None if default is None else replace(default, note=None, python=None)
+    if not counts or (plain in counts and len(counts) == 1):
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()

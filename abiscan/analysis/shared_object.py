@@ -89,7 +89,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         needed=needed,
         imports=imports,
         setting=judged_in.setting,
-        target=None if torch is None else torch.target,
+        # How the run came to it is the run's to say.
+        target=None if torch is None else replace(torch.target, note=None, python=None),
         releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
         what_if=what_if,
         provenance=made,
@@ -129,7 +130,10 @@ def _bound(
     if torch is not None and torch.installed and context.loader.serves(binary):
         binding = context.loader.bind(binary, path, siblings)
         return binding if not judged_in.pythons else with_pythons(binding, pythons)
-    binding = bind_to_release(binary, dict(siblings), None if torch is None else torch.exports, pythons)
+    # Where an environment here would have them is nothing of the release's: members are called by their place.
+    root = path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
+    members = {place.removeprefix(root): each for place, each in siblings.items()}
+    binding = bind_to_release(binary, members, None if torch is None else torch.exports, pythons)
     if artifact.member is None:
         return binding
     own = [b.name for b in binding.imports if b.status is Status.MISSING and b.owner in (Owner.SELF, Owner.OTHER)]

@@ -1,0 +1,148 @@
+"""A file is judged in the setting that it is made for, whoever runs abiscan and wherever."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.setting import Source
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def environment(tmp_path: Path, version: tuple[int, int]) -> PythonEnvironment:
+    """One in which nothing is installed, torch neither."""
+    site = tmp_path / f"{version[0]}.{version[1]}"
+    site.mkdir(exist_ok=True)
+    return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
+
+
+def wheel(folder: Path, name: str, tag: str, *members: tuple[str, str], requires: str = "") -> str:
+    path = folder / f"{name}-1.0-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for place, fixture in members:
+            archive.write(FIXTURES / fixture, place)
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        archive.writestr(
+            f"{name}-1.0.dist-info/METADATA", metadata + (f"Requires-Dist: {requires}\n" if requires else "")
+        )
+    return path.name
+
+
+def judged(folder: Path, targets: list[str], where: PythonEnvironment | None, torch: str | None = None) -> Report:
+    return scan(targets, ScanOptions(torch, where, LoaderSettings(str(folder))))
+
+
+def values(artifact: ArtifactReport) -> tuple[str | None, str | None]:
+    assert artifact.setting is not None
+    torch, python = artifact.setting.torch, artifact.setting.python
+    return torch and torch.value, python and python.value
+
+
+def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loader(tmp_path: Path) -> None:
+    """A mixed dist/: each wheel on the torch that it requires and the Python of its tag."""
+    names = [
+        wheel(
+            tmp_path,
+            "first",
+            "cp311-cp311-manylinux_2_28_x86_64",
+            ("first/_C.so", "good-extension.so"),
+            ("first/libold.so", "old-string-extension.so"),
+            requires="torch==2.13.0",
+        ),
+        wheel(
+            tmp_path,
+            "second",
+            "cp39-cp39-manylinux_2_28_x86_64",
+            ("second/_C.so", "stable-abi.so"),
+            requires="torch>=2.4",
+        ),
+        wheel(tmp_path, "third", "cp313-cp313-manylinux_2_28_x86_64", ("third/_C.so", "abi3-module.abi3.so")),
+    ]
+    reports = [
+        [replace(artifact, loader=None) for artifact in judged(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
+        for where in (None, environment(tmp_path, (3, 11)), environment(tmp_path, (3, 13)))
+    ]
+    assert reports[0] == reports[1] == reports[2]
+    settings = {artifact.path: values(artifact) for artifact in reports[0]}
+    assert settings[names[0]] == ("2.13.0+cu130", "3.11")
+    # torch has no wheels for CPython 3.9 from 2.9 on.
+    assert settings[names[1]] == ("2.8.0+cu128", "3.9")
+    assert settings[names[2]][1] == "3.13"
+
+
+def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path: Path) -> None:
+    """metatensor-torch ships a folder for each release: the old-string build is for 2.6 and fits no later one."""
+    members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
+    name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
+    report = judged(tmp_path, [name], environment(tmp_path, (3, 11)))
+    found = {
+        a.member: (values(a)[0], a.setting.torch.source) for a in report.artifacts if a.setting and a.setting.torch
+    }
+    assert found["x/torch-2.6/lib/x.so"] == ("2.6.0+cu124", Source.FOLDER)
+    assert found["x/torch-2.13/lib/x.so"] == ("2.13.0+cu130", Source.FOLDER)
+    verdicts = {a.member: a.verdict for a in report.artifacts}
+    assert verdicts["x/torch-2.13/lib/x.so"] is ArtifactVerdict.LOADS
+
+
+def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
+    """The package loads it first, for everybody; by itself the file has it in no library that it needs."""
+    alone = wheel(tmp_path, "alone", "py3-none-manylinux_2_28_x86_64", ("a/_C.so", "extension-source-not-built.so"))
+    (missing,) = judged(tmp_path, [alone], None).artifacts
+    names = [b.name for b in missing.imports if b.status.is_unbound]
+    assert names
+    assert missing.verdict is ArtifactVerdict.FAILS
+
+
+def test_a_release_that_nobody_knows_leaves_the_file_undecided(tmp_path: Path) -> None:
+    name = wheel(
+        tmp_path, "old", "cp311-cp311-manylinux_2_28_x86_64", ("o/_C.so", "good-extension.so"), requires="torch==1.4.0"
+    )
+    (artifact,) = judged(tmp_path, [name], None).artifacts
+    assert artifact.verdict is ArtifactVerdict.UNDECIDED
+    assert any("no known release of torch satisfies it" in note for note in artifact.notes)
+
+
+def test_the_command_line_comes_first(tmp_path: Path) -> None:
+    name = wheel(
+        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.8.0"
+    )
+    (artifact,) = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+    assert artifact.setting is not None
+    assert artifact.setting.torch is not None
+    assert (artifact.setting.torch.value, artifact.setting.torch.source) == ("2.13.0+cu130", Source.COMMAND_LINE)
+
+
+def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python: Path) -> None:
+    name = wheel(
+        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.13.0"
+    )
+    where = read_environment(str(torch_python))
+    sources = {}
+    for spec in (None, "declared"):
+        (artifact,) = judged(tmp_path, [name], where, torch=spec).artifacts
+        assert artifact.setting is not None
+        assert artifact.setting.torch is not None
+        sources[spec] = artifact.setting.torch.source
+    if where.version != (3, 11):
+        pytest.skip("the wheel is for CPython 3.11, so it belongs to no other environment")
+    assert sources == {None: Source.ENVIRONMENT, "declared": Source.REQUIREMENT}
+
+
+def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path) -> None:
+    """Over the fixtures and every release: what the matrix says is what --torch RELEASE says."""
+    for fixture in ("good-extension.so", "old-string-extension.so", "cuda-build-required.so", "gcc-const-data-ptr.so"):
+        for release in ("2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"):
+            options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
+            (artifact,) = scan([fixture], options).artifacts
+            assert artifact.releases is not None
+            (cell,) = [each for each in artifact.releases if each.torch == release]
+            assert (artifact.verdict is ArtifactVerdict.LOADS) is cell.loads, (fixture, release, cell)
