@@ -55,9 +55,12 @@ def bind_to_release(
         provider = None if beside is None else beside.rpartition("/")[2]
         status = Status.MISSING if provider is None else Status.RESOLVED
         if provider is None and exports is not None:
-            provider = exports.library_of(symbol.name)
+            provider = exports.library_in(symbol.name, reached)
             if provider is not None:
-                status = Status.RESOLVED if provider in reached else Status.UNREACHABLE
+                status = Status.RESOLVED
+            elif owner_of(symbol.name, symbol.version) is Owner.TORCH:
+                provider = exports.library_of(symbol.name)
+                status = Status.MISSING if provider is None else Status.UNREACHABLE
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)

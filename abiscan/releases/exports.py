@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from abiscan.binary import Binary, open_binary
@@ -22,6 +22,10 @@ class TargetExports(Protocol):
 
     def library_of(self, name: str) -> str | None:
         """The soname of the library that exports a mangled name; None where none does."""
+        ...
+
+    def library_in(self, name: str, reached: Collection[str]) -> str | None:
+        """The soname of a library among `reached` that exports the name; None where none of them does."""
         ...
 
     def knows(self, name: str) -> bool:
@@ -56,6 +60,11 @@ class ReleasedExports:
         """The library that defines the name; None where none exports it or the index does not record it."""
         export = self._index.exports(self.build, name)
         return None if export is None else export.library
+
+    def library_in(self, name: str, reached: Collection[str]) -> str | None:
+        """The first of the libraries that export the name and are `reached`."""
+        export = self._index.exports(self.build, name)
+        return None if export is None else next((each for each in export.libraries if each in reached), None)
 
     def knows(self, name: str) -> bool:
         """Whether the index records names of this kind."""
@@ -115,6 +124,10 @@ class InstalledExports:
         if name not in self._known:
             self._known[name] = next((soname for soname, each in self._libraries() if each.exports_name(name)), None)
         return self._known[name]
+
+    def library_in(self, name: str, reached: Collection[str]) -> str | None:
+        """The first of the libraries that export the name and are `reached`."""
+        return next((soname for soname, elf in self._libraries() if soname in reached and elf.exports_name(name)), None)
 
     def knows(self, name: str) -> bool:
         """Always: the libraries themselves are asked."""

@@ -91,6 +91,7 @@ class Declared(Struct, frozen=True):
         torch: by the strongest source that says something.
         pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
         glibc: the oldest C library that a platform tag promises.
+        requires_python: specifier of the CPythons that an installer admits (Requires-Python); empty for any.
         unread: requirements on torch that are formed wrongly, as they stand.
     """
 
@@ -98,6 +99,16 @@ class Declared(Struct, frozen=True):
     pythons: tuple[DeclaredPython, ...] = ()
     glibc: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
+    requires_python: str = ""
+
+    def admits_python(self, version: PythonVersion) -> bool:
+        """Whether an installer puts the file beside a CPython; a specifier that is formed wrongly says nothing."""
+        from packaging.specifiers import InvalidSpecifier
+
+        try:
+            return _specifiers(self.requires_python).contains(f"{version.major}.{version.minor}.99")
+        except InvalidSpecifier:
+            return True
 
 
 def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared:
@@ -115,6 +126,7 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
         pythons=pythons,
         glibc=promise.glibc,
         unread=_unread(container.requires_dist),
+        requires_python=container.requires_python or "",
     )
 
 

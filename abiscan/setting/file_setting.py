@@ -91,7 +91,9 @@ def _python(
     known = [
         version
         for version in known_versions()
-        if any(p.admits(version) for p in declared.pythons) and _has_wheels(version, release, releases)
+        if any(p.admits(version) for p in declared.pythons)
+        and declared.admits_python(version)
+        and _has_wheels(version, release, releases)
     ]
     # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
     return stated, tuple(known) or tuple(p.oldest for p in declared.pythons if not p.later)
