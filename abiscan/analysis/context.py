@@ -138,7 +138,8 @@ class AnalysisContext:
             return self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said), ""
         if chosen.installed is not None and options.environment is not None:
             named = artifact.member is None
-            if belongs(declared, chosen.installed, options.environment, machine, named=named):
+            alone = artifact.group.facts.kind is ContainerKind.FILE
+            if belongs(declared, chosen.installed, options.environment, machine, named=named, alone=alone):
                 because = f"installed in {options.environment.label}"
                 return self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because), ""
         try:

@@ -16,7 +16,13 @@ from abiscan.setting.declared import Declared, DeclaredPython
 
 
 def belongs(
-    declared: Declared, installed: InstalledTorch, environment: PythonEnvironment, machine: str, *, named: bool
+    declared: Declared,
+    installed: InstalledTorch,
+    environment: PythonEnvironment,
+    machine: str,
+    *,
+    named: bool,
+    alone: bool = False,
 ) -> bool:
     """Whether the environment with its torch is a setting that the file is made for.
 
@@ -24,12 +30,13 @@ def belongs(
         named: it was named itself, or lies in a build tree or an installed package, so that the environment is its own.
             Of a wheel's member, an installer would have to put it there: requirements and tags must admit what is
             installed.
+        alone: it was named itself, so that whatever it is for, the question is about here and now.
     """
     if machine != installed.machine:
         return False
     if declared.torch is not None and not declared.torch.admits(installed.version):
         # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
-        return named and declared.torch.source is not Source.FOLDER
+        return alone or (named and declared.torch.source is not Source.FOLDER)
     version = None if environment.version is None else PythonVersion(*environment.version)
     return named or version is None or not declared.pythons or any(p.admits(version) for p in declared.pythons)
 

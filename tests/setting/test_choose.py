@@ -44,6 +44,14 @@ def test_what_belongs_to_the_installed_torch(container: ContainerFacts, place: s
     assert belongs(declared, TORCH, PYTHON, "x86_64", named=True) is named
 
 
+def test_a_file_that_is_named_itself_is_asked_about_here_and_now() -> None:
+    """dgl's libdgl_sparse_pytorch_2.0.0.so, handed to the loader of an environment with another torch."""
+    declared = declared_by(facts(tags=()), "libdgl_sparse_pytorch_2.0.0.so", "x86_64")
+    assert declared.torch is not None
+    assert belongs(declared, TORCH, PYTHON, "x86_64", named=True, alone=True)
+    assert not belongs(declared, TORCH, PYTHON, "x86_64", named=True)
+
+
 def test_a_file_of_another_architecture_belongs_to_no_torch_here() -> None:
     assert not belongs(declared_by(facts(), "x.so", "aarch64"), TORCH, PYTHON, "aarch64", named=True)
 
