@@ -116,6 +116,9 @@ class AnalysisContext:
         facts = artifact.group.facts
         declared = declared_by(facts, _place_inside(artifact), machine)
         torch, stated, note = self._torch_of(artifact, declared, machine)
+        if declared.unread:
+            unread = f"not read, as it is formed wrongly: Requires-Dist: {', '.join(declared.unread)}"
+            note = f"{note}; {unread}" if note else unread
         here = options.environment.version if options.environment is not None else None
         return setting_of(
             declared,

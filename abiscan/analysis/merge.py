@@ -101,4 +101,7 @@ def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[T
         return next(iter(counts)), ()
     listed = sorted({f"{target.torch}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
     note = f"each file is judged against the torch that it is made for, here {', '.join(listed)} (-v says why)"
+    if default is not None and plain not in counts:
+        # What it says of itself is about files that declare nothing, and there is none.
+        default = replace(default, note=None)
     return default, (note,)

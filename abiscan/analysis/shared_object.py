@@ -174,7 +174,7 @@ def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport], siblings: 
         machine=facts.machine,
         gpu_libraries=tuple(
             soname
-            for soname in facts.needed
+            for soname in dict.fromkeys((*facts.needed, *(name for each in siblings.values() for name in each.needed)))
             if owner_of_library(soname) in (Owner.CUDA, Owner.HIP)
             and not is_driver(soname)
             and not any(path.rpartition("/")[2] == soname.rpartition("/")[2] for path in siblings)

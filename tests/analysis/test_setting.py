@@ -146,3 +146,27 @@ def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path) -> N
             assert artifact.releases is not None
             (cell,) = [each for each in artifact.releases if each.torch == release]
             assert (artifact.verdict is ArtifactVerdict.LOADS) is cell.loads, (fixture, release, cell)
+
+
+def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    name = wheel(
+        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
+    )
+    (artifact,) = judged(tmp_path, [name], None).artifacts
+    assert any("formed wrongly: Requires-Dist: torch>=two" in note for note in artifact.notes)
+
+
+def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(tmp_path: Path) -> None:
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    declared = [
+        wheel(tmp_path, f"x{release[2]}", tag, ("x/_C.so", "good-extension.so"), requires=f"torch=={release}")
+        for release in ("2.8.0", "2.9.0")
+    ]
+    where = environment(tmp_path, (3, 11))
+    target = judged(tmp_path, declared, where).target
+    assert target is not None
+    assert target.note is None
+    plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
+    mixed = judged(tmp_path, [*declared, plain], where).target
+    assert mixed is not None
+    assert "newest build" in (mixed.note or "")
