@@ -115,8 +115,9 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     alone = artifact.group.facts.kind is ContainerKind.FILE
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
         report = replace(report, findings=(*report.findings, *refusals(prediction, absent, bound.module, alone=alone)))
+    # A torch on which the file loads, whatever it is that one lacks; else one that has its names.
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
-    windows = matrix.exporting if matrix is not None and not matrix.unknown else None
+    windows = (matrix.windows or matrix.exporting) if matrix is not None and not matrix.unknown else None
     report = _with_causes(
         report,
         facts,
@@ -124,7 +125,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         context,
         absent=absent,
         unfit=unfit,
-        distribution=artifact.group.facts.name,
+        distribution=(artifact.group.facts.name, artifact.group.facts.version),
         windows=windows,
         nowhere=nowhere,
         alone=alone,
@@ -256,7 +257,7 @@ def _with_causes(
     *,
     absent: Sequence[str],
     unfit: Sequence[str],
-    distribution: str | None,
+    distribution: tuple[str | None, str | None],
     windows: Windows | None,
     nowhere: bool,
     alone: bool,
@@ -270,7 +271,7 @@ def _with_causes(
 
     here = torch is None or torch.installed
     # What an absent library of others may have is open, and no cause of a failure that is certain.
-    asked = [b for b in report.imports if b.status.is_unbound or (refused and b.status.may_be_unbound)]
+    asked = [b for b in report.imports if b.status.is_unbound]
     lacking = [soname for soname in absent if is_torch_library(soname) or soname in unfit or refused]
     if not asked and not lacking:
         return report
