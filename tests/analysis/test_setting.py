@@ -139,7 +139,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
 
 @pytest.mark.parametrize("release", ["1.13.0", "2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"])
 def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path, release: str) -> None:
-    """Over the fixtures: what the matrix says is what --torch RELEASE says (tests/corpus has the same of real files)."""
+    """Over the fixtures: what the matrix says is what --torch RELEASE says (tests/corpus does it over real files)."""
     options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
     compared = 0
     for artifact in scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts:
