@@ -29,7 +29,8 @@ GATE_RULES = (
     RuleInfo(
         REQUIRE_TORCH,
         "A file does not load on every torch build of the required range",
-        "The project promises a range of torch releases, and a user of one of these builds would see the import fail.",
+        "The project promises a range of torch releases, and a user of one of these builds would see the import fail. "
+        "A release whose default build has another CUDA than the file needs counts as one that does not load it.",
         "abiscan --require-torch '>=2.4,<2.9' dist/*.whl",
         "Build a wheel for each group of builds, narrow the range, or remove the calls whose names changed.",
         ("https://packaging.python.org/en/latest/specifications/version-specifiers/",),
