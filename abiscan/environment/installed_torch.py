@@ -174,9 +174,9 @@ def _extension(root: str, environment: PythonEnvironment | None) -> str | None:
         names = sorted(n for n in os.listdir(root) if n.startswith("_C.") and n.endswith(".so"))
     except OSError:
         return None
-    if environment is not None and environment.version is not None:
-        tag = f"cpython-{environment.version[0]}{environment.version[1]}"
-        names.sort(key=lambda n: tag not in n)
+    if environment is not None:
+        tag = f"_C.{environment.module_tags[0]}-"
+        names.sort(key=lambda n: not n.startswith(tag))
     return os.path.join(root, names[0]) if names else None
 
 

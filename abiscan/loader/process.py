@@ -239,13 +239,10 @@ class ProcessBuilder:
 
     def _suffixes(self) -> tuple[str, ...]:
         """Endings of extension modules of this interpreter, best first."""
-        version = self._environment.version
-        if version is None:
-            return (".abi3.so", ".so")
-        tag = f".cpython-{version[0]}{version[1]}"
-        machine = self.linker.machine
-        flavour = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
-        return f"{tag}-{machine}-linux-{flavour}.so", f"{tag}.so", ".abi3.so", ".so"
+        libc = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
+        platform = f"{self.linker.machine}-linux-{libc}"
+        tags = self._environment.module_tags
+        return f".{tags[0]}-{platform}.so", *(f".{tag}.so" for tag in tags), ".so"
 
     def _find_module(self, directory: str, names: Sequence[str]) -> str | None:
         for name in names:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source, Stated
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.pythons import installable
@@ -37,8 +36,8 @@ def belongs(
     if declared.torch is not None and not declared.torch.admits(installed.version):
         # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
         return alone or (named and declared.torch.source is not Source.FOLDER)
-    version = None if environment.version is None else PythonVersion(*environment.version)
-    return named or version is None or not declared.pythons or any(p.admits(version) for p in declared.pythons)
+    python = environment.version
+    return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
 
 
 class ReleaseChoice(Struct, frozen=True):

@@ -12,15 +12,16 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.setting import Source
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def environment(tmp_path: Path, version: tuple[int, int]) -> PythonEnvironment:
+def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
     """One in which nothing is installed, torch neither."""
-    site = tmp_path / f"{version[0]}.{version[1]}"
+    site = tmp_path / str(version)
     site.mkdir(exist_ok=True)
     return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
 
@@ -69,7 +70,7 @@ def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loa
     ]
     reports = [
         [replace(artifact, loader=None) for artifact in judged(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
-        for where in (None, environment(tmp_path, (3, 11)), environment(tmp_path, (3, 13)))
+        for where in (None, environment(tmp_path, PythonVersion(3, 11)), environment(tmp_path, PythonVersion(3, 13)))
     ]
     assert reports[0] == reports[1] == reports[2]
     settings = {artifact.path: values(artifact) for artifact in reports[0]}
@@ -83,7 +84,7 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
     """metatensor-torch ships a folder for each release: the old-string build is for 2.6 and fits no later one."""
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
     name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
-    report = judged(tmp_path, [name], environment(tmp_path, (3, 11)))
+    report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     found = {
         a.member: (values(a)[0], a.setting.torch.source) for a in report.artifacts if a.setting and a.setting.torch
     }
@@ -132,7 +133,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
         assert artifact.setting is not None
         assert artifact.setting.torch is not None
         sources[spec] = artifact.setting.torch.source
-    if where.version != (3, 11):
+    if where.version != PythonVersion(3, 11):
         pytest.skip("the wheel is for CPython 3.11, so it belongs to no other environment")
     assert sources == {None: Source.ENVIRONMENT, "declared": Source.REQUIREMENT}
 
@@ -141,7 +142,9 @@ def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path) -> N
     """Over the fixtures and every release: what the matrix says is what --torch RELEASE says."""
     for fixture in ("good-extension.so", "old-string-extension.so", "cuda-build-required.so", "gcc-const-data-ptr.so"):
         for release in ("2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"):
-            options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
+            options = ScanOptions(
+                release, environment(tmp_path, PythonVersion(3, 11)), LoaderSettings(str(FIXTURES)), matrix=True
+            )
             (artifact,) = scan([fixture], options).artifacts
             assert artifact.releases is not None
             (cell,) = [each for each in artifact.releases if each.torch == release]
@@ -162,7 +165,7 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
         wheel(tmp_path, f"x{release[2]}", tag, ("x/_C.so", "good-extension.so"), requires=f"torch=={release}")
         for release in ("2.8.0", "2.9.0")
     ]
-    where = environment(tmp_path, (3, 11))
+    where = environment(tmp_path, PythonVersion(3, 11))
     target = judged(tmp_path, declared, where).target
     assert target is not None
     assert target.note is None
