@@ -17,6 +17,8 @@ MAX_SOURCE = 1 << 20
 _MAX_FUNCTION = 1 << 15
 _MAX_DEPTH = 8
 _MAX_STEPS = 5000
+# Characters of a text, elements of a list.
+_MAX_LENGTH = 5000
 
 _ENTRY = "_load_global_deps"
 # What stands in a pattern for the directory of `sys.path` that is searched.
@@ -68,7 +70,10 @@ def read_preloads(source: str) -> Preloads:
     if functions.get(_ENTRY) is None:
         raise UnknownSequence(f"it has no function {_ENTRY}")
     reader = _Reader(functions)
-    reader.call(_ENTRY, [], {})
+    try:
+        reader.call(_ENTRY, [], {})
+    except RecursionError as error:
+        raise UnknownSequence(f"{_ENTRY} is nested too deeply") from error
     if not reader.opens_global_dependencies:
         raise UnknownSequence(f"{_ENTRY} opens nothing into the global scope")
     return Preloads(reader.runtime, tuple(reader.after), tuple(reader.errors), tuple(reader.instead))
@@ -368,7 +373,7 @@ class _Reader:
                 patterns, required = (path,), True
             case _:
                 raise UnknownSequence("it opens a library whose path is not told by the text")
-        if not all(pattern.startswith(f"{_DIRECTORY}/") for pattern in patterns):
+        if not all(pattern.startswith(f"{_DIRECTORY}/") and "/../" not in pattern for pattern in patterns):
             raise UnknownSequence("it opens a library outside of the directories of sys.path")
         below = tuple(pattern.removeprefix(f"{_DIRECTORY}/") for pattern in patterns)
         self._current.append(Preload(below, required))
@@ -385,14 +390,16 @@ def _begins_with(new: _Glob, old: _Glob) -> bool:
 
 def _joined(parts: Sequence[_Value], between: str) -> _Value:
     texts = [part for part in parts if isinstance(part, str)]
-    return between.join(texts) if len(texts) == len(parts) else _UNKNOWN
+    if len(texts) < len(parts) or sum(map(len, texts)) > _MAX_LENGTH:
+        return _UNKNOWN
+    return between.join(texts)
 
 
 def _add(left: _Value, right: _Value) -> _Value:
     match left, right:
         case str(), str():
-            return left + right
-        case list(), list():
+            return _joined([left, right], "")
+        case list(), list() if len(left) + len(right) <= _MAX_LENGTH:
             return left + right
         case _Glob(), _Glob():
             return _Glob(left.patterns + right.patterns)
