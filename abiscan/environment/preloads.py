@@ -28,16 +28,13 @@ BEFORE_TORCH = (
     *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
     *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
 )
-NUMPY = (
-    ("_core/_multiarray_umath", "core/_multiarray_umath"),
-    ("linalg/_umath_linalg",),
-)
-# numpy before 2 imports its FFT and random modules at once.
+NUMPY = ("_core/_multiarray_umath", "linalg/_umath_linalg")
+# numpy before 2 imports its FFT and random modules at once. Where there are two names, a release has one of them.
 OLD_NUMPY = (
-    ("core/_multiarray_tests",),
-    ("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
-    *((f"random/{name}",) for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
-    *((f"random/{name}",) for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
+    *("core/_multiarray_umath", "core/_multiarray_tests", "linalg/_umath_linalg"),
+    *("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
+    *(f"random/{name}" for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
+    *(f"random/{name}" for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
 )
 AFTER_TORCH = (
     *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),

@@ -7,7 +7,7 @@ in are simply not there as files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -129,7 +129,7 @@ class ProcessBuilder:
             if modules:
                 self._import_numpy(process)
                 if preloads.imports_cuda_bindings(self._torch):
-                    self._import_package(process, "cuda/bindings", [(name,) for name in preloads.CUDA_BINDINGS])
+                    self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS)
                 self._import_modules(process, preloads.AFTER_TORCH)
         return process
 
@@ -244,22 +244,14 @@ class ProcessBuilder:
         tags = self._environment.module_tags
         return f".{tags[0]}-{platform}.so", *(f".{tag}.so" for tag in tags), ".so"
 
-    def _find_module(self, directory: str, names: Sequence[str]) -> str | None:
-        for name in names:
-            for suffix in self._suffixes():
-                path = f"{directory}/{name}{suffix}"
-                if os.path.exists(self.files.host(path)):
-                    return path
-        return None
+    def _find_module(self, directory: str, name: str) -> str | None:
+        found = (f"{directory}/{name}{suffix}" for suffix in self._suffixes())
+        return next((path for path in found if os.path.exists(self.files.host(path))), None)
 
-    def _import_modules(self, process: Process, names: Sequence[str]) -> None:
-        stdlib = self._environment.stdlib
-        if stdlib is None:
-            return
-        for name in names:
-            path = self._find_module(f"{stdlib}/lib-dynload", (name,))
-            if path is not None:
-                self._import(process, path)
+    def _import_modules(self, process: Process, names: Iterable[str]) -> None:
+        """Import modules of the standard library."""
+        if self._environment.stdlib is not None:
+            self._import_from(process, f"{self._environment.stdlib}/lib-dynload", names)
 
     def _import(self, process: Process, path: str) -> None:
         before = process.namespace.fork()
@@ -273,23 +265,22 @@ class ProcessBuilder:
 
     def _import_numpy(self, process: Process) -> None:
         directory = self._find_package("numpy")
-        old = directory is not None and (
-            not os.path.isdir(self.files.host(f"{directory}/_core"))
-            or self._find_module(directory, ("core/_multiarray_umath",)) is not None
-        )
-        self._import_package(process, "numpy", (*preloads.NUMPY, *(preloads.OLD_NUMPY if old else ())))
+        old = directory is not None and self._find_module(directory, "core/_multiarray_umath") is not None
+        self._import_package(process, "numpy", preloads.OLD_NUMPY if old else preloads.NUMPY)
 
     def _find_package(self, name: str) -> str | None:
         found = (f"{site}/{name}" for site in self._environment.site_packages)
         return next((directory for directory in found if os.path.isdir(self.files.host(directory))), None)
 
-    def _import_package(self, process: Process, package: str, modules: Iterable[Sequence[str]]) -> None:
-        """Import extension modules of a package, where it is installed; for each, the names that it has had."""
+    def _import_package(self, process: Process, package: str, modules: Iterable[str]) -> None:
+        """Import extension modules of a package, those that are there."""
         directory = self._find_package(package)
-        if directory is None:
-            return
-        for names in modules:
-            path = self._find_module(directory, names)
+        if directory is not None:
+            self._import_from(process, directory, modules)
+
+    def _import_from(self, process: Process, directory: str, modules: Iterable[str]) -> None:
+        for name in modules:
+            path = self._find_module(directory, name)
             if path is not None:
                 self._import(process, path)
 
