@@ -1,11 +1,11 @@
 """Make abiscan/data/torch_preloads.json.gz: which libraries each release of torch opens by path when it is imported.
 
-    python tools/build_torch_preloads.py DIRECTORY [--check] [--print]
+    python tools/build_torch_preloads.py DIRECTORY [--check]
 
 DIRECTORY holds wheels of torch, or zip files with at least their `torch/__init__.py`, named as wheels are or
 `VERSION-MACHINE.zip`. The shipped file was made of the final releases from 1.13.0 to 2.15.0 that the Python Package
 Index has for x86_64, 30 of them. A row is a release and the sequence that holds from it on until the next row's
-(`abiscan.environment.torch_init` says what a sequence is).
+(`abiscan.environment.torch_init` says what a sequence is). `python tools/generate.py` writes it into `docs/loader.md`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
-from abiscan.environment.torch_init import Preload, Preloads, read_preloads  # noqa: E402
+from abiscan.environment.torch_init import Preloads, read_preloads  # noqa: E402
 from abiscan.model.versions import is_release, order  # noqa: E402
 
 _MACHINE = "x86_64"
@@ -50,33 +50,16 @@ def table(releases: dict[str, Preloads]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(rows), indent=0)
 
 
-def describe(version: str, preloads: Preloads) -> str:
-    """A row, for people."""
-    after = f"{_names(preloads.after)} where {preloads.runtime} is loaded" if preloads.after else "nothing"
-    instead = _names(preloads.instead) if preloads.instead else "nothing"
-    places = [f"{place}/" for p in preloads.instead[:1] for place in (q.rpartition("/")[0] for q in p.patterns)]
-    return f"{version}: after global_deps: {after}; after its failure: {instead}; first in {' '.join(places) or '-'}"
-
-
-def _names(preloads: tuple[Preload, ...]) -> str:
-    names = (each.patterns[0].rpartition("/")[2].partition(".so")[0].removeprefix("lib") for each in preloads)
-    return " ".join(name if each.required else f"[{name}]" for name, each in zip(names, preloads, strict=True))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 where the shipped file differs")
-    parser.add_argument("--print", action="store_true", help="print the rows; what stands in [] may be absent")
     options = parser.parse_args()
     releases = read_releases(options.directory)
     if not releases:
         parser.error(f"{options.directory}: no torch for {_MACHINE} in it")
     text = table(releases)
     target = Path(data_file("torch_preloads.json.gz"))
-    if options.print:
-        for version, preloads in msgspec.json.decode(text, type=list[tuple[str, Preloads]]):
-            print(describe(version, preloads))
     if options.check:
         if not target.exists() or gzip.decompress(target.read_bytes()) != text:
             print(f"{target.name} is stale: run tools/build_torch_preloads.py", file=sys.stderr)

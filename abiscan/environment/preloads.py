@@ -69,11 +69,16 @@ def preloads_of(torch: InstalledTorch) -> Preloads:
 
 def preloads_of_release(version: str) -> Preloads:
     """The libraries that a release opens by path; of a version that is not known, what the newest does."""
-    with open(data_file(_TABLE), "rb") as file:
-        table = msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=list[tuple[str, Preloads]])
     wanted = order(version)
+    table = preloads_by_release()
     known = [each for since, each in table if wanted is None or (order(since) or ()) <= wanted]
     return known[-1] if known else table[0][1]
+
+
+def preloads_by_release() -> list[tuple[str, Preloads]]:
+    """Releases, oldest first, each with what holds from it on until the next."""
+    with open(data_file(_TABLE), "rb") as file:
+        return msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=list[tuple[str, Preloads]])
 
 
 def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | None) -> str | None:
