@@ -19,6 +19,7 @@ import msgspec
 
 from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.small_files import read_file
 from abiscan.environment.torch_init import CUDA_MAJOR, MAX_SOURCE, Preload, Preloads, UnknownSequence, read_preloads
 from abiscan.model.versions import order
 
@@ -113,8 +114,5 @@ def has_rocm_init(torch: InstalledTorch) -> bool:
 
 
 def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_SOURCE)
-    except OSError:
-        return None
+    content = read_file(path, MAX_SOURCE)
+    return None if content is None else content.decode("utf-8", "replace")

@@ -12,11 +12,14 @@ import os
 from msgspec import Struct
 
 from abiscan.binary import looks_like_binary
+from abiscan.environment.small_files import read_file
 from abiscan.errors import UsageError
 from abiscan.model.python_version import PythonVersion
 
 # Far more than a version of Python has.
 _MAX_DIGITS = 8
+# Bytes of pyvenv.cfg or of a .pth file.
+_MAX_FILE = 1 << 16
 # A .pth file of a real environment has a handful of lines.
 _MAX_PTH_LINES = 1000
 
@@ -121,11 +124,10 @@ def _is_binary(path: str) -> bool:
 
 
 def _read_pyvenv(path: str) -> dict[str, str] | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(1 << 16).splitlines()
-    except OSError:
+    content = read_file(path, _MAX_FILE)
+    if content is None:
         return None
+    lines = content.decode("utf-8", "replace").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
@@ -221,11 +223,8 @@ def _pth_directories(site: str) -> list[str]:
     except OSError:
         return []
     for name in names:
-        try:
-            with open(os.path.join(site, name), encoding="utf-8-sig", errors="surrogateescape") as file:
-                lines = file.read(1 << 16).splitlines()[:_MAX_PTH_LINES]
-        except OSError:
-            continue
+        content = read_file(os.path.join(site, name), _MAX_FILE) or b""
+        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()[:_MAX_PTH_LINES]
         for line in lines:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 path = os.path.normpath(os.path.join(site, line.rstrip()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -112,6 +113,7 @@ def test_a_hostile_pth_file_adds_nothing(virtual_environment: Path) -> None:
     (site / "many.pth").write_text("/etc/absent\n" * 100_000)
     (site / "directory.pth").mkdir()
     (site / "loop.pth").symlink_to("loop.pth")
+    os.mkfifo(site / "pipe.pth")
     assert read_environment(str(virtual_environment)).site_packages == before
 
 
