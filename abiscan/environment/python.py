@@ -97,6 +97,7 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
         configured = config.get("version") or config.get("version_info")
         system_packages = config.get("include-system-site-packages", "false").lower() == "true"
     version = _version(os.path.basename(real), configured, prefix, base)
+    stdlib = _stdlib(base, version)
     return PythonEnvironment(
         executable=real,
         launcher=os.path.abspath(path),
@@ -108,10 +109,10 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
             [
                 directory
                 for root in _roots(prefix, base, config is not None, system_packages, user_base)
-                for directory in _site_directories(root, version)
+                for directory in _site_directories(root, version, stdlib)
             ],
         ),
-        stdlib=_stdlib(base, version),
+        stdlib=stdlib,
     )
 
 
@@ -186,11 +187,13 @@ def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_ba
     return roots
 
 
-def _site_directories(root: str, version: PythonVersion | None) -> list[str]:
+def _site_directories(root: str, version: PythonVersion | None, stdlib: str | None) -> list[str]:
+    """site.getsitepackages: below `sys.platlibdir`, which is where the standard library lies, and below `lib`."""
     if version is None:
         return []
     name = f"python{version}"
-    found = [os.path.join(root, lib, name, "site-packages") for lib in ("lib", "lib64")]
+    in_lib = stdlib is not None and os.path.basename(os.path.dirname(stdlib)) == "lib"
+    found = [os.path.join(root, lib, name, "site-packages") for lib in (("lib",) if in_lib else ("lib64", "lib"))]
     if root in ("/usr", "/usr/local"):
         # Debian's layout (site.py of its Python).
         found += [f"/usr/local/lib/{name}/dist-packages", "/usr/lib/python3/dist-packages"]
@@ -198,7 +201,7 @@ def _site_directories(root: str, version: PythonVersion | None) -> list[str]:
 
 
 def _search_path(named: list[str], sites: list[str]) -> tuple[str, ...]:
-    """Those that exist, each once (lib64 is often a link to lib), and behind a site directory what its .pth files add.
+    """Those that exist, each once (one may be a link to another), and behind a site directory what its .pth files add.
 
     Args:
         named: directories of PYTHONPATH, whose .pth files do not count.

@@ -86,6 +86,24 @@ def test_pth_files_extend_the_search_path_as_the_interpreter_does_it(virtual_env
     assert len(found) == 5
 
 
+def test_where_the_standard_library_is_in_lib64_packages_are_in_both(tmp_path: Path) -> None:
+    """Fedora's `sys.platlibdir` (site.getsitepackages: that first, then lib)."""
+    python = _installation(tmp_path, "python3.12", executable="python3.12")
+    (tmp_path / "lib").rename(tmp_path / "lib64")
+    (tmp_path / "lib" / "python3.12" / "site-packages").mkdir(parents=True)
+    environment = read_environment(str(python))
+    assert environment.stdlib == f"{tmp_path}/lib64/python3.12"
+    assert [Path(site).parts[-3] for site in environment.site_packages] == ["lib64", "lib"]
+
+
+def test_where_it_is_in_lib_a_lib64_does_not_count(virtual_environment: Path) -> None:
+    before = read_environment(str(virtual_environment)).site_packages
+    (virtual_environment / "lib64").unlink(missing_ok=True)
+    (virtual_environment / "lib64" / f"python{HERE}" / "site-packages").mkdir(parents=True)
+    searched = _search_path(virtual_environment / "bin" / "python", virtual_environment)
+    assert [*read_environment(str(virtual_environment)).site_packages] == searched == [*before]
+
+
 def test_a_torch_that_comes_by_a_pth_file_is_found(virtual_environment: Path, tmp_path: Path) -> None:
     from abiscan.environment.installed_torch import find_torches
 
