@@ -4,7 +4,7 @@ Which libraries it opens by path, its own source says (`torch_init`); where that
 that `tools/build_torch_preloads.py` makes of all of them.
 
 Which extension modules of the standard library, of numpy and of cuda-bindings it brings was observed (dl_iterate_phdr
-on CPython 3.11 with torch 2.4 to 2.13); those that later interpreters add (_zstd, _sha2) are from their sources. They
+on CPython 3.11 to 3.13 with torch 2.4 to 2.15); those that later interpreters add (_zstd) are from their sources. They
 matter only where one of their libraries, already loaded, answers for a library that a file needs.
 """
 
@@ -21,6 +21,7 @@ from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.small_files import read_file
 from abiscan.environment.torch_init import CUDA_MAJOR, MAX_SOURCE, Preload, Preloads, UnknownSequence, read_preloads
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
 
 # `ctypes` itself, by which a library is opened.
@@ -41,15 +42,21 @@ AFTER_TORCH = (
     *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),
     *("_ssl", "_multiprocessing", "_posixshmem", "_asyncio"),
 )
-# torch/cuda/_utils.py imports `cuda.bindings.runtime` from 2.13 on, which brings the others.
-CUDA_BINDINGS = (
-    *("runtime", "driver", "cydriver", "_internal/driver", "_internal/utils"),
-    *("cyruntime", "_internal/runtime", "_internal/runtime_ptds"),
-)
+# From CPython 3.13 on `random` and `importlib.metadata` import these when they use them.
+_LATER = ("_sha2", "_csv")
+# torch/cuda/_utils.py imports `cuda.bindings.runtime` from 2.13 on, which brings the others; without the package
+# cuda.pathfinder it comes no further than the first of them.
+CUDA_BINDINGS = ("runtime", "driver", "cydriver", "_internal/driver", "_internal/utils")
+CUDA_BINDINGS_WITH_PATHFINDER = ("cyruntime", "_internal/runtime", "_internal/runtime_ptds")
 _IMPORTS_CUDA_BINDINGS = "\n    from cuda.bindings import"
 _TABLE = "torch_preloads.json.gz"
 # zlib's word for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
+
+
+def imported_at_once(names: Iterable[str], python: PythonVersion | None) -> list[str]:
+    """Those modules of the standard library that an interpreter imports with what imports them."""
+    return [name for name in names if python is None or python < PythonVersion(3, 13) or name not in _LATER]
 
 
 def global_dependencies(torch: InstalledTorch) -> str:

@@ -130,6 +130,8 @@ class ProcessBuilder:
                 self._import_numpy(process)
                 if preloads.imports_cuda_bindings(self._torch):
                     self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS)
+                    if self._find_package("cuda/pathfinder") is not None:
+                        self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS_WITH_PATHFINDER)
                 self._import_modules(process, preloads.AFTER_TORCH)
         return process
 
@@ -251,7 +253,8 @@ class ProcessBuilder:
     def _import_modules(self, process: Process, names: Iterable[str]) -> None:
         """Import modules of the standard library."""
         if self._environment.stdlib is not None:
-            self._import_from(process, f"{self._environment.stdlib}/lib-dynload", names)
+            modules = preloads.imported_at_once(names, self._environment.version)
+            self._import_from(process, f"{self._environment.stdlib}/lib-dynload", modules)
 
     def _import(self, process: Process, path: str) -> None:
         before = process.namespace.fork()
