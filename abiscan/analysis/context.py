@@ -17,7 +17,6 @@ from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
-from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
@@ -125,7 +124,7 @@ class AnalysisContext:
         return setting_of(
             declared,
             chosen,
-            None if here is None else PythonVersion(*here),
+            here,
             self.known_versions(machine),
             python_named=options.python_named,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 
@@ -22,7 +23,7 @@ class Environment(Struct, frozen=True):
     """The machine and the interpreter that the file is to be loaded in.
 
     Attributes:
-        python: (major, minor) of the interpreter.
+        python: the interpreter's version.
         symbol_versions: soname of a system library -> every version it defines (`GLIBCXX_3.4.30`, ...), for those
             that were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
         libraries: soname -> path, of shared libraries that are on this machine or in this environment.
@@ -31,7 +32,7 @@ class Environment(Struct, frozen=True):
         torches: directories of every torch on the environment's path.
     """
 
-    python: tuple[int, int] | None = None
+    python: PythonVersion | None = None
     symbol_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -107,7 +107,7 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
     evidence = [f"{name} is CPython {version}'s shared library."]
     score = 0.75
     if environment is not None and environment.python is not None:
-        here = f"{environment.python[0]}.{environment.python[1]}"
+        here = str(environment.python)
         if here == version:
             score = 0.4
             evidence.append(

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.small_files import read_file
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library
 
@@ -26,6 +27,7 @@ _LOOKUP_ORDER = (
 )
 _ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
 _MAX_VERSION_FILE = 1 << 16
+_MAX_BUILD_FILE = 200
 
 
 class InstalledTorch(Struct, frozen=True):
@@ -152,20 +154,14 @@ def _locate_libraries(root: str, environment: PythonEnvironment | None) -> tuple
 
 def _version_values(root: str) -> dict[str, str | None]:
     """The assignments of torch/version.py, or the files of a libtorch folder that say the same."""
-    try:
-        with open(os.path.join(root, "version.py"), encoding="utf-8", errors="replace") as file:
-            text = file.read(_MAX_VERSION_FILE)
-    except OSError:
-        text = ""
+    text = (read_file(os.path.join(root, "version.py"), _MAX_VERSION_FILE) or b"").decode("utf-8", "replace")
     values: dict[str, str | None] = {}
     for match in _ASSIGNMENT.finditer(text):
         values[match[1]] = match[2] if match[2] is not None else match[3]
     for name, key in (("build-version", "__version__"), ("build-hash", "git_version")):
-        try:
-            with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-                values.setdefault(key, file.read(200).strip() or None)
-        except OSError:
-            continue
+        content = read_file(os.path.join(root, name), _MAX_BUILD_FILE)
+        if content is not None:
+            values.setdefault(key, content.decode("utf-8", "replace").strip() or None)
     return values
 
 
@@ -174,9 +170,9 @@ def _extension(root: str, environment: PythonEnvironment | None) -> str | None:
         names = sorted(n for n in os.listdir(root) if n.startswith("_C.") and n.endswith(".so"))
     except OSError:
         return None
-    if environment is not None and environment.version is not None:
-        tag = f"cpython-{environment.version[0]}{environment.version[1]}"
-        names.sort(key=lambda n: tag not in n)
+    if environment is not None:
+        tag = f"_C.{environment.module_tags[0]}-"
+        names.sort(key=lambda n: not n.startswith(tag))
     return os.path.join(root, names[0]) if names else None
 
 

@@ -1,17 +1,28 @@
 """What `import torch` loads into the process, in its order.
 
-Which extension modules of the standard library and of numpy it brings was observed (dl_iterate_phdr on CPython 3.11
-with torch 2.13); those that later interpreters add (_zstd, _sha2) are from their sources. They matter only where one of
-their libraries, already loaded, answers for a library that a file needs.
+Which libraries it opens by path, its own source says (`torch_init`); where that cannot be read, the table of releases
+that `tools/build_torch_preloads.py` makes of all of them.
+
+Which extension modules of the standard library, of numpy and of cuda-bindings it brings was observed (dl_iterate_phdr
+on CPython 3.11 to 3.13 with torch 2.4 to 2.15); those that later interpreters add (_zstd) are from their sources. They
+matter only where one of their libraries, already loaded, answers for a library that a file needs.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable
 
+import msgspec
+
+from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.small_files import read_file
+from abiscan.environment.torch_init import CUDA_MAJOR, MAX_SOURCE, Preload, Preloads, UnknownSequence, read_preloads
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.versions import order
 
 # `ctypes` itself, by which a library is opened.
 CTYPES = ("_ctypes", "_struct")
@@ -19,33 +30,33 @@ BEFORE_TORCH = (
     *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
     *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
 )
-NUMPY = (
-    ("_core/_multiarray_umath", "core/_multiarray_umath"),
-    ("linalg/_umath_linalg",),
-)
-# numpy before 2 imports its FFT and random modules at once.
+NUMPY = ("_core/_multiarray_umath", "linalg/_umath_linalg")
+# numpy before 2 imports its FFT and random modules at once. Where there are two names, a release has one of them.
 OLD_NUMPY = (
-    ("core/_multiarray_tests",),
-    ("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
-    *((f"random/{name}",) for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
-    *((f"random/{name}",) for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
+    *("core/_multiarray_umath", "core/_multiarray_tests", "linalg/_umath_linalg"),
+    *("fft/_pocketfft_internal", "fft/_pocketfft_umath"),
+    *(f"random/{name}" for name in ("mtrand", "bit_generator", "_common", "_bounded_integers", "_mt19937")),
+    *(f"random/{name}" for name in ("_philox", "_pcg64", "_sfc64", "_generator")),
 )
 AFTER_TORCH = (
     *("_contextvars", "_heapq", "grp", "mmap", "binascii", "_queue", "_hashlib", "_blake2", "_csv", "cmath", "_uuid"),
     *("_ssl", "_multiprocessing", "_posixshmem", "_asyncio"),
 )
-# torch/__init__.py, _preload_cuda_deps: folder below site-packages/nvidia, pattern of a file in its lib, in its order.
-_CUDA_PRELOADS = (
-    *(("cublas", "libcublasLt.so.*[0-9]"), ("cublas", "libcublas.so.*[0-9]"), ("cudnn", "libcudnn.so.*[0-9]")),
-    *(("cuda_nvrtc", "libnvrtc.so.*[0-9]"), ("cuda_nvrtc", "libnvrtc-builtins.so.*[0-9]")),
-    *(("cuda_runtime", "libcudart.so.*[0-9]"), ("cuda_cupti", "libcupti.so.*[0-9]")),
-    *(("cufft", "libcufft.so.*[0-9]"), ("curand", "libcurand.so.*[0-9]"), ("nvjitlink", "libnvJitLink.so.*[0-9]")),
-    *(("cusparse", "libcusparse.so.*[0-9]"), ("cusparselt", "libcusparseLt.so.*[0-9]")),
-    *(("cusolver", "libcusolver.so.*[0-9]"), ("nccl", "libnccl.so.*[0-9]")),
-    *(("nvshmem", "libnvshmem_host.so.*[0-9]"), ("cufile", "libcufile.so.*[0-9]"), ("nvtx", "libnvToolsExt.so.*[0-9]")),
-)
-# torch/__init__.py, _load_global_deps: it preloads CUDA's libraries once a loaded one has this in its path.
-CUDA_RUNTIME = "libcudart.so"
+# From CPython 3.13 on `random` and `importlib.metadata` import these when they use them.
+_LATER = ("_sha2", "_csv")
+# torch/cuda/_utils.py imports `cuda.bindings.runtime` from 2.13 on, which brings the others; without the package
+# cuda.pathfinder it comes no further than the first of them.
+CUDA_BINDINGS = ("runtime", "driver", "cydriver", "_internal/driver", "_internal/utils")
+CUDA_BINDINGS_WITH_PATHFINDER = ("cyruntime", "_internal/runtime", "_internal/runtime_ptds")
+_IMPORTS_CUDA_BINDINGS = "\n    from cuda.bindings import"
+_TABLE = "torch_preloads.json.gz"
+# zlib's word for a gzip header around the data, with the largest window.
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def imported_at_once(names: Iterable[str], python: PythonVersion | None) -> list[str]:
+    """Those modules of the standard library that an interpreter imports with what imports them."""
+    return [name for name in names if python is None or python < PythonVersion(3, 13) or name not in _LATER]
 
 
 def global_dependencies(torch: InstalledTorch) -> str:
@@ -53,28 +64,62 @@ def global_dependencies(torch: InstalledTorch) -> str:
     return os.path.join(torch.library_dir, "libtorch_global_deps.so")
 
 
-def cuda_libraries(site_packages: Iterable[str]) -> Iterator[str]:
-    """Paths of the CUDA libraries that packages have installed and torch opens by path, in its order.
+def preloads_of(torch: InstalledTorch) -> Preloads:
+    """The libraries that this torch opens by path, by its own source; by its release where that does not tell."""
+    source = _read(os.path.join(torch.root, "__init__.py"))
+    try:
+        if source is not None:
+            return read_preloads(source)
+    except UnknownSequence:
+        pass  # patched beyond recognition: what its release does is the best that is known
+    return preloads_of_release(torch.torch)
+
+
+def preloads_of_release(version: str) -> Preloads:
+    """The libraries that a release opens by path; of a version that is not known, what the newest does."""
+    wanted = order(version)
+    table = preloads_by_release()
+    known = [each for since, each in table if wanted is None or (order(since) or ()) <= wanted]
+    return known[-1] if known else table[0][1]
+
+
+def preloads_by_release() -> list[tuple[str, Preloads]]:
+    """Releases, oldest first, each with what holds from it on until the next."""
+    with open(data_file(_TABLE), "rb") as file:
+        return msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=list[tuple[str, Preloads]])
+
+
+def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | None) -> str | None:
+    """The path that a library is opened by; None where none is installed.
 
     Args:
         site_packages: directories of packages, in the order in which they are searched.
+        cuda: the version of CUDA that torch was built with (`12.8`), if it was.
     """
-    directories = tuple(site_packages)
-    for folder, pattern in _CUDA_PRELOADS:
-        path = _first_match(folder, pattern, directories)
-        if path is not None:
-            yield path
-
-
-def _first_match(folder: str, pattern: str, site_packages: tuple[str, ...]) -> str | None:
+    patterns = [pattern for pattern in preload.patterns if cuda is not None or CUDA_MAJOR not in pattern]
     for site in site_packages:
-        # CUDA 13's wheels put all libraries into one folder (nvidia/cu13/lib).
-        for directory in (f"{site}/nvidia/{folder}/lib", f"{site}/nvidia/cu13/lib"):
+        for pattern in patterns:
+            folder, _, name = pattern.replace(CUDA_MAJOR, (cuda or "").partition(".")[0]).rpartition("/")
             try:
-                names = sorted(os.listdir(directory))
+                # The first in the order of the directory, as glob.glob gives them.
+                found = next((n for n in os.listdir(f"{site}/{folder}") if fnmatch.fnmatchcase(n, name)), None)
             except OSError:
                 continue
-            for name in names:
-                if fnmatch.fnmatchcase(name, pattern):
-                    return f"{directory}/{name}"
+            if found is not None:
+                return f"{site}/{folder}/{found}"
     return None
+
+
+def imports_cuda_bindings(torch: InstalledTorch) -> bool:
+    """Whether `import torch` imports `cuda.bindings`, where that is installed."""
+    return _IMPORTS_CUDA_BINDINGS in (_read(os.path.join(torch.root, "cuda", "_utils.py")) or "")
+
+
+def has_rocm_init(torch: InstalledTorch) -> bool:
+    """Whether it is a build for ROCm's wheels, whose `_rocm_init` opens their libraries first (torch/__init__.py)."""
+    return os.path.isfile(os.path.join(torch.root, "_rocm_init.py"))
+
+
+def _read(path: str) -> str | None:
+    content = read_file(path, MAX_SOURCE)
+    return None if content is None else content.decode("utf-8", "replace")

@@ -1,7 +1,8 @@
 """Which Python environment is looked at: its interpreter, its version, and where its packages lie.
 
-Everything is read from files (pyvenv.cfg, directory names, .pth files). The interpreter is started only for a path that
-is not an interpreter itself but something that leads to one, such as a pyenv shim.
+Everything is read from files (pyvenv.cfg, directory names, .pth files), as `site` of the standard library does. The
+interpreter is started only for a path that is not an interpreter itself but something that leads to one, such as a
+pyenv shim.
 """
 
 from __future__ import annotations
@@ -11,8 +12,14 @@ import os
 from msgspec import Struct
 
 from abiscan.binary import looks_like_binary
+from abiscan.environment.small_files import read_file
 from abiscan.errors import UsageError
+from abiscan.model.python_version import PythonVersion
 
+# Far more than a version of Python has.
+_MAX_DIGITS = 8
+# Bytes of pyvenv.cfg or of a .pth file.
+_MAX_FILE = 1 << 16
 # A .pth file of a real environment has a handful of lines.
 _MAX_PTH_LINES = 1000
 
@@ -23,16 +30,16 @@ class PythonEnvironment(Struct, frozen=True):
     Attributes:
         executable: the interpreter's binary, symbolic links resolved; None where only a directory of packages is known.
         launcher: the path by which a user would start it (a virtual environment's `bin/python`).
-        version: (major, minor), None if it is not known.
+        version: with which of its builds it is, None if it is not known.
         prefix: `sys.prefix` of the environment.
         base_prefix: where the standard library lies; differs from `prefix` in a virtual environment.
         site_packages: directories that `import` searches for packages, in its order.
-        stdlib: `lib/pythonX.Y` of the base installation, if it is there.
+        stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it is there.
     """
 
     executable: str | None
     launcher: str | None
-    version: tuple[int, int] | None
+    version: PythonVersion | None
     prefix: str
     base_prefix: str
     site_packages: tuple[str, ...]
@@ -41,8 +48,18 @@ class PythonEnvironment(Struct, frozen=True):
     @property
     def label(self) -> str:
         """For a message: `Python 3.11 at /opt/venv`."""
-        version = "" if self.version is None else f" {self.version[0]}.{self.version[1]}"
+        version = "" if self.version is None else f" {self.version}"
         return f"Python{version} at {self.prefix}"
+
+    @property
+    def module_tags(self) -> tuple[str, ...]:
+        """Tags of extension modules that it imports, best first (importlib's EXTENSION_SUFFIXES)."""
+        if self.version is None:
+            return ("abi3",)
+        # Until 3.7 the tag has the flag of pymalloc (PEP 3149); free-threaded builds import no abi3 (PEP 703).
+        flag = "t" if self.version.free_threaded else "m" if self.version < PythonVersion(3, 8) else ""
+        tag = f"cpython-{self.version.major}{self.version.minor}{flag}"
+        return (tag,) if self.version.free_threaded else (tag, "abi3")
 
 
 def read_environment(path: str, *, python_path: str | None = None, user_base: str | None = None) -> PythonEnvironment:
@@ -72,29 +89,30 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is where the link leads.
         prefix = os.path.dirname(os.path.dirname(real))
     base = prefix
-    version = None
+    configured = None
     system_packages = True
     if config is not None:
         home = config.get("home")
         base = os.path.dirname(home) if home else os.path.dirname(os.path.dirname(real))
-        version = _parse_version(config.get("version") or config.get("version_info"))
+        configured = config.get("version") or config.get("version_info")
         system_packages = config.get("include-system-site-packages", "false").lower() == "true"
-    version = version or _parse_version(os.path.basename(real).removeprefix("python")) or _version_of_lib(base)
+    version = _version(os.path.basename(real), configured, prefix, base)
+    stdlib = _stdlib(base, version)
     return PythonEnvironment(
         executable=real,
         launcher=os.path.abspath(path),
         version=version,
         prefix=prefix,
         base_prefix=base,
-        site_packages=_existing(
-            [p for p in (python_path or "").split(os.pathsep) if p]
-            + [
+        site_packages=_search_path(
+            [p for p in (python_path or "").split(os.pathsep) if p],
+            [
                 directory
                 for root in _roots(prefix, base, config is not None, system_packages, user_base)
-                for directory in _site_directories(root, version)
-            ]
+                for directory in _site_directories(root, version, stdlib)
+            ],
         ),
-        stdlib=_stdlib(base, version),
+        stdlib=stdlib,
     )
 
 
@@ -107,37 +125,55 @@ def _is_binary(path: str) -> bool:
 
 
 def _read_pyvenv(path: str) -> dict[str, str] | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(1 << 16).splitlines()
-    except OSError:
+    content = read_file(path, _MAX_FILE)
+    if content is None:
         return None
+    lines = content.decode("utf-8", "replace").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
-def _parse_version(text: str | None) -> tuple[int, int] | None:
-    parts = (text or "").split(".")
-    if len(parts) >= 2 and parts[0].isdigit() and parts[1].isdigit():
-        return int(parts[0]), int(parts[1])
+def _version(executable: str, configured: str | None, prefix: str, base: str) -> PythonVersion | None:
+    """By the interpreter's own name, by pyvenv.cfg, by the newest `lib/pythonX.Y` of the installation.
+
+    Only names tell a free-threaded build (`python3.13t`, `lib/python3.13t`); pyvenv.cfg has bare numbers.
+    """
+    named = _parse_version(executable.removeprefix("python"))
+    libraries = _versions_of_lib(prefix) or _versions_of_lib(base)
+    if named is not None:
+        return named
+    stated = _parse_version(configured)
+    if stated is None:
+        return max(libraries, default=None)
+    threaded = PythonVersion(stated.major, stated.minor, free_threaded=True)
+    return threaded if threaded in libraries and stated not in libraries else stated
+
+
+def _parse_version(text: str | None) -> PythonVersion | None:
+    """`3.13`, `3.13t`, `3.13.0`."""
+    major, _, rest = (text or "").partition(".")
+    minor = rest.partition(".")[0]
+    number = minor.removesuffix("t")
+    if major.isdecimal() and number.isdecimal() and len(major + number) < _MAX_DIGITS:
+        return PythonVersion(int(major), int(number), number != minor)
     return None
 
 
-def _version_of_lib(base: str) -> tuple[int, int] | None:
-    """The newest `lib/pythonX.Y` below an installation."""
+def _versions_of_lib(root: str) -> list[PythonVersion]:
+    """Those of the `lib/pythonX.Y` below an installation or virtual environment."""
     try:
-        names = os.listdir(os.path.join(base, "lib"))
+        names = os.listdir(os.path.join(root, "lib"))
     except OSError:
-        return None
-    found = [_parse_version(name.removeprefix("python")) for name in names if name.startswith("python")]
-    return max((v for v in found if v is not None), default=None)
+        return []
+    found = (_parse_version(name.removeprefix("python")) for name in names if name.startswith("python"))
+    return [version for version in found if version is not None]
 
 
-def _stdlib(base: str, version: tuple[int, int] | None) -> str | None:
+def _stdlib(base: str, version: PythonVersion | None) -> str | None:
     if version is None:
         return None
     for lib in ("lib", "lib64"):
-        path = os.path.join(base, lib, f"python{version[0]}.{version[1]}")
+        path = os.path.join(base, lib, f"python{version}")
         if os.path.isdir(os.path.join(path, "lib-dynload")):
             return path
     return None
@@ -151,48 +187,51 @@ def _roots(prefix: str, base: str, virtual: bool, system_packages: bool, user_ba
     return roots
 
 
-def _site_directories(root: str, version: tuple[int, int] | None) -> list[str]:
+def _site_directories(root: str, version: PythonVersion | None, stdlib: str | None) -> list[str]:
+    """site.getsitepackages: below `sys.platlibdir`, which is where the standard library lies, and below `lib`."""
     if version is None:
         return []
-    name = f"python{version[0]}.{version[1]}"
-    found = [os.path.join(root, lib, name, "site-packages") for lib in ("lib", "lib64")]
+    name = f"python{version}"
+    in_lib = stdlib is not None and os.path.basename(os.path.dirname(stdlib)) == "lib"
+    found = [os.path.join(root, lib, name, "site-packages") for lib in (("lib",) if in_lib else ("lib64", "lib"))]
     if root in ("/usr", "/usr/local"):
         # Debian's layout (site.py of its Python).
         found += [f"/usr/local/lib/{name}/dist-packages", "/usr/lib/python3/dist-packages"]
     return found
 
 
-def _existing(directories: list[str]) -> tuple[str, ...]:
-    """Those that exist, each once (lib64 is often a link to lib), then what their .pth files add."""
+def _search_path(named: list[str], sites: list[str]) -> tuple[str, ...]:
+    """Those that exist, each once (one may be a link to another), and behind a site directory what its .pth files add.
+
+    Args:
+        named: directories of PYTHONPATH, whose .pth files do not count.
+    """
     unique: dict[str, str] = {}
-    for path in directories:
+    for path in named:
         if os.path.isdir(path):
             unique.setdefault(os.path.realpath(path), path)
-    for path in list(unique.values()):
-        for extra in _pth_directories(path):
-            unique.setdefault(os.path.realpath(extra), extra)
+    for site in sites:
+        if os.path.isdir(site):
+            for path in (site, *_pth_directories(site)):
+                unique.setdefault(os.path.realpath(path), path)
     return tuple(unique.values())
 
 
 def _pth_directories(site: str) -> list[str]:
-    """Directories that .pth files of a site directory add: how an editable install is found. Lines of code ("import
-    ...") are not run."""
+    """Directories that .pth files of a site directory add (site.addpackage): how an editable install is found, or what
+    environments share. Lines of code ("import ...") are not run."""
     found = []
     try:
-        names = sorted(n for n in os.listdir(site) if n.endswith(".pth"))
+        names = sorted(n for n in os.listdir(site) if n.endswith(".pth") and not n.startswith("."))
     except OSError:
         return []
     for name in names:
-        try:
-            with open(os.path.join(site, name), encoding="utf-8", errors="replace") as file:
-                lines = file.read(1 << 16).splitlines()[:_MAX_PTH_LINES]
-        except OSError:
-            continue
+        content = read_file(os.path.join(site, name), _MAX_FILE) or b""
+        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()[:_MAX_PTH_LINES]
         for line in lines:
-            text = line.strip()
-            if text and not text.startswith(("#", "import ", "import\t")):
-                path = os.path.join(site, text)
-                if os.path.isdir(path):
+            if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                path = os.path.normpath(os.path.join(site, line.rstrip()))
+                if "\0" not in path and os.path.isdir(path):
                     found.append(path)
     return found
 

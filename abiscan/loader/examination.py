@@ -86,7 +86,7 @@ class Examination:
         if process.linker.flavour is Flavour.OTHER:
             return _unknown(f"the interpreter's loader ({process.linker.path or 'none'}) is neither glibc's nor musl's")
         if process.torch_failure is not None:
-            return _unknown(f"`import torch` itself fails: {process.torch_failure}")
+            return _unknown(process.torch_failure)
         closure = self.closure
         if closure.undecided is not None:
             return _unknown(closure.undecided)

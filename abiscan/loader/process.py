@@ -7,7 +7,7 @@ in are simply not there as files.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -15,6 +15,7 @@ from abiscan.elf import ElfFile, open_elf
 from abiscan.environment import preloads
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.torch_init import Preload
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable
@@ -33,7 +34,7 @@ class Process(Struct):
 
     Attributes:
         caller: the object that calls dlopen.
-        torch_failure: what `import torch` ends with in the loader, if it does.
+        torch_failure: why `import torch` does not come to its end in the model, if it does not; a sentence.
         torch: the objects that importing torch brought, without those of extension modules.
         stack_is_executable: whether some object has asked for that.
         started: how many objects were there before main.
@@ -119,14 +120,18 @@ class ProcessBuilder:
         if self._torch is not None:
             if modules:
                 self._import_modules(process, preloads.BEFORE_TORCH)
-            first = len(namespace)
+            first = len(process.namespace)
             try:
                 self._import_torch(process, self._torch)
             except (LoadFailure, Undecidable) as reason:
-                process.torch_failure = str(reason)
-            process.torch = namespace.maps[first:]
+                process.torch_failure = self._explain(self._torch, reason)
+            process.torch = process.namespace.maps[first:]
             if modules:
                 self._import_numpy(process)
+                if preloads.imports_cuda_bindings(self._torch):
+                    self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS)
+                    if self._find_package("cuda/pathfinder") is not None:
+                        self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS_WITH_PATHFINDER)
                 self._import_modules(process, preloads.AFTER_TORCH)
         return process
 
@@ -167,7 +172,8 @@ class ProcessBuilder:
     # --- imports ------------------------------------------------------------------------------------------------
 
     def _dlopen(self, process: Process, path: str, *, to_global: bool = False) -> Closure:
-        """Open a library that is known to load. Raises LoadFailure or Undecidable where it cannot even be mapped."""
+        """Open a library that is known to load. Raises LoadFailure or Undecidable where it cannot even be mapped; what
+        was mapped until then stays."""
         mapper = process.mapper(process.namespace)
         item = mapper.map(path, process.main, None)
         closure = mapper.close_over(item)
@@ -187,73 +193,99 @@ class ProcessBuilder:
             for path in torch.libraries:
                 self._dlopen(process, path)
             return
-        deps = preloads.global_dependencies(torch)
-        if os.path.exists(self.files.host(deps)):
-            try:
-                self._dlopen(process, deps, to_global=True)
-                if any(preloads.CUDA_RUNTIME in item.name for item in process.namespace):
-                    self._preload_cuda(process)
-            except LoadFailure:
-                self._preload_cuda(process)
-                self._dlopen(process, deps, to_global=True)
+        if os.path.exists(self.files.host(preloads.global_dependencies(torch))):
+            self._load_global_dependencies(process, torch)
         self._dlopen(process, torch.extension)
 
-    def _preload_cuda(self, process: Process) -> None:
-        for path in preloads.cuda_libraries(self._environment.site_packages):
+    def _load_global_dependencies(self, process: Process, torch: InstalledTorch) -> None:
+        """`_load_global_deps` of torch/__init__.py, as this torch has it."""
+        path = preloads.global_dependencies(torch)
+        sequence = preloads.preloads_of(torch)
+        before = process.namespace.fork()
+        try:
+            self._dlopen(process, path, to_global=True)
+        except LoadFailure as failure:
+            if not any(part in str(failure) for part in sequence.errors):
+                raise
+            process.namespace = before
+            for each in sequence.instead:
+                self._preload(process, each, torch)
+            self._dlopen(process, path, to_global=True)
+            return
+        if sequence.runtime is not None and not self._is_mapped(process, sequence.runtime):
+            return
+        for each in sequence.after:
+            before = process.namespace.fork()
             try:
-                self._dlopen(process, path)
+                self._preload(process, each, torch)
             except (LoadFailure, Undecidable):
+                process.namespace = before
                 return
+
+    def _explain(self, torch: InstalledTorch, reason: LoadFailure | Undecidable) -> str:
+        if preloads.has_rocm_init(torch):
+            return f"`import torch` loads ROCm by code of its own (_rocm_init.py), which is not followed: {reason}"
+        return f"`import torch` itself fails: {reason}"
+
+    def _is_mapped(self, process: Process, part: str) -> bool:
+        """Whether a text is in /proc/self/maps, which has paths with all symbolic links resolved."""
+        return any(part in os.path.realpath(self.files.host(item.name)) for item in process.namespace if item.file_id)
+
+    def _preload(self, process: Process, preload: Preload, torch: InstalledTorch) -> None:
+        """Raises LoadFailure or Undecidable where that would end the import."""
+        path = preloads.find_preload(preload, self._environment.site_packages, torch.cuda)
+        if path is not None:
+            self._dlopen(process, path)
+        elif preload.required:
+            raise Undecidable(f"no package has installed {preload.patterns[0]}, and torch opens it by its path")
 
     def _suffixes(self) -> tuple[str, ...]:
         """Endings of extension modules of this interpreter, best first."""
-        version = self._environment.version
-        if version is None:
-            return (".abi3.so", ".so")
-        tag = f".cpython-{version[0]}{version[1]}"
-        machine = self.linker.machine
-        flavour = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
-        return f"{tag}-{machine}-linux-{flavour}.so", f"{tag}.so", ".abi3.so", ".so"
+        libc = "musl" if self.linker.flavour is Flavour.MUSL else "gnu"
+        platform = f"{self.linker.machine}-linux-{libc}"
+        tags = self._environment.module_tags
+        return f".{tags[0]}-{platform}.so", *(f".{tag}.so" for tag in tags), ".so"
 
-    def _find_module(self, directory: str, names: Sequence[str]) -> str | None:
-        for name in names:
-            for suffix in self._suffixes():
-                path = f"{directory}/{name}{suffix}"
-                if os.path.exists(self.files.host(path)):
-                    return path
-        return None
+    def _find_module(self, directory: str, name: str) -> str | None:
+        found = (f"{directory}/{name}{suffix}" for suffix in self._suffixes())
+        return next((path for path in found if os.path.exists(self.files.host(path))), None)
 
-    def _import_modules(self, process: Process, names: Sequence[str]) -> None:
-        stdlib = self._environment.stdlib
-        if stdlib is None:
-            return
-        for name in names:
-            path = self._find_module(f"{stdlib}/lib-dynload", (name,))
-            if path is not None:
-                self._import(process, path)
+    def _import_modules(self, process: Process, names: Iterable[str]) -> None:
+        """Import modules of the standard library."""
+        if self._environment.stdlib is not None:
+            modules = preloads.imported_at_once(names, self._environment.version)
+            self._import_from(process, f"{self._environment.stdlib}/lib-dynload", modules)
 
     def _import(self, process: Process, path: str) -> None:
+        before = process.namespace.fork()
         try:
             self._dlopen(process, path)
         except (LoadFailure, Undecidable):
-            return  # the import fails, and whoever imports it can do without
+            process.namespace = before  # the import fails, and whoever imports it can do without
 
     def _module_map(self, process: Process, name: str) -> LinkMap | None:
         return next((m for m in process.namespace if os.path.basename(m.name).startswith(name + ".")), None)
 
     def _import_numpy(self, process: Process) -> None:
-        for site in self._environment.site_packages:
-            directory = f"{site}/numpy"
-            if not os.path.isdir(self.files.host(directory)):
-                continue
-            old = not os.path.isdir(self.files.host(f"{directory}/_core")) or self._find_module(
-                directory, ("core/_multiarray_umath",)
-            )
-            for names in (*preloads.NUMPY, *(preloads.OLD_NUMPY if old else ())):
-                path = self._find_module(directory, names)
-                if path is not None:
-                    self._import(process, path)
-            return
+        directory = self._find_package("numpy")
+        old = directory is not None and self._find_module(directory, "core/_multiarray_umath") is not None
+        self._import_package(process, "numpy", preloads.OLD_NUMPY if old else preloads.NUMPY)
+
+    def _find_package(self, name: str) -> str | None:
+        found = (f"{site}/{name}" for site in self._environment.site_packages)
+        return next((directory for directory in found if os.path.isdir(self.files.host(directory))), None)
+
+    def _import_package(self, process: Process, package: str, modules: Iterable[str]) -> None:
+        """Import extension modules of a package, those that are there."""
+        directory = self._find_package(package)
+        if directory is not None:
+            self._import_from(process, directory, modules)
+
+    def _import_from(self, process: Process, directory: str, modules: Iterable[str]) -> None:
+        for name in modules:
+            path = self._find_module(directory, name)
+            if path is not None:
+                self._import(process, path)
 
 
 def build_process(

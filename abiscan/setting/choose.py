@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source, Stated
 from abiscan.model.versions import is_release
 from abiscan.releases import Build, ReleaseIndex
@@ -41,8 +40,8 @@ def belongs(
     gpu = declared.gpu
     if gpu is not None and gpu.source is Source.FOLDER and not alone and not gpu.admits(installed.cuda, installed.hip):
         return False  # likewise for several releases of CUDA
-    version = None if environment.version is None else PythonVersion(*environment.version)
-    return named or version is None or not declared.pythons or any(p.admits(version) for p in declared.pythons)
+    python = environment.version
+    return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
 
 
 class ReleaseChoice(Struct, frozen=True):

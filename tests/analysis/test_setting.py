@@ -12,15 +12,16 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.setting import Source
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def environment(tmp_path: Path, version: tuple[int, int]) -> PythonEnvironment:
+def environment(tmp_path: Path, version: PythonVersion) -> PythonEnvironment:
     """One in which nothing is installed, torch neither."""
-    site = tmp_path / f"{version[0]}.{version[1]}"
+    site = tmp_path / str(version)
     site.mkdir(exist_ok=True)
     return PythonEnvironment(None, None, version, str(site), str(site), (str(site),), None)
 
@@ -69,7 +70,7 @@ def test_the_report_of_wheels_is_the_same_from_every_interpreter_but_for_the_loa
     ]
     reports = [
         [replace(artifact, loader=None) for artifact in judged(tmp_path, names, where).artifacts]  # type: ignore[arg-type]
-        for where in (None, environment(tmp_path, (3, 11)), environment(tmp_path, (3, 13)))
+        for where in (None, environment(tmp_path, PythonVersion(3, 11)), environment(tmp_path, PythonVersion(3, 13)))
     ]
     assert reports[0] == reports[1] == reports[2]
     settings = {artifact.path: values(artifact) for artifact in reports[0]}
@@ -83,7 +84,7 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
     """metatensor-torch ships a folder for each release: the old-string build is for 2.6 and fits no later one."""
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
     name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
-    report = judged(tmp_path, [name], environment(tmp_path, (3, 11)))
+    report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     found = {
         a.member: (values(a)[0], a.setting.torch.source) for a in report.artifacts if a.setting and a.setting.torch
     }
@@ -132,7 +133,7 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
         assert artifact.setting is not None
         assert artifact.setting.torch is not None
         sources[spec] = artifact.setting.torch.source
-    if where.version != (3, 11):
+    if where.version != PythonVersion(3, 11):
         pytest.skip("the wheel is for CPython 3.11, so it belongs to no other environment")
     assert sources == {None: Source.ENVIRONMENT, "declared": Source.REQUIREMENT}
 
@@ -140,7 +141,9 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
 @pytest.mark.parametrize("release", ["1.13.0", "2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"])
 def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path, release: str) -> None:
     """Over the fixtures: what the matrix says is what --torch RELEASE says (tests/corpus does it over real files)."""
-    options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
+    options = ScanOptions(
+        release, environment(tmp_path, PythonVersion(3, 11)), LoaderSettings(str(FIXTURES)), matrix=True
+    )
     compared = 0
     for artifact in scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts:
         if artifact.releases is None or artifact.target is None:
@@ -166,7 +169,7 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
         ("pair/clang-const-data-ptr.so", "clang-const-data-ptr.so"),
         requires="torch==2.13.0",
     )
-    report = judged(tmp_path, [name], environment(tmp_path, (3, 11)))
+    report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
     verdicts = {artifact.member: artifact for artifact in report.artifacts}
     assert verdicts["pair/clang-const-data-ptr.so"].verdict is ArtifactVerdict.FAILS
     dependent = verdicts["pair/needs-broken-sibling.so"]
@@ -204,7 +207,7 @@ def test_a_build_that_the_index_lacks_leaves_a_file_open_and_not_failed(tmp_path
 
 
 def test_a_file_that_loads_has_no_causes(tmp_path: Path) -> None:
-    options = ScanOptions(None, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)))
+    options = ScanOptions(None, environment(tmp_path, PythonVersion(3, 11)), LoaderSettings(str(FIXTURES)))
     artifacts = scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts
     assert not any(a.causes for a in artifacts if a.verdict is not ArtifactVerdict.FAILS)
     assert any(a.causes for a in artifacts)
@@ -224,7 +227,7 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
         wheel(tmp_path, f"x{release[2]}", tag, ("x/_C.so", "good-extension.so"), requires=f"torch=={release}")
         for release in ("2.8.0", "2.9.0")
     ]
-    where = environment(tmp_path, (3, 11))
+    where = environment(tmp_path, PythonVersion(3, 11))
     target = judged(tmp_path, declared, where).target
     assert target is not None
     assert target.note is None

@@ -20,12 +20,6 @@ from pathlib import Path, PurePosixPath
 
 from tests.corpus.wheels import WHEELS, Wheel
 
-# Wheels of CPython 3.11 on x86_64, whatever interpreter runs this; pip takes none that it is not told of.
-_PLATFORMS = (
-    *(f"manylinux_2_{minor}_x86_64" for minor in (5, 12, 17, 24, 26, 27, 28, 31, 34, 35)),
-    *(f"manylinux{year}_x86_64" for year in ("1", "2010", "2014")),
-    "linux_x86_64",
-)
 _SOURCES = (".py", ".h", ".hpp", ".cpp", ".cc", ".cu", ".cuh", ".hip")
 _ELF = b"\x7fELF"
 
@@ -55,7 +49,8 @@ def download(wheel: Wheel, directory: Path) -> Path:
     # A pip that is set up to prefer local wheels would bring another build of the same version.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PIP_FIND_LINKS")}
     environment["PIP_CONFIG_FILE"] = os.devnull
-    platforms = [argument for platform in _PLATFORMS for argument in ("--platform", platform)]
+    # For CPython 3.11, whatever interpreter runs this, and of several builds of a version that for this very platform.
+    platforms = [argument for platform in wheel.platforms for argument in ("--platform", platform)]
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
         command += ["--only-binary=:all:", "--python-version", "3.11", *platforms, "-d", scratch, wheel.requirement]

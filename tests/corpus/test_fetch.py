@@ -48,6 +48,15 @@ def test_a_wheel_with_another_digest_is_refused(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
+def test_of_several_builds_of_a_version_pip_is_asked_for_that_of_the_list() -> None:
+    """pip takes what fits the platform that is named first."""
+    assert Wheel("regex-2-cp311-cp311-manylinux2014_x86_64.manylinux_2_28_x86_64.whl", "", 1).platforms == (
+        "manylinux_2_28_x86_64",
+        "manylinux2014_x86_64",
+    )
+    assert Wheel("thing-1.0-py3-none-any.whl", "", 1).platforms == ("any",)
+
+
 def test_every_wheel_is_named_once() -> None:
     assert len({wheel.file for wheel in WHEELS}) == len(WHEELS)
     assert all(wheel.file.endswith(".whl") and len(wheel.sha256) == 64 for wheel in WHEELS)

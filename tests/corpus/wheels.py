@@ -19,6 +19,11 @@ class Wheel:
         name, version = self.file.split("-")[:2]
         return f"{name}=={version}"
 
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The platform tags of its name (PEP 425), the last one first: names go from old to new."""
+        return tuple(reversed(self.file.removesuffix(".whl").rpartition("-")[2].split(".")))
+
 
 WHEELS = (
     Wheel(
@@ -107,7 +112,7 @@ WHEELS = (
         "e7b8a1daccf23ad4eccb33f4b2f6f110d65feddcecbf8aae70f351c2237fab70",
         50,
     ),
-    Wheel("k2-1.23.4-py3.10-none-any.whl", "1404589732fdb7f6f5bf62297a20dd73318b7b4f2e10dd52dc3d5b6669688a4c", 103),
+    Wheel("k2-1.23.4-py3.9-none-any.whl", "e483092fc06bbf211827474e17d71c3acee8a37ddbee32cbf2706bf179f2fa19", 99),
     Wheel("kaldifeat-1.4-py38-none-any.whl", "bdeb1ca09965174b9604b0846abda749d45ea9d0dcb973f13a8dfb92783a121f", 1),
     Wheel(
         "llvmlite-0.50.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis import Environment, Knowledge, explain
 from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import Target, TargetKind
 from abiscan.releases import ReleaseIndex
@@ -243,11 +244,11 @@ def test_two_torches_mixed(nothing: Knowledge) -> None:
 
 
 def test_python_of_this_environment_decides(nothing: Knowledge) -> None:
-    old = replace(nothing, environment=Environment(python=(3, 6)))
+    old = replace(nothing, environment=Environment(python=PythonVersion(3, 6)))
     (subject,) = explain("PyThread_tss_alloc", old)
     assert (subject.owner, subject.causes[0].cause) == (Owner.PYTHON, CauseId.PYTHON_ABI_MISMATCH)
     assert subject.causes[0].confidence is Confidence.HIGH
-    (subject,) = explain("PyThread_tss_alloc", replace(nothing, environment=Environment(python=(3, 11))))
+    (subject,) = explain("PyThread_tss_alloc", replace(nothing, environment=Environment(python=PythonVersion(3, 11))))
     assert subject.causes[0].confidence is Confidence.LOW
 
 

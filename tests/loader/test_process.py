@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -11,31 +10,7 @@ import pytest
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import build_process
 from tests.loader import kit
-
-_LIST = """
-import sys
-if sys.argv[1] == "torch":
-    import torch
-import ctypes
-class Info(ctypes.Structure):
-    _fields_ = [("address", ctypes.c_size_t), ("name", ctypes.c_char_p)]
-names = []
-kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Info), ctypes.c_size_t, ctypes.c_void_p)
-ctypes.CDLL(None).dl_iterate_phdr(kind(lambda info, size, data: names.append(info.contents.name.decode()) or 0), None)
-print("\\n".join(names[1:]))
-"""
-
-
-def _real(mode: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", _LIST, mode],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=kit.clean_environ(),
-        cwd="/",
-    )
-    return done.stdout.splitlines()
+from tests.loader.loaded import loaded_objects
 
 
 @pytest.mark.parametrize("mode", ["torch", "plain"])
@@ -43,7 +18,7 @@ def test_the_same_objects_are_loaded(mode: str) -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch() if mode == "torch" else None)
     assert builder is not None
     modelled = [item.name for item in builder.build(modules=True).namespace][1:]
-    real = _real(mode)
+    real = loaded_objects(sys.executable, mode)
     assert {os.path.realpath(name) for name in modelled} == {os.path.realpath(name) for name in real}
 
 

@@ -7,6 +7,7 @@ import pytest
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
 from abiscan.releases import open_index
 from abiscan.setting.choose import belongs, choose_release
@@ -15,7 +16,7 @@ from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 INDEX = open_index()
 CP311 = ("cp311-cp311-manylinux_2_28_x86_64",)
-PYTHON = PythonEnvironment("/e/bin/python3.11", "/e/bin/python", (3, 11), "/e", "/usr", (), None)
+PYTHON = PythonEnvironment("/e/bin/python3.11", "/e/bin/python", PythonVersion(3, 11), "/e", "/usr", (), None)
 TORCH = InstalledTorch(
     "/e/torch", "/e/torch/lib", (), None, "2.13.0+cpu", "2.13.0", "cpu", None, None, None, True, "x86_64", PYTHON
 )

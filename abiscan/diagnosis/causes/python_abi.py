@@ -53,10 +53,7 @@ def causes(missing: MissingName) -> Candidates:
 
 def _interpreter(missing: MissingName) -> PythonVersion | None:
     """The version of the interpreter that loads the file."""
-    environment = missing.environment
-    if environment is not None and environment.python is not None:
-        return PythonVersion(*environment.python)
-    return None
+    return missing.environment.python if missing.environment is not None else None
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:

@@ -1,0 +1,245 @@
+"""What a `torch/__init__.py` opens, read from its text, against its functions run with a loader that only notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.environment.preloads import preloads_of_release
+from abiscan.environment.torch_init import Preloads, UnknownSequence, read_preloads
+from tests.environment.opened import libraries_of, opened_by_reading, opened_by_running
+from tests.loader import kit
+
+# Three ways in which releases are written, in small: everything in one function and after a failure alone; a list with
+# what is opened in any case; a search in a function of its own, and a required or optional library.
+AFTER_FAILURE = """
+def _open_one(folder, name):
+    found = None
+    for directory in sys.path:
+        vendor = os.path.join(directory, "nvidia")
+        if not os.path.exists(vendor):
+            continue
+        matches = glob.glob(os.path.join(vendor, folder, "lib", name))
+        if matches and not found:
+            found = matches[0]
+        if found:
+            break
+    if not found:
+        raise ValueError(name)
+    ctypes.CDLL(found)
+
+def _load_global_deps():
+    if platform.system() == "Windows":
+        return
+    path = os.path.join(os.path.dirname(__file__), "lib", "libtorch_global_deps.so")
+    try:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as problem:
+        wanted: dict = {"cublas": "libcublas.so.*[0-9]", "nvtx": "libnvToolsExt.so.*[0-9]"}
+        wanted["cufile"] = "libcufile.so.*[0-9]"
+        if not [name for name in wanted.values() if name.split(".")[0] in problem.args[0]]:
+            raise problem
+        for folder, name in wanted.items():
+            _open_one(folder, name)
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+"""
+FIXED_NAMES = """
+def _open_both():
+    for directory in sys.path:
+        first = os.path.join(directory, "nvidia", "cublas", "lib", "libcublas.so.11")
+        second = os.path.join(directory, "nvidia", "cudnn", "lib", "libcudnn.so.8")
+        if not os.path.exists(first) or not os.path.exists(second):
+            continue
+        break
+    ctypes.CDLL(first)
+    ctypes.CDLL(second)
+
+def _load_global_deps():
+    path = "/torch/lib/libtorch_global_deps.so"
+    try:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as problem:
+        if "libcublas.so.11" not in problem.args[0]:
+            raise problem
+        _open_both()
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+"""
+IN_ANY_CASE = """
+def _open_places(directory, folder, name):
+    from torch.version import cuda as built_with
+    places = glob.glob(os.path.join(directory, "nvidia", folder, "lib", name))
+    if built_with is not None:
+        major = built_with.split(".")[0]
+        places += glob.glob(os.path.join(directory, "nvidia", f"cu{major}", "lib", name))
+    return places + glob.glob(os.path.join(directory, folder, "lib", name))
+
+def _open_one(folder, name, required=True):
+    found = None
+    for directory in sys.path:
+        matches = _open_places(directory, folder, name)
+        if matches:
+            found = matches[0]
+            break
+    if not found and required:
+        raise ValueError(name)
+    if found:
+        ctypes.CDLL(found)
+
+def _open_all(
+    problem=None,
+    required=True,
+):
+    wanted = [("nccl", "libnccl.so.*[0-9]"), ("cufft", "libcufft.so.*[0-9]")]
+    if problem is not None and not [name for _, name in wanted if name.split(".", 1)[0] in problem.args[0]]:
+        raise problem
+    for folder, name in wanted:
+        _open_one(folder, name, required=required)
+    _open_one("nvtx", "libnvToolsExt.so.*[0-9]", required=False)
+
+def _load_global_deps():
+    extension = ".dylib" if platform.system() == "Darwin" else ".so"
+    path = os.path.join("/torch", f"libtorch_global_deps{extension}")
+    try:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        try:
+            with open("/proc/self/maps") as file:
+                text = file.read()
+            if "libcudart.so" not in text:
+                return
+            _open_all(required=REQUIRED)
+        except Exception:
+            pass
+    except OSError as problem:
+        _open_all(problem)
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+
+last = 1
+"""
+SOURCES = {
+    "after a failure": AFTER_FAILURE,
+    "fixed names": FIXED_NAMES,
+    "in any case": IN_ANY_CASE.replace("REQUIRED", "True"),
+    "in any case, optional": IN_ANY_CASE.replace("REQUIRED", "False"),
+}
+REFUSALS = (None, "libcublas.so.11: cannot open", "libnccl.so.2: cannot open", "libz.so.1: cannot open")
+MAPS = ("7f00 /x/nvidia/cuda_runtime/lib/libcudart.so.12", "7f00 /usr/lib/libcudart.so.13", "7f00 /lib/libc.so.6")
+
+
+def _same(source: str, directory: Path, cuda: str | None) -> int:
+    """Compare reading with running in every situation; how many different things were opened."""
+    preloads = read_preloads(source)
+    answers = set()
+    for place in range(4):
+        sites = [directory / f"{place}-{name}" for name in ("empty", "first", "second")]
+        for site in sites:
+            (site / "nvidia").mkdir(parents=True, exist_ok=True)
+        libraries_of(preloads, sites[2], cuda=cuda or "12.1", place=place)
+        if place == 1:
+            libraries_of(preloads, sites[1], cuda=cuda or "12.1", place=0)
+        if place == 2:
+            for installed in sites[2].rglob("libcufft.so.*"):
+                installed.unlink()
+        for maps in MAPS:
+            for refusal in REFUSALS:
+                ran = opened_by_running(source, sites, cuda=cuda, maps=maps, refusal=refusal)
+                read = opened_by_reading(preloads, sites, cuda=cuda, maps=maps, refusal=refusal)
+                assert read == ran, (place, maps, refusal)
+                answers.add(tuple(ran))
+    return len(answers)
+
+
+@pytest.mark.parametrize("cuda", ["12.8", "13.0", None])
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_what_is_read_is_what_running_opens(source: str, cuda: str | None, tmp_path: Path) -> None:
+    assert _same(source, tmp_path, cuda) > 2
+
+
+@pytest.mark.parametrize("cuda", ["13.0", None])
+def test_the_installed_torch(cuda: str | None, tmp_path: Path) -> None:
+    source = (Path(kit.torch().root) / "__init__.py").read_text(encoding="utf-8")
+    assert _same(source, tmp_path, cuda) > 2
+
+
+def test_the_table_has_what_the_installed_torch_says() -> None:
+    torch = kit.torch()
+    source = (Path(torch.root) / "__init__.py").read_text(encoding="utf-8")
+    assert read_preloads(source) == preloads_of_release(torch.torch)
+
+
+@pytest.mark.parametrize(
+    ("version", "runtime", "after"),
+    # As dl_iterate_phdr shows it in processes of the CUDA builds.
+    [
+        ("1.12.0", None, []),
+        ("2.4.1", None, []),
+        ("2.8.0", "nvidia/cuda_runtime/lib/libcudart.so", ["libnvrtc", "libnvJitLink"]),
+        ("2.9.1", "libcudart.so", ["libnvrtc", "libnvrtc-builtins", "libnvJitLink"]),
+    ],
+)
+def test_the_table_of_releases(version: str, runtime: str | None, after: list[str]) -> None:
+    found = preloads_of_release(version)
+    assert found.runtime == runtime
+    assert [each.patterns[0].rpartition("/")[2].partition(".")[0] for each in found.after] == after
+
+
+def test_a_version_that_is_none_or_newer_is_the_newest() -> None:
+    newest = preloads_of_release("99.0")
+    assert newest == preloads_of_release("unknown")
+    assert len(newest.after) > 10
+
+
+def test_patterns_may_be_tried_where_the_first_match_nothing() -> None:
+    source = IN_ANY_CASE.replace("REQUIRED", "True")
+    at_once = """    return places + glob.glob(os.path.join(directory, folder, "lib", name))
+"""
+    assert at_once in source
+    otherwise = """    if not places:
+        places = glob.glob(os.path.join(directory, folder, "lib", name))
+    return places
+"""
+    assert read_preloads(source.replace(at_once, otherwise)) == read_preloads(source)
+
+
+OPENS = "def _load_global_deps():\n    ctypes.CDLL('/x', mode=ctypes.RTLD_GLOBAL)\n"
+
+
+def test_a_torch_that_opens_nothing_else() -> None:
+    assert read_preloads(OPENS) == Preloads()
+
+
+def _nested_loops(depth: int) -> str:
+    loops = (f"{'    ' * level}for a in [1, 2, 3, 4]:\n" for level in range(1, depth + 1))
+    return "".join(loops) + "    " * (depth + 1) + "b = a\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "import torch\n",
+        "def _load_global_deps(\n",
+        "def _load_global_deps():\n    pass\n",
+        "def _load_global_deps():\n    \0\n",
+        OPENS + "    a = " + "(" * 1000 + "\n",
+        OPENS + "    a = " + "-" * 20_000 + "1\n",
+        OPENS + "    a = " + "not " * 900 + "b\n",
+        OPENS + "    a = " + "[" * 90 + "]" * 90 + "\n",
+        OPENS + "    a = " + ".".join("b" * 10_000) + "\n",
+        OPENS + "    a = 1\n" * 10_000,
+        OPENS + "    a = 'xxxxxxxx'\n" + "    a = a + a\n" * 500,
+        OPENS + "    a = 'xxxxxxxx'\n" + "    a = f'{a}{a}'\n" * 500,
+        OPENS + "    a = [1, 2]\n" + "    a = a + a\n" * 500,
+        OPENS + _nested_loops(15),
+        OPENS + "    f()\n\ndef f():\n    f(); f(); f(); f(); f(); f(); f(); f()\n",
+        OPENS + "    ctypes.CDLL(name())\n",
+        OPENS + "    ctypes.CDLL('/etc/other.so')\n",
+        OPENS + "    for a in sys.path:\n        ctypes.CDLL(a + '/../../other.so')\n",
+    ],
+)
+def test_a_hostile_or_odd_source_is_refused_or_means_nothing(source: str) -> None:
+    try:
+        found = read_preloads(source)
+    except UnknownSequence:
+        return
+    assert found == Preloads()

@@ -1,0 +1,74 @@
+"""Make abiscan/data/torch_preloads.json.gz: which libraries each release of torch opens by path when it is imported.
+
+    python tools/build_torch_preloads.py DIRECTORY [--check]
+
+DIRECTORY holds wheels of torch, or zip files with at least their `torch/__init__.py`, named as wheels are or
+`VERSION-MACHINE.zip`. The shipped file was made of the final releases from 1.13.0 to 2.15.0 that the Python Package
+Index has for x86_64, 30 of them. A row is a release and the sequence that holds from it on until the next row's
+(`abiscan.environment.torch_init` says what a sequence is). `python tools/generate.py` writes it into `docs/loader.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+import zipfile
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
+from abiscan.environment.torch_init import Preloads, read_preloads  # noqa: E402
+from abiscan.model.versions import is_release, order  # noqa: E402
+
+_MACHINE = "x86_64"
+
+
+def read_releases(directory: Path) -> dict[str, Preloads]:
+    """Release -> its sequence, oldest first."""
+    found = {}
+    for path in directory.iterdir():
+        if path.suffix not in {".zip", ".whl"} or not path.stem.endswith(_MACHINE):
+            continue
+        version = path.stem.removeprefix("torch-").partition("-")[0].partition("+")[0]
+        if is_release(version):
+            with zipfile.ZipFile(path) as archive:
+                found[version] = read_preloads(archive.read("torch/__init__.py").decode("utf-8"))
+    return dict(sorted(found.items(), key=lambda item: order(item[0]) or ()))
+
+
+def table(releases: dict[str, Preloads]) -> bytes:
+    """The file's contents, uncompressed."""
+    rows: list[tuple[str, Preloads]] = []
+    for version, preloads in releases.items():
+        if not rows or rows[-1][1] != preloads:
+            rows.append((version, preloads))
+    return msgspec.json.format(msgspec.json.encode(rows), indent=0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 where the shipped file differs")
+    options = parser.parse_args()
+    releases = read_releases(options.directory)
+    if not releases:
+        parser.error(f"{options.directory}: no torch for {_MACHINE} in it")
+    text = table(releases)
+    target = Path(data_file("torch_preloads.json.gz"))
+    if options.check:
+        if not target.exists() or gzip.decompress(target.read_bytes()) != text:
+            print(f"{target.name} is stale: run tools/build_torch_preloads.py", file=sys.stderr)
+            return 1
+        return 0
+    target.write_bytes(gzip.compress(text, mtime=0))
+    print(f"{len(releases)} releases, {target.stat().st_size} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,53 @@
+"""The table in `docs/loader.md` of what each release of torch opens, made of `abiscan/data/torch_preloads.json.gz`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from abiscan.environment.preloads import preloads_by_release
+from abiscan.environment.torch_init import Preload, Preloads
+
+TARGET = Path(__file__).parents[1] / "docs" / "loader.md"
+_BEGIN = "<!-- preloads: made by tools/preload_docs.py from abiscan/data/torch_preloads.json.gz -->\n"
+_END = "<!-- end of preloads -->\n"
+
+
+def render(current: str) -> str:
+    """The page with today's table.
+
+    Raises:
+        ValueError: the page has not the two comments between which the table stands.
+    """
+    before, begin, rest = current.partition(_BEGIN)
+    _old, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"{TARGET.name}: no {_BEGIN.strip()} and {_END.strip()}")
+    table = ["| from | opened in any case, where this is mapped | opened when it failed | looked for in |"]
+    table += ["| --- | --- | --- | --- |"]
+    for version, each in preloads_by_release():
+        always = f"`{each.runtime}`: {_names(each.after)}" if each.after else "nothing"
+        table.append(f"| {version} | {always} | {_instead(each)} | {_places(each.instead[:1])} |")
+    return before + begin + "\n" + "\n".join(table) + "\n\n" + end + after
+
+
+def _instead(preloads: Preloads) -> str:
+    if not preloads.after or [p.patterns for p in preloads.after] != [p.patterns for p in preloads.instead]:
+        return _names(preloads.instead)
+    optional = " ".join(_names([each]) for each in preloads.instead if not each.required)
+    return f"the same, all required but {optional}"
+
+
+def _names(preloads: Sequence[Preload]) -> str:
+    """What stands in brackets may be absent."""
+    names = [each.patterns[0].rpartition("/")[2].partition(".so")[0].removeprefix("lib") for each in preloads]
+    if preloads and not any(each.required for each in preloads):
+        return f"[{' '.join(names)}]"
+    pairs = zip(names, preloads, strict=True)
+    return " ".join(name if each.required else f"[{name}]" for name, each in pairs) or "nothing"
+
+
+def _places(preloads: Sequence[Preload]) -> str:
+    """The folders of the first library; others have folders of their own name."""
+    folders = (pattern.rpartition("/")[0] for each in preloads for pattern in each.patterns)
+    return ", ".join(f"`{folder.replace('cublas', '*')}`" for folder in folders) or "-"
