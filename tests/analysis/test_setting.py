@@ -121,6 +121,7 @@ def test_the_command_line_comes_first(tmp_path: Path) -> None:
     assert (artifact.setting.torch.value, artifact.setting.torch.source) == ("2.13.0+cu130", Source.COMMAND_LINE)
 
 
+@pytest.mark.torch
 def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python: Path) -> None:
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.13.0"

@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 
 import abiscan
+from tests import torch_here
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -56,6 +57,7 @@ def truth(path: Path) -> str | None:
     return done.stdout.strip() or None
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     "name",
     [
@@ -106,6 +108,7 @@ def test_exit_status(name: str, status: int) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.torch
 def test_old_string_build_names_exactly_what_the_loader_cannot_bind() -> None:
     """Oracle: `ldd -r` in spirit: each name is asked of the real loader by dlsym in a process with torch loaded."""
     (artifact,) = document(FIXTURES / "old-string-extension.so")["artifacts"]  # type: ignore[misc]
@@ -185,10 +188,9 @@ def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
     assert found["artifacts"][0]["loader"]["outcome"] is None  # type: ignore[index]
 
 
-def test_a_torch_by_its_path_has_its_libraries(torch_python: Path) -> None:
-    import sysconfig
-
-    folder = Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib"
+@pytest.mark.torch
+def test_a_torch_by_its_path_has_its_libraries() -> None:
+    folder = torch_here.directory() / "lib"
     found = document("--torch", folder, FIXTURES / "stable-abi.so")
     assert found["target"]["kind"] == "path"  # type: ignore[index]
     assert found["verdict"] == "pass"
@@ -196,10 +198,9 @@ def test_a_torch_by_its_path_has_its_libraries(torch_python: Path) -> None:
     assert Path(needed["libtorch_cpu.so"]) == folder / "libtorch_cpu.so"
 
 
+@pytest.mark.torch
 def test_a_damaged_library_of_the_target_is_an_error_and_not_missing_names(tmp_path: Path) -> None:
-    import sysconfig
-
-    folder = Path(sysconfig.get_paths()["purelib"]) / "torch"
+    folder = torch_here.directory()
     (tmp_path / "torch" / "lib").mkdir(parents=True)
     (tmp_path / "torch" / "version.py").write_bytes((folder / "version.py").read_bytes())
     for name in ("libc10.so", "libtorch.so", "libtorch_python.so"):
@@ -289,6 +290,7 @@ def test_a_required_range_chooses_its_newest_build() -> None:
     assert document(FIXTURES / "cuda-build-required.so")["verdict"] == "fail"
 
 
+@pytest.mark.torch
 def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() -> None:
     """The file itself imports nothing of torch; its sibling does, in vain. Oracle: the real loader."""
     path = FIXTURES / "needs-broken-sibling.so"

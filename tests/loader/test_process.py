@@ -38,7 +38,7 @@ def _real(mode: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("mode", ["torch", "plain"])
+@pytest.mark.parametrize("mode", [pytest.param("torch", marks=pytest.mark.torch), "plain"])
 def test_the_same_objects_are_loaded(mode: str) -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch() if mode == "torch" else None)
     assert builder is not None
@@ -47,6 +47,7 @@ def test_the_same_objects_are_loaded(mode: str) -> None:
     assert {os.path.realpath(name) for name in modelled} == {os.path.realpath(name) for name in real}
 
 
+@pytest.mark.torch
 def test_without_modules_nothing_but_they_and_theirs_is_missing() -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
     assert builder is not None
@@ -57,6 +58,7 @@ def test_without_modules_nothing_but_they_and_theirs_is_missing() -> None:
     assert not any("lib-dynload" in name or "numpy" in name for name in quick)
 
 
+@pytest.mark.torch
 def test_the_global_scope_is_the_executable_and_the_global_dependencies_of_torch() -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
     assert builder is not None

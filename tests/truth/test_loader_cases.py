@@ -12,10 +12,13 @@ from tests.fixtures.loader_cases import CASES, Case
 from tests.truth.compare import Prediction, compare, predict, predict_without_torch
 from tests.truth.oracle import Answer, ask
 
-pytestmark = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
-    reason="the crafted files are for x86_64 and ask glibc",
-)
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(
+        platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+        reason="the crafted files are for x86_64 and ask glibc",
+    ),
+]
 
 # What the model leaves open or says otherwise, and why that is borne.
 KNOWN = {

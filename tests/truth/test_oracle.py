@@ -9,6 +9,8 @@ import pytest
 from tests.corpus import fetch
 from tests.truth.oracle import ask
 
+pytestmark = pytest.mark.torch
+
 # Starting an interpreter that imports torch takes seconds: the two answers that hang on torch, and one of each kind.
 WITH_TORCH = ("good-extension.so", "old-string-extension.so")
 WITHOUT = (
