@@ -50,6 +50,7 @@ _ABSENT_MODULE = re.compile(r"No module named '([^'.]+)")
 _DISTRIBUTIONS = {"PIL": "pillow", "yaml": "pyyaml", "cv2": "opencv-python-headless", "sklearn": "scikit-learn"}
 _ABSENT_LIBRARY = re.compile(r"([^/\s:]+): cannot open shared object file")
 _DRIVER_NAME = re.compile(r" U ((?:cu[A-Z]|nvml[A-Z])\w*)$", re.MULTILINE)
+_FETCHED_AT_MOST = 8
 _GPU_WANTED = re.compile(r"NVIDIA driver|[Nn]o CUDA GPUs|CUDA error|libcuda\.so|libnvidia-ml\.so|0 active drivers")
 
 
@@ -90,10 +91,13 @@ class Row:
         return self.chosen.get(member, self.environment or "").partition("+")[0] != self.environment
 
     def works(self) -> bool | None:
-        """Whether its packages can be imported and its shared objects opened; None where an import wants a GPU."""
+        """Whether its packages can be imported and its files opened; None where only an import that wants a GPU, or a
+        package that was not fetched, stands against it."""
         if any(a.outcome not in ("loads", "absent") and not self._other(m) for m, a in self.opened.items()):
             return False
-        return (None if _GPU_WANTED.search(self.imported) else False) if self.imported else True
+        if not self.imported:
+            return True
+        return None if _GPU_WANTED.search(self.imported) or _ABSENT_MODULE.search(self.imported) else False
 
 
 def _metadata(wheel: Path) -> bytes:
@@ -208,7 +212,7 @@ def _real(
     ended = ""
     for package in _packages(installed):
         tried: set[str] = set()
-        while message := _import(python, [*before, package], env):
+        while (message := _import(python, [*before, package], env)) and len(tried) < _FETCHED_AT_MOST:
             absent = _ABSENT_MODULE.search(message)
             name = "" if absent is None else canonicalize_name(_DISTRIBUTIONS.get(absent[1], absent[1]))
             known = [
@@ -259,7 +263,7 @@ def _lines(row: Row) -> Iterator[str]:
     if row.environment is None:
         yield f"{row.wheel}: requires torch {row.torch or '-'}; {said}; no environment has it"
         return
-    works = {True: "works", False: "fails", None: "works but for the GPU"}[row.works()]
+    works = {True: "works", False: "fails", None: "opens, but its import wants more"}[row.works()]
     counts = Counter(answer.outcome for answer in row.opened.values())
     opened = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to open"
     absent = {_absent(answer) or "" for answer in row.opened.values() if answer.outcome == "absent"}
