@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from abiscan.analysis.context import AnalysisContext
 from abiscan.binary import Binary
 from abiscan.mangling import parse
-from abiscan.model.binding import BoundImport, NeededLibrary, Owner
+from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.finding import Finding, Location, WhatIf
 from abiscan.model.release import ReleaseVerdict
@@ -147,6 +147,14 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
         readable=lambda name: context.demangler.demangle(name).text or name,
     )
     return tuple(finding for name, compute in class_rules().items() for finding in compute(rule(name), subject))
+
+
+def refusals(prediction: LoaderPrediction, absent: Collection[str], module: str, *, alone: bool) -> tuple[Finding, ...]:
+    """What the loader of this machine stops at although torch and Python don't, where it does."""
+    from abiscan.rules.computed import loader_rules
+
+    found = loader_rules().items()
+    return tuple(each for name, look in found for each in look(rule(name), prediction, absent, module, alone=alone))
 
 
 def derived_classes_of(binary: Binary, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:

@@ -10,6 +10,8 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
@@ -22,7 +24,7 @@ from abiscan.releases import ReleaseIndex, open_index
 from abiscan.setting.choice import ChosenTorch, choose
 from abiscan.setting.choose import belongs, choose_release
 from abiscan.setting.declared import Declared, declared_by
-from abiscan.setting.file_setting import FileSetting, setting_of
+from abiscan.setting.file_setting import FileSetting, TorchOfFile, setting_of
 from abiscan.setting.target_torch import TargetTorch, released_torch, torch_for_machine
 from abiscan.targets import Artifact
 from abiscan.wheel.metadata import ContainerKind
@@ -115,51 +117,51 @@ class AnalysisContext:
         options = self.options
         facts = artifact.group.facts
         declared = declared_by(facts, _place_inside(artifact), machine)
-        torch, stated, note = self._torch_of(artifact, declared, machine)
+        chosen = self._torch_of(artifact, declared, machine)
         if declared.unread:
             unread = f"not read, as it is formed wrongly: Requires-Dist: {', '.join(declared.unread)}"
-            note = f"{note}; {unread}" if note else unread
+            chosen = replace(chosen, note=f"{chosen.note}; {unread}" if chosen.note else unread)
         here = options.environment.version if options.environment is not None else None
         return setting_of(
             declared,
-            torch,
-            stated,
+            chosen,
             None if here is None else PythonVersion(*here),
             self.known_versions(machine),
             python_named=options.python_named,
-            note=note,
         )
 
-    def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> tuple[TargetTorch | None, Stated, str]:
-        """(torch, who says so, note)."""
+    def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> TorchOfFile:
         options = self.options
         chosen = self.chosen(machine)
         target = chosen.target
         text = f"{target.torch}+{target.variant}"
         if options.torch not in (None, "declared") or (options.torch is None and options.within is not None):
             said = f"--torch {options.torch}" if options.torch is not None else f"the required range {options.within}"
-            return self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said), ""
+            return TorchOfFile(self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said))
         if chosen.installed is not None and options.environment is not None:
             named = artifact.member is None
             alone = artifact.group.facts.kind is ContainerKind.FILE
             if belongs(declared, chosen.installed, options.environment, machine, named=named, alone=alone):
                 because = f"installed in {options.environment.label}"
-                return self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because), ""
+                return TorchOfFile(self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because))
         try:
             release = choose_release(declared, self.index, machine)
         except UnknownBuild:
-            return None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"), ""
+            return TorchOfFile(None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"))
         if release.build is None:
-            return None, release.stated, release.note
+            return TorchOfFile(None, release.stated, release.note)
+        torch = None
         if release.stated.source is Source.NEWEST_KNOWN and chosen.build is not None:
             default = self.torch_for(machine)
             if default is not None and default.target.torch == release.build.torch:
                 # The run's own target, which says that no torch is installed.
-                return default, release.stated, release.note
+                torch = default
         key = release.build.key
-        if key not in self._released:
-            self._released[key] = released_torch(self.index, release.build, options.environment)
-        return self._released[key], release.stated, release.note
+        if torch is None:
+            if key not in self._released:
+                self._released[key] = released_torch(self.index, release.build, options.environment)
+            torch = self._released[key]
+        return TorchOfFile(torch, release.stated, release.note, release.other_gpu)
 
     @cached_property
     def loader(self) -> Loader:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
+from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of, refusals
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import exported_beside, load_path, needed_siblings
-from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
+from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
 from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
+from abiscan.loader.torch_needs import torch_needs
+from abiscan.mangling import string_abi
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -30,14 +32,16 @@ from abiscan.model.report import (
     ArtifactReport,
     ArtifactVerdict,
 )
+from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
-from abiscan.ownership.gpu_libraries import is_driver
-from abiscan.ownership.names import owner_of_library
+from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.ownership.torch_names import is_torch_library
-from abiscan.releases.matrix import Matrix, TorchNeeds, judge
+from abiscan.releases import Build
+from abiscan.releases.matrix import Matrix, judge
 from abiscan.setting.file_setting import FileSetting
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
+from abiscan.wheel.metadata import ContainerKind
 
 
 def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> ArtifactReport:
@@ -50,14 +54,22 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     path = load_path(artifact, context.options)
     siblings = needed_siblings(artifact, binary, context.options)
     binding = _bound(artifact, binary, path, siblings, judged_in=judged_in, context=context)
+    binding = _of_another_build(binding, judged_in, context.index.builds(binary.machine))
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
-    torch_needs = _torch_needs(facts, imports, siblings)
-    concerns_torch = bool(torch_needs.names or torch_needs.libraries)
-    matrix = judge(torch_needs, context.index, reasons=context.options.matrix) if concerns_torch else None
+    needs = torch_needs(binary, facts, imports, siblings, binding.missing_libraries)
+    concerns_torch = bool(needs.names or needs.libraries)
+    matrix = None
+    if concerns_torch:
+        # The installed torch's own interpreter answers for it; of releases the table of CPythons does.
+        on_releases = context.options.matrix or (torch is not None and not torch.installed)
+        otherwise = _python_missing(imports, judged_in) if on_releases else None
+        matrix = judge(needs, context.index, reasons=context.options.matrix, otherwise=otherwise)
     imports = _with_windows(imports, matrix)
     needed = _with_shipped(binding.needed, torch)
-    unfit = binding.unfit_libraries if concerns_torch else ()
+    unfit = _unfit(binding, judged_in) if concerns_torch else ()
+    open_names = any(b.owner is Owner.TORCH and b.status is Status.UNDECIDED for b in imports)
+    cell = None if open_names else cell_of(matrix, torch)
     made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
     bound = Bound(
         binary=binary,
@@ -66,7 +78,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         needed=needed,
         module=module_key(artifact.path, artifact.member),
         torch=torch,
-        needs=torch_needs,
+        needs=needs,
         matrix=matrix,
         built_for=made.built_for,
         lines=artifact.disk_path is not None,
@@ -81,7 +93,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         size=artifact.size,
         machine=facts.machine,
         verdict=verdict_of(
-            imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken, unfit=bool(unfit)
+            imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken, unfit=bool(unfit), cell=cell
         ),
         sha256=_sha256(binary) if context.options.hashes else None,
         build_id=facts.build_id,
@@ -96,22 +108,31 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         provenance=made,
         findings=findings,
     )
+    choice = judged_in.of_file.note
+    if open_names and torch is not None and torch.build is not None and not choice:
+        choice = f"the release index has no build of torch {torch.target.torch} with the std::string of this file"
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
+    alone = artifact.group.facts.kind is ContainerKind.FILE
+    if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
+        report = replace(report, findings=(*report.findings, *refusals(prediction, absent, bound.module, alone=alone)))
+    # A torch on which the file loads, whatever it is that one lacks; else one that has its names.
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
-    windows = matrix.exporting if matrix is not None and not matrix.unknown else None
+    windows = (matrix.windows or matrix.exporting) if matrix is not None and not matrix.unknown else None
     report = _with_causes(
         report,
         facts,
         torch,
         context,
         absent=absent,
-        distribution=artifact.group.facts.name,
+        unfit=unfit,
+        distribution=(artifact.group.facts.name, artifact.group.facts.version),
         windows=windows,
         nowhere=nowhere,
+        alone=alone,
     )
     return replace(
         report,
-        notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, choice=judged_in.note, unfit=unfit)),
+        notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, choice=choice, unfit=unfit, cell=cell)),
     )
 
 
@@ -141,6 +162,38 @@ def _bound(
     return binding if not beside else with_providers(binding, beside)
 
 
+def _unfit(binding: FileBinding, judged_in: FileSetting) -> tuple[str, ...]:
+    """The needed libraries of CUDA and ROCm that the torch brings in another version, or not at all, and that the
+    machine of an installed one does not have either."""
+    torch = judged_in.torch
+    if torch is None or judged_in.of_file.other_gpu is not None:
+        return ()
+    if not torch.installed:
+        return binding.unfit_libraries
+    return tuple(name for name in binding.missing_libraries if not fits_gpu(name, torch.exports.brings))
+
+
+def _of_another_build(binding: FileBinding, judged_in: FileSetting, builds: Sequence[Build]) -> FileBinding:
+    """A binding with names left open that only a build of the release with the other std::string can have: the file's
+    name says which release it is for, and the index may hold that with one std::string alone."""
+    torch = judged_in.torch
+    if torch is None or torch.build is None or judged_in.setting.torch is None:
+        return binding
+    missing = [b.name for b in binding.imports if b.owner is Owner.TORCH and b.status is Status.MISSING]
+    if judged_in.setting.torch.source is not Source.FOLDER or not missing:
+        return binding
+    known = {build.cxx11_abi for build in builds if build.torch == torch.target.torch}
+    # A function that returns a string has a tag in its name alone.
+    wanted = {string_abi(name) or ("new" if "B5cxx11" in name else None) for name in missing}
+    if len(wanted) != 1 or known != {"new" not in wanted}:
+        return binding
+    imports = tuple(
+        replace(b, status=Status.UNDECIDED) if b.owner is Owner.TORCH and b.status is Status.MISSING else b
+        for b in binding.imports
+    )
+    return replace(binding, imports=imports)
+
+
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:
     demangle = context.demangler.demangle
     named = []
@@ -159,27 +212,18 @@ def _prediction(
     return context.loader.predict(binary, path, siblings)
 
 
-def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport], siblings: Mapping[str, Binary]) -> TorchNeeds:
-    """What only torch can provide: its names, but for those that another library in scope exports."""
-    names = [
-        bound.name
-        for bound in imports
-        if bound.owner is Owner.TORCH
-        and bound.status is not Status.WEAK
-        and (bound.provider is None or is_torch_library(bound.provider))
-    ]
-    return TorchNeeds(
-        names=tuple(dict.fromkeys(names)),
-        libraries=tuple(soname for soname in facts.needed if is_torch_library(soname)),
-        machine=facts.machine,
-        gpu_libraries=tuple(
-            soname
-            for soname in dict.fromkeys((*facts.needed, *(name for each in siblings.values() for name in each.needed)))
-            if owner_of_library(soname) in (Owner.CUDA, Owner.HIP)
-            and not is_driver(soname)
-            and not any(path.rpartition("/")[2] == soname.rpartition("/")[2] for path in siblings)
-        ),
-    )
+def _python_missing(imports: Sequence[BoundImport], judged_in: FileSetting) -> Callable[[Build], str]:
+    """Why a release has no CPython beside it that serves the file, in a word; empty where each does."""
+    names = [b.name for b in imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
+
+    def otherwise(build: Build) -> str:
+        for version in judged_in.pythons_beside(build.torch) if names else ():
+            exported = python_exports(version)
+            if exported is not None and not all(map(exported, names)):
+                return f"CPython {version}"
+        return ""
+
+    return otherwise
 
 
 def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tuple[BoundImport, ...]:
@@ -212,27 +256,31 @@ def _with_causes(
     context: AnalysisContext,
     *,
     absent: Sequence[str],
-    distribution: str | None,
+    unfit: Sequence[str],
+    distribution: tuple[str | None, str | None],
     windows: Windows | None,
     nowhere: bool,
+    alone: bool,
 ) -> ArtifactReport:
-    """Causes of what is missing; a file that binds pays nothing for them."""
-    if not absent and not any(b.status.may_be_unbound for b in report.imports):
-        return report
-    if report.verdict is not ArtifactVerdict.FAILS and not (torch is None or torch.installed):
+    """Causes of what fails; a file that loads has none and pays nothing for them."""
+    fails = report.verdict is ArtifactVerdict.FAILS
+    refused = alone and any(f.rule == "loader-refuses" for f in report.findings)
+    if not fails and not refused:
         return report
     from abiscan.diagnosis import diagnose
 
     here = torch is None or torch.installed
-    # Of another machine's libraries nothing is known: what they may have is open, and no cause.
+    # What an absent library of others may have is open, and no cause of a failure that is certain.
+    asked = [b for b in report.imports if b.status.is_unbound]
+    lacking = [soname for soname in absent if is_torch_library(soname) or soname in unfit or refused]
+    if not asked and not lacking:
+        return report
     diagnosis = diagnose(
         facts,
-        [b for b in report.imports if here or b.status is not Status.UNDECIDED],
+        asked,
         replace(context.knowledge_of(torch, facts.machine, here=here), loads_on=windows),
-        libraries=absent,
-        # A library that is absent is a cause by itself where it is what the file fails for.
-        here=(report.loader.outcome is LoaderOutcome.FAILS and report.verdict is not ArtifactVerdict.NOT_TORCH)
-        or not any(b.status.is_unbound for b in report.imports),
+        libraries=lacking,
+        here=True,
         distribution=distribution,
         nowhere=nowhere,
     )

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
+from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import brought_otherwise
@@ -25,20 +27,22 @@ def verdict_of(
     concerns_torch: bool,
     broken_library: str | None,
     unfit: bool,
+    cell: ReleaseVerdict | None,
 ) -> ArtifactVerdict:
     """For the target torch: every torch and Python import binds, and so does what the file itself should define.
 
     Args:
         concerns_torch: whether the file wants anything of torch.
         broken_library: a library that it needs and that does not load (`broken_library`).
-        unfit: whether it needs a library of CUDA or ROCm that the release brings in another version, or not at all.
+        unfit: whether it needs a library of CUDA or ROCm that the torch brings in another version, or not at all.
+        cell: how the matrix has the file on this very build of the index.
     """
     decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
     if any(b.status.is_unbound for b in decisive):
         return ArtifactVerdict.FAILS
     if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in needed):
         return ArtifactVerdict.FAILS
-    if unfit:
+    if unfit or (cell is not None and cell.state is ReleaseState.FAILS):
         return ArtifactVerdict.FAILS
     if not concerns_torch:
         found = ArtifactVerdict.NOT_TORCH
@@ -67,6 +71,13 @@ def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callabl
     return None
 
 
+def cell_of(matrix: Matrix | None, torch: TargetTorch | None) -> ReleaseVerdict | None:
+    """How the matrix has the file on the build that it is judged against; None where that is none of the index."""
+    if matrix is None or torch is None or torch.build is None:
+        return None
+    return next((verdict for verdict in matrix.verdicts if verdict.build == torch.build), None)
+
+
 def loads_on(matrix: Matrix, torch: str) -> bool:
     """Whether some known build of a version loads the file; True where none is known."""
     builds = [verdict for verdict in matrix.verdicts if verdict.torch == torch]
@@ -81,13 +92,15 @@ def notes_of(
     *,
     choice: str,
     unfit: Sequence[str],
+    cell: ReleaseVerdict | None,
 ) -> Iterator[str]:
     """Sentences for a person: what was not there, and why verdict and loader differ.
 
     Args:
         missing: needed libraries that were not found.
         choice: what a user should know about the choice of the torch; empty where there is nothing.
-        unfit: needed libraries of CUDA and ROCm that the release brings in another version, or not at all.
+        unfit: needed libraries of CUDA and ROCm that the torch brings in another version, or not at all.
+        cell: how the matrix has the file on this very build of the index.
     """
     if unfit and torch is not None:
         brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
@@ -111,13 +124,16 @@ def notes_of(
         here = torch is not None and torch.installed
         where = "not on this machine" if here else "brought by neither its package nor torch, and not judged"
         yield f"{where}: {', '.join(absent)}{tail}"
-    if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
-        yield f"torch binds, but this machine's loader stops: {report.loader.error}"
+    if report.loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
+        yield f"the loader would stop here for want of the GPU's driver alone: {report.loader.error}"
     decisive = any(b.status.is_unbound for b in report.imports)
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:
         stop = report.loader.stop
         if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
             name = os.path.basename(stop.object)
             yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
+    if cell is not None and cell.state is ReleaseState.FAILS and not decisive and not cell.missing:
+        where = f"{cell.torch}+{cell.variant}"
+        yield f"every import of the file itself binds on {where}; it does not load there: {cell.reason}"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here all the same: what is missing for the target is provided by this machine"

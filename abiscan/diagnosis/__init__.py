@@ -28,7 +28,7 @@ def diagnose(
     *,
     libraries: Sequence[str] = (),
     here: bool = True,
-    distribution: str | None = None,
+    distribution: tuple[str | None, str | None] = (None, None),
     nowhere: bool = False,
 ) -> Diagnosis:
     """Find causes for imports that did not bind, and for needed libraries that were not found.
@@ -40,7 +40,7 @@ def diagnose(
         libraries: sonames of needed libraries that were not found.
         here: the file is to be loaded on this machine: a library of others from which no import comes is a cause by
             itself. Torch's own always are.
-        distribution: that ships the file, by its metadata, for the commands of fixes.
+        distribution: name and version of what ships the file, by its metadata, for the commands of fixes.
         nowhere: no known build of the target's version loads the file, so that another variant of it would not help:
             what is to be fixed for each of them leads.
     """

@@ -24,6 +24,10 @@ _EVIDENCE = 4
 _PULL = 0.15
 
 
+# Name and version, where metadata tells.
+Distribution = tuple[str | None, str | None]
+
+
 class Diagnosis(Struct, frozen=True):
     """What is wrong with one file.
 
@@ -47,7 +51,7 @@ def diagnose(
     *,
     libraries: Sequence[str] = (),
     here: bool = True,
-    distribution: str | None = None,
+    distribution: Distribution = (None, None),
     nowhere: bool = False,
 ) -> Diagnosis:
     """As `abiscan.diagnosis.diagnose` says."""
@@ -80,7 +84,7 @@ def _is_open(bound: BoundImport) -> bool:
 
 
 def _candidates(
-    file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: str | None
+    file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: Distribution
 ) -> tuple[Candidate, ...]:
     version = bound.symbol.version
     return causes_of(
@@ -93,13 +97,14 @@ def _candidates(
             owner=bound.owner,
             status=bound.status,
             provider=bound.provider,
-            distribution=distribution,
+            distribution=distribution[0],
+            distribution_version=distribution[1],
         )
     )
 
 
 def _library_candidates(
-    file: SharedObject, libraries: Sequence[str], knowledge: Knowledge, distribution: str | None
+    file: SharedObject, libraries: Sequence[str], knowledge: Knowledge, distribution: Distribution
 ) -> dict[str, tuple[Candidate, ...]]:
     """The causes of each library's absence, best first."""
     if not libraries:
@@ -108,12 +113,15 @@ def _library_candidates(
 
     return {
         soname: ranked(
-            missing_library.causes(
-                soname.rpartition("/")[2], MissingName(soname, knowledge, file=file, distribution=distribution)
-            )
+            missing_library.causes(soname.rpartition("/")[2], _library(soname, file, knowledge, distribution))
         )
         for soname in libraries
     }
+
+
+def _library(soname: str, file: SharedObject, knowledge: Knowledge, distribution: Distribution) -> MissingName:
+    name, version = distribution
+    return MissingName(soname, knowledge, file=file, distribution=name, distribution_version=version)
 
 
 def _of_library(bound: BoundImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:

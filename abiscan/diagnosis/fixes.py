@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.model.target import Target
 from abiscan.model.versions import Windows
+from abiscan.ownership.source_projects import PUBLISH_SOURCE
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
@@ -34,24 +37,46 @@ def package(missing: MissingName) -> str | None:
 
 
 def rebuild(missing: MissingName) -> str:
-    """Build the extension from source against the torch that is there."""
+    """Build the extension from source against the torch that is there, as one command."""
     name = package(missing)
-    if name is not None:
+    if name in PUBLISH_SOURCE:
         return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
     base = re.split(r"[/\\!]", missing.file_name or "")[-1]
-    if missing.file is None:
-        of = f" ships {word(base, 'the file')}" if base else " failed to load"
-        return (
-            "pip install --no-build-isolation --no-binary PACKAGE --no-cache-dir --force-reinstall --no-deps PACKAGE"
-            f"  # PACKAGE: what{of}"
-        )
+    tree = f"in the source tree of {name or word(base, 'the extension')}"
     # A file by itself may be of no package: its own source tree is where it is built.
-    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
+    needed = () if missing.file is None else missing.file.needed
+    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
-    return (
-        "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps .  "
-        f"# in the source tree of {word(base, 'the file')}, with {missing.target_label} installed{archs}"
-    )
+    return f"{_BUILD_TREE}  # {tree}, with {missing.target_label} installed{archs}"
+
+
+# What pip builds in a source tree against the torch that is installed.
+_BUILD_TREE = "pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps ."
+
+
+def other_release(missing: MissingName) -> str | None:
+    """Where to look for a build of the extension that fits; None where nothing tells which project ships the file."""
+    name = package(missing)
+    if name is None:
+        return None
+    target = missing.target
+    which = "the torch that is installed" if target is None else f"torch {versions.minor(target.torch)}"
+    label = _label(missing.distribution_version or "", target)
+    return f"Install a release of {name} that is made for {which}{label}"
+
+
+# `2.1.2+pt24cu121`, `2.7.4+cu12torch2.5cxx11abifalse`: the release in the label of a project's own version.
+_TORCH_LABEL = re.compile(r"\+.*?(?P<word>pt|torch)(?P<release>\d+(?:\.\d+)*)")
+
+
+def _label(version: str, target: Target | None) -> str:
+    """How a project's versions would name the target, where its versions name their torch."""
+    found = _TORCH_LABEL.search(version)
+    if found is None or target is None:
+        return ""
+    minor = versions.minor(target.torch)
+    wanted = minor if "." in found["release"] else minor.replace(".", "")
+    return f": its versions name their torch, look for {found['word']}{wanted}"
 
 
 def torch_range(windows: Windows, newest_known: str | None) -> str:
@@ -70,7 +95,9 @@ def install_torch(missing: MissingName, windows: Windows) -> str:
 
 
 def rebuild_or_install(missing: MissingName, windows: Windows) -> str:
-    """Both ways out: another extension, or another torch."""
-    if not windows or missing.knowledge.loads_on == ():
-        return rebuild(missing)
-    return f"{rebuild(missing)}\nor: {install_torch(missing, windows)}"
+    """The ways out: another build of the extension, another torch."""
+    release = None if package(missing) in PUBLISH_SOURCE else other_release(missing)
+    ways = [rebuild(missing) if release is None else release]
+    if windows and missing.knowledge.loads_on != ():
+        ways.append(install_torch(missing, windows))
+    return "\nor: ".join(ways)

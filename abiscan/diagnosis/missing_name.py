@@ -109,7 +109,7 @@ class MissingName:
         spelled_as: how a text wrote it where `name` was only made for the search (a demangled name that no build
             exports); its parameters are then unknown.
         macho: whether it is a name of macOS.
-        distribution: that ships the file, by its own metadata; None where that was not read.
+        distribution, distribution_version: that ships the file, by its own metadata; None where that was not read.
         link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
     """
 
@@ -129,6 +129,7 @@ class MissingName:
         macos: bool = False,
         link_time: bool = False,
         distribution: str | None = None,
+        distribution_version: str | None = None,
     ) -> None:
         self.spelled = name
         self.name_kind = classify(name)
@@ -137,6 +138,7 @@ class MissingName:
         self.spelled_as = spelled_as
         self.link_time = link_time
         self.distribution = distribution
+        self.distribution_version = distribution_version
         self.knowledge = knowledge
         self.library = library
         self.version = version

@@ -133,7 +133,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.CUDA_LIBRARY_MISMATCH,
         "causes.vendor_libraries",
-        "A CUDA library of another version than the file was built with is loaded.",
+        "The file was built with another version of a CUDA library than the one that is there.",
         "whose name it is by its prefix, the library that a versioned reference names, the release in an nvJitLink "
         "name",
     ),

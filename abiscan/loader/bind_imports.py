@@ -28,7 +28,7 @@ from abiscan.model.binding import (
     Owner,
     Status,
 )
-from abiscan.model.facts import Import, SymbolBinding, Visibility
+from abiscan.model.facts import Import
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.ownership.torch_names import is_torch_library
 
@@ -89,8 +89,7 @@ def bind_imports(
 
 def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list[str]) -> Status:
     """The status of an import that nothing in reach exports."""
-    if symbol.binding is SymbolBinding.WEAK or not symbol.relocated or _binds_locally(symbol):
-        # The loader leaves a weak one at zero and never looks at one that no relocation refers to.
+    if symbol.may_stay_unbound:
         return Status.WEAK
     if owner in (Owner.PYTHON, Owner.TORCH):
         # The interpreter and all libraries of the target are known: no other library has it.
@@ -100,10 +99,6 @@ def _unsatisfied(symbol: Import, owner: Owner, missing: list[str], foreign: list
     if foreign or (owner in (Owner.CUDA, Owner.HIP) and missing):
         return Status.UNDECIDED
     return Status.MISSING
-
-
-def _binds_locally(symbol: Import) -> bool:
-    return symbol.visibility in (Visibility.HIDDEN, Visibility.INTERNAL)
 
 
 def _needed(elf: ElfFile, examination: Examination) -> tuple[NeededLibrary, ...]:

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from abiscan.binary import Binary
 from abiscan.loader.bind_imports import FileBinding, needed_of_package
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
-from abiscan.model.facts import Import, SymbolBinding, Visibility
+from abiscan.model.facts import Import
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
 from abiscan.ownership.torch_names import in_scope, is_torch_library
+from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.exports import TargetExports
 
 # Whose libraries every system has, or the torch build brings: their absence from a package says nothing.
@@ -46,7 +47,7 @@ def bind_to_release(
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
     reached = frozenset[str]() if exports is None else in_scope(everything, exports.sonames)
     brings = frozenset[str]() if exports is None else exports.brings
-    foreign = [name for name in others if owner_of_library(name) not in _PROVIDED]
+    foreign = [name for name in others if _may_have_anything(name)]
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
     scopes = OwnScopes(binary.names_with_prefix)
     bound = []
@@ -65,8 +66,9 @@ def bind_to_release(
         if status is Status.MISSING:
             may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
             unknown = exports is None or may_be_torchs or bool(foreign)
-            status, provider = _of_others(symbol, owner, pythons, torch_known=exports is not None, unknown=unknown)
-        if status is not Status.RESOLVED and _may_stay_unbound(symbol):
+            torch_known = exports is not None and exports.knows(symbol.name)
+            status, provider = _of_others(symbol, owner, pythons, torch_known=torch_known, unknown=unknown)
+        if status is not Status.RESOLVED and symbol.may_stay_unbound:
             status, provider = Status.WEAK, None
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
     found = {path.rpartition("/")[2]: path for path in needed}
@@ -79,6 +81,14 @@ def bind_to_release(
         ),
         unfit_libraries=unfit,
     )
+
+
+def _may_have_anything(soname: str) -> bool:
+    """Whether a name of unknown home may be a library's: of the known ones each name tells whose it is."""
+    owner = owner_of_library(soname)
+    if owner in (Owner.CUDA, Owner.HIP):
+        return vendor_of_library(soname) is None and not is_driver(soname)
+    return owner not in _PROVIDED
 
 
 def _served(name: str, members: Mapping[str, str], brings: frozenset[str]) -> NeededLibrary:
@@ -121,23 +131,13 @@ def _of_python(name: str, pythons: Sequence[PythonExports]) -> tuple[Status, str
     return (Status.RESOLVED, "python") if all(python(name) for python in pythons) else (Status.MISSING, None)
 
 
-def _may_stay_unbound(symbol: Import) -> bool:
-    """The loader leaves a weak import at zero, and never looks up one that no relocation refers to or that binds in the
-    file itself."""
-    return (
-        symbol.binding is SymbolBinding.WEAK
-        or not symbol.relocated
-        or symbol.visibility in (Visibility.HIDDEN, Visibility.INTERNAL)
-    )
-
-
 def _of_others(
     symbol: Import, owner: Owner, pythons: Sequence[PythonExports], *, torch_known: bool, unknown: bool
 ) -> tuple[Status, str | None]:
     """(status, provider) of a name that neither the package nor the build exports.
 
     Args:
-        torch_known: whether a build was looked at.
+        torch_known: whether a build was looked at that would have the name, if it exported it.
         unknown: whether a library that was not looked at may have a name of unknown home.
     """
     library = symbol.version.library if symbol.version is not None else None

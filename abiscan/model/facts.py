@@ -78,6 +78,16 @@ class Import(Struct, frozen=True):
     relocated: bool
     index: int
 
+    @property
+    def may_stay_unbound(self) -> bool:
+        """The loader leaves a weak import at zero, and never looks up one that no relocation refers to or that binds in
+        the file itself."""
+        return (
+            self.binding is SymbolBinding.WEAK
+            or not self.relocated
+            or self.visibility in (Visibility.HIDDEN, Visibility.INTERNAL)
+        )
+
 
 class Export(Struct, frozen=True):
     """A defined entry of the dynamic symbol table that other objects can bind to.

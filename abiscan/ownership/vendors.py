@@ -198,6 +198,19 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
 
 
+# Libraries of the CUDA toolkit whose soname counts its major releases. From CUDA 13 on their distributions have no
+# suffix and are versioned with the toolkit; cuDNN, NCCL and their kin keep one.
+_OF_TOOLKIT = frozenset({"cudart", "cublas", "cublasLt", "nvrtc", "nvJitLink", "cupti"})
+
+
+def cuda_distribution(vendor: Vendor, major: int) -> str | None:
+    """The requirement that brings a library of a CUDA toolkit, by the major version in its soname
+    (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None where the soname does not tell the release."""
+    if not vendor.distribution or vendor.library not in _OF_TOOLKIT or not 11 <= major <= 13:
+        return None
+    return f"{vendor.distribution}-cu{major}" if major < 13 else f"{vendor.distribution}>={major},<{major + 1}"
+
+
 def brought_otherwise(soname: str, brings: Iterable[str]) -> str | None:
     """The other version of a library that a build of torch brings (`libcudart.so.13` for `libcudart.so.12`); None where
     it brings that very one, or none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.versions import Windows
 from abiscan.ownership.gpu_libraries import unfit_gpu
-from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES
+from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, in_scope
 from abiscan.releases import (
     Build,
     ReleaseIndex,
@@ -20,19 +20,38 @@ from abiscan.releases import (
 from abiscan.releases.omission import recorded
 
 
+class SiblingNeeds(Struct, frozen=True):
+    """What a library of the file's own package wants of torch, which the file needs.
+
+    Attributes:
+        library: its file name.
+        names, libraries: as those of `TorchNeeds`.
+    """
+
+    library: str
+    names: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+
 class TorchNeeds(Struct, frozen=True):
     """What a file wants of torch.
 
     Attributes:
-        names: its strong, relocated imports that are torch's to provide.
+        names: its strong, relocated imports that are torch's by their spelling, and that nothing else in scope exports.
+        own_names: those of no known home, which nothing in scope exports unless torch does.
         libraries: sonames of torch libraries among its needed ones.
         machine: the file's architecture.
+        reach: sonames of torch libraries that it or its siblings need: what they bring along is its scope.
+        siblings: the libraries of its own package that it needs, directly or through others.
         gpu_libraries: sonames of CUDA's and ROCm's libraries that its package does not bring.
     """
 
     names: tuple[str, ...]
     libraries: tuple[str, ...]
     machine: str
+    reach: tuple[str, ...] = ()
+    own_names: tuple[str, ...] = ()
+    siblings: tuple[SiblingNeeds, ...] = ()
     gpu_libraries: tuple[str, ...] = ()
 
 
@@ -42,7 +61,8 @@ class Matrix(Struct, frozen=True):
     Attributes:
         verdicts: oldest build first.
         windows: versions with a build on which the file loads.
-        exporting: versions with a build that exports everything it wants, whatever CUDA the build has.
+        exporting: versions with a build that exports everything it wants, whatever CUDA the build has, and whatever
+            else the file fails for.
         histories: what the index knows of each name.
         unknown: names that the index does not record, so that no build can be judged by them.
     """
@@ -54,33 +74,52 @@ class Matrix(Struct, frozen=True):
     unknown: tuple[str, ...]
 
 
-def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Matrix:
+def judge(
+    needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True, otherwise: Callable[[Build], str] | None = None
+) -> Matrix:
     """Resolve the needs against every known build of the file's architecture.
 
     Args:
         reasons: say in a word why a build fails; a caller that wants the windows alone saves the time.
+        otherwise: why a build fails the file for what is not torch's, in a word; empty where it does not.
     """
     builds = index.builds(needs.machine)
+    scope = [in_scope(needs.reach, build.libraries) for build in builds]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
-    decided = [n for n in needs.names if n not in unknown]
-    masks = {name: histories[name].mask if name in histories else 0 for name in decided}
+    masks = {n: histories[n].mask if n in histories else 0 for n in needs.names if n not in unknown}
     everywhere = (1 << len(builds)) - 1
-    common = everywhere
-    for mask in masks.values():
-        common &= mask
     # Names that some build lacks; the others need no look per build.
     partial = [name for name, mask in masks.items() if mask != everywhere]
     known = _Known(masks, frozenset(histories), {name: string_abi(name) for name in partial} if reasons else {})
+    linked = everywhere
+    for name, reached in _in_scope(histories, scope).items():
+        linked &= reached | ~masks[name]
+    others = index.lookup(needs.own_names, needs.machine, of_others=True) if needs.own_names else {}
+    own_reached = _in_scope(others, scope)
+    own = {name: own_reached.get(name, 0) for name in needs.own_names}
+    siblings = [(each, _sibling_mask(each, index, builds, scope)) for each in needs.siblings]
     verdicts = []
+    fits = []
     for position, build in enumerate(builds):
         bit = 1 << position
         missing = tuple(name for name in partial if not masks[name] & bit)
-        lacking = tuple(s for s in needs.libraries if s in ACCELERATOR_LIBRARIES and not build.ships(s))
+        lacking = tuple(s for s in needs.libraries if not build.ships(s))
         exporting = not missing and not lacking
-        gpu = unfit_gpu(needs.gpu_libraries, build.brings) if exporting and needs.gpu_libraries else None
-        state = ReleaseState.FAILS if not exporting else ReleaseState.LOADS if gpu is None else ReleaseState.OTHER_CUDA
-        reason = f"has {gpu}" if gpu is not None else ""
+        fits.append(exporting)
+        state, reason = ReleaseState.LOADS, ""
+        if not exporting:
+            state, reason = ReleaseState.FAILS, _reason(build, position, missing, lacking, known) if reasons else ""
+        elif broken := next((each.library for each, mask in siblings if not mask & bit), None):
+            state, reason = ReleaseState.FAILS, f"{broken} fails"
+        elif not linked & bit:
+            state, reason = ReleaseState.FAILS, "not linked to it"
+        elif nobodys := tuple(name for name, mask in own.items() if not mask & bit):
+            state, reason, missing = ReleaseState.FAILS, "never exported", nobodys
+        elif otherwise is not None and (why := otherwise(build)):
+            state, reason = ReleaseState.FAILS, why
+        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.brings)):
+            state, reason = ReleaseState.OTHER_CUDA, f"has {gpu}"
         verdicts.append(
             ReleaseVerdict(
                 build=build.key,
@@ -90,13 +129,38 @@ def judge(needs: TorchNeeds, index: ReleaseIndex, *, reasons: bool = True) -> Ma
                 state=state,
                 missing=missing,
                 drift=(),
-                reason=_reason(build, position, missing, lacking, known) if reasons and not exporting else reason,
+                reason=reason,
             )
         )
-    fits = [v.state is not ReleaseState.FAILS for v in verdicts]
     return Matrix(
         tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), windows_of(builds, fits), histories, unknown
     )
+
+
+def _in_scope(histories: Mapping[str, SymbolHistory], scope: Sequence[frozenset[str]]) -> dict[str, int]:
+    """Name -> bit i where a library that build i has in the file's scope exports it."""
+    # Names share few histories, which the index keeps, so each is looked at once.
+    known: dict[int, int] = {}
+    for history in histories.values():
+        if id(history.exports) not in known:
+            known[id(history.exports)] = sum(
+                1 << position
+                for position, export in enumerate(history.exports)
+                if export is not None and not scope[position].isdisjoint(export.libraries)
+            )
+    return {name: known[id(history.exports)] for name, history in histories.items()}
+
+
+def _sibling_mask(
+    sibling: SiblingNeeds, index: ReleaseIndex, builds: Sequence[Build], scope: Sequence[frozenset[str]]
+) -> int:
+    """The builds that export everything that a library of the file's package wants."""
+    names = tuple(filter(recorded, sibling.names))
+    reached = _in_scope(index.lookup(names, builds[0].machine, of_others=True) if builds else {}, scope)
+    mask = sum(1 << i for i, build in enumerate(builds) if all(map(build.ships, sibling.libraries)))
+    for name in names:
+        mask &= reached.get(name, 0)
+    return mask
 
 
 def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> Windows:
@@ -122,7 +186,9 @@ class _Known(Struct, frozen=True):
 def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequence[str], known: _Known) -> str:
     """The reason in a word, the one that explains most."""
     if lacking:
-        kind = ACCELERATOR_LIBRARIES[lacking[0]]
+        kind = ACCELERATOR_LIBRARIES.get(lacking[0].rpartition("/")[2])
+        if kind is None:
+            return f"has no {lacking[0]}"
         return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
     exported = [n for n in missing if n in known.exported]
     if not exported:

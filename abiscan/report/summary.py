@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.report import ArtifactVerdict, Report
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 
 
 class Summary(Struct, frozen=True):
@@ -52,6 +52,11 @@ def summary_of(report: Report) -> Summary:
         len(report.stale),
         len(report.errors),
     )
+
+
+def refusal_of(artifact: ArtifactReport) -> Finding | None:
+    """Why this machine's loader refuses a file that torch and Python don't stop, where that fails the file."""
+    return next((f for f in artifact.standing if f.rule == "loader-refuses" and f.severity is Severity.ERROR), None)
 
 
 def severity_counts(findings: Iterable[Finding]) -> Counter[Severity]:

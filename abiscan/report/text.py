@@ -18,7 +18,7 @@ from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.problems_text import cause_lines, finding_lines
 from abiscan.report.style import Style, wrap
-from abiscan.report.summary import severity_counts, status_counts, summary_of
+from abiscan.report.summary import refusal_of, severity_counts, status_counts, summary_of
 from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
 
 # With more bad files than this in one run or wheel, only the first is told in full.
@@ -93,8 +93,9 @@ def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
     """The word that its lines begin with, filled to `width` columns."""
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return style.paint("source".ljust(width), "36")
-    word = "FAILS" if artifact.verdict is ArtifactVerdict.FAILS else verdict_words(artifact.verdict)
-    return style.paint(word.ljust(width), _COLORS[artifact.verdict])
+    verdict = ArtifactVerdict.FAILS if refusal_of(artifact) is not None else artifact.verdict
+    word = "FAILS" if verdict is ArtifactVerdict.FAILS else verdict_words(verdict)
+    return style.paint(word.ljust(width), _COLORS[verdict])
 
 
 def _short_block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
@@ -212,6 +213,9 @@ def _headline(artifact: ArtifactReport, target: Target | None) -> str:
     missing = counts[Status.MISSING] + counts[Status.UNREACHABLE]
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return name
+    refusal = refusal_of(artifact)
+    if refusal is not None:
+        return f"{name}: {refusal.message}"
     match artifact.verdict:
         case ArtifactVerdict.LOADS:
             return f"{name}: every torch and Python import binds{against}"
@@ -234,7 +238,7 @@ def target_words(target: Target) -> str:
 
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     loader = artifact.loader
-    if loader.outcome is LoaderOutcome.FAILS:
+    if loader.outcome is LoaderOutcome.FAILS and refusal_of(artifact) is None:
         # The message begins with the path that the headline has; the symbol behind it is what one searches for, whole.
         error = loader.error or ""
         own = error.partition(": ")

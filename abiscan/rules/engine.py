@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Fate, ImportPattern, LibraryPattern, Per, Rule
 from abiscan.rules.rule_subject import RuleSubject
@@ -199,6 +200,8 @@ def _counted(number: int, thing: str) -> str:
 def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     hits: list[tuple[NeededLibrary, LibraryPattern]] = []
     for library in subject.needed:
+        if subject.target is None and is_torch_library(library.soname):
+            continue  # which torch would have it, nobody knows
         for pattern in rule.libraries:
             if (pattern.found is None or pattern.found == (library.found is not None)) and (
                 not pattern.soname_starts or library.soname.startswith(pattern.soname_starts)

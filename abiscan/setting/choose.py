@@ -10,9 +10,10 @@ from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source, Stated
+from abiscan.model.versions import is_release
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.pythons import installable
-from abiscan.setting.declared import Declared, DeclaredPython
+from abiscan.setting.declared import Declared, DeclaredGpu, DeclaredPython
 
 
 def belongs(
@@ -37,6 +38,9 @@ def belongs(
     if declared.torch is not None and not declared.torch.admits(installed.version):
         # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
         return alone or (named and declared.torch.source is not Source.FOLDER)
+    gpu = declared.gpu
+    if gpu is not None and gpu.source is Source.FOLDER and not alone and not gpu.admits(installed.cuda, installed.hip):
+        return False  # likewise for several releases of CUDA
     version = None if environment.version is None else PythonVersion(*environment.version)
     return named or version is None or not declared.pythons or any(p.admits(version) for p in declared.pythons)
 
@@ -47,11 +51,14 @@ class ReleaseChoice(Struct, frozen=True):
     Attributes:
         build: None where no known release satisfies what is declared.
         note: what a user should know about the choice; empty where it is what was declared.
+        other_gpu: the CUDA or ROCm that the file is built for, where the index has no such build of the release: the
+            names of the build stand for those of that one, its CUDA libraries don't.
     """
 
     build: Build | None
     stated: Stated
     note: str = ""
+    other_gpu: DeclaredGpu | None = None
 
 
 def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> ReleaseChoice:
@@ -62,34 +69,46 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
         UnknownBuild: no build for this architecture is known.
     """
     newest = index.newest(machine)
-    builds = [build for build in index.builds(machine) if build.torch.replace(".", "").isdigit()]
+    builds = [build for build in index.builds(machine) if is_release(build.torch)]
     releases = tuple(dict.fromkeys(build.torch for build in builds))
     candidates = _with_wheels(releases, declared.pythons)
     torch = declared.torch
-    if torch is None:
-        build = _build(builds, candidates[-1], None) if candidates else newest
-        because = "no torch is declared: the newest known release"
-        if build is not None and build.torch != newest.torch:
+    if torch is not None:
+        admitted = [release for release in candidates if torch.admits_release(release)]
+        if not admitted:
+            said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
+            return ReleaseChoice(
+                None,
+                said,
+                f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
+            )
+        source, because, variant = torch.source, torch.because, torch.variant
+    else:
+        admitted = list(candidates) or [newest.torch]
+        source, because, variant = Source.NEWEST_KNOWN, "no torch is declared: the newest known release", None
+        if admitted[-1] != newest.torch:
             because += f" with wheels for Python {declared.pythons[0].text}"
-        assert build is not None
-        return ReleaseChoice(build, Stated(_text(build), Source.NEWEST_KNOWN, because))
-    admitted = [release for release in candidates if torch.admits_release(release)]
-    if not admitted:
-        said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
-        return ReleaseChoice(
-            None,
-            said,
-            f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
-        )
-    build = _build(builds, admitted[-1], torch.variant)
+    gpu = declared.gpu
+    fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip)]
+    with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
+    if with_gpu:
+        assert gpu is not None
+        if with_gpu[-1] != admitted[-1]:
+            because += f"; {gpu.because}: the newest with {gpu.text}"
+        build = _build(fitting, with_gpu[-1], variant)
+    else:
+        build = _build([*builds, newest], admitted[-1], variant)
     assert build is not None
+    other_gpu = gpu if gpu is not None and not gpu.admits(build.cuda, build.hip) else None
     note = ""
-    if torch.variant is not None and build.variant != torch.variant:
+    if variant is not None and build.variant != variant:
+        note = f"{because}: the release index has no {build.torch}+{variant}; judged against {_text(build)}"
+    elif other_gpu is not None:
         note = (
-            f"{torch.because}: the release index has no {build.torch}+{torch.variant}; judged against "
-            f"{build.torch}+{build.variant}"
+            f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; judged by the "
+            f"names of {_text(build)}"
         )
-    return ReleaseChoice(build, Stated(_text(build), torch.source, torch.because), note)
+    return ReleaseChoice(build, Stated(_text(build), source, because), note, other_gpu)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

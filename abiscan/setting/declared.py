@@ -59,6 +59,25 @@ def _specifiers(text: str) -> SpecifierSet:
     return SpecifierSet(text)
 
 
+class DeclaredGpu(Struct, frozen=True):
+    """The major release of CUDA or ROCm that a file is built for.
+
+    Attributes:
+        text: `CUDA 12`, `ROCm 6`.
+        because: what was read, for a person.
+    """
+
+    text: str
+    source: Source
+    because: str
+
+    def admits(self, cuda: str | None, hip: str | None) -> bool:
+        """Whether a build of torch with this CUDA and ROCm (`12.8`, None) is one of them."""
+        kind, _, major = self.text.partition(" ")
+        version = cuda if kind == "CUDA" else hip
+        return version is not None and version.partition(".")[0] == major
+
+
 class DeclaredPython(Struct, frozen=True):
     """The CPythons that a file is made for.
 
@@ -89,6 +108,7 @@ class Declared(Struct, frozen=True):
 
     Attributes:
         torch: by the strongest source that says something.
+        gpu: by the strongest source that says something.
         pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
         glibc: the oldest C library that a platform tag promises.
         requires_python: specifier of the CPythons that an installer admits (Requires-Python); empty for any.
@@ -96,6 +116,7 @@ class Declared(Struct, frozen=True):
     """
 
     torch: DeclaredTorch | None = None
+    gpu: DeclaredGpu | None = None
     pythons: tuple[DeclaredPython, ...] = ()
     glibc: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
@@ -123,6 +144,7 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
     pythons = _pythons(place, promise.interpreters)
     return Declared(
         torch=next(_torches(container, place, _marker_environment(machine, pythons)), None),
+        gpu=next(_gpus(container, place), None),
         pythons=pythons,
         glibc=promise.glibc,
         unread=_unread(container.requires_dist),
@@ -241,6 +263,36 @@ def _unread(requires_dist: Iterable[str]) -> tuple[str, ...]:
             if not read or not _is_parsed(read[0]):
                 wrong.append(line)
     return tuple(wrong)
+
+
+# --- CUDA and ROCm ----------------------------------------------------------------------------------------------
+
+# A word of a file's or folder's name or of a label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`. Of three
+# digits the last is the minor version.
+_GPU_WORD = re.compile(
+    r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\.\d+)*)"
+    r"(?=$|[/_.+-]|torch)"
+)
+# `nvidia-cuda-runtime-cu12`: NVIDIA's own distributions say whose major release they are.
+_NVIDIA = re.compile(r"^\s*nvidia-[a-z0-9-]+-cu(1\d)\b", re.IGNORECASE)
+
+
+def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
+    """By the file's own name and folder, then the label of the wheel's version, the wheel's name, what it requires."""
+    yield from _gpu_of(place, Source.FOLDER, f"its path {place}")
+    label = (container.version or "").partition("+")[2]
+    yield from _gpu_of(label, Source.VERSION_LABEL, f"the label of its version {container.version}")
+    yield from _gpu_of(container.name or "", Source.REQUIREMENT, f"the name of its distribution {container.name}")
+    for line in container.requires_dist:
+        found = _NVIDIA.match(line)
+        if found is not None and "extra" not in line.partition(";")[2]:
+            yield DeclaredGpu(f"CUDA {found[1]}", Source.REQUIREMENT, f"Requires-Dist: {line}")
+
+
+def _gpu_of(text: str, source: Source, because: str) -> Iterator[DeclaredGpu]:
+    """The last one that a text names: a file's own name tells more than the folders above it."""
+    for found in reversed(list(_GPU_WORD.finditer(text.lower()))):
+        yield DeclaredGpu(f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['rocm']}", source, because)
 
 
 # --- Python -----------------------------------------------------------------------------------------------------

@@ -10,97 +10,135 @@ from abiscan.environment.python_names import known_versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Setting, Source, Stated
 from abiscan.releases.pythons import installable
-from abiscan.setting.declared import Declared
+from abiscan.setting.declared import Declared, DeclaredGpu
 from abiscan.setting.target_torch import TargetTorch
+
+
+class PythonsBeside(Struct, frozen=True):
+    """Which CPythons count beside a release of torch.
+
+    Attributes:
+        declared: what the file declares.
+        exact: the one that counts whatever the release is; None where the declared ones do.
+        releases: every known release for the file's architecture, oldest first.
+    """
+
+    declared: Declared
+    exact: PythonVersion | None
+    releases: tuple[str, ...]
+
+    def of(self, release: str | None) -> tuple[PythonVersion, ...]:
+        """The declared ones for which an installer finds the release; all of them for a release that is not known."""
+        if self.exact is not None:
+            return (self.exact,)
+        pythons = self.declared.pythons
+        known = tuple(
+            version
+            for version in (known_versions() if pythons else ())
+            if any(p.admits(version) for p in pythons)
+            and self.declared.admits_python(version)
+            and self._has_wheels(version, release)
+        )
+        # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
+        return known or tuple(p.oldest for p in pythons if not p.later)
+
+    def _has_wheels(self, version: PythonVersion, release: str | None) -> bool:
+        """Whether an installer can put the release beside a file for that CPython at all."""
+        if version.major < 3:
+            return False
+        minor = PythonVersion(version.major, version.minor)
+        return release not in self.releases or release in installable(self.releases, minor)
+
+
+class TorchOfFile(Struct, frozen=True):
+    """The torch that one file is judged against.
+
+    Attributes:
+        torch: with its exports; None where no known build is what the file is made for.
+        note: what a user should know about the choice; empty where there is nothing to say.
+        other_gpu: what the file is built for, where no known build of the release has it: the torch's names stand for
+            those of such a build, its CUDA libraries don't.
+    """
+
+    torch: TargetTorch | None
+    stated: Stated
+    note: str = ""
+    other_gpu: DeclaredGpu | None = None
 
 
 class FileSetting(Struct, frozen=True):
     """What one file is judged in.
 
     Attributes:
-        torch: with its exports; None where no known build is what the file is made for.
+        of_file: the torch, with its exports.
         setting: the same for the report.
         pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
             torch serves it, or where nobody says which.
-        note: what a user should know about the choice of the torch; empty where there is nothing to say.
+        beside: the CPythons that count beside each release, where it is asked for another one than the file's.
     """
 
-    torch: TargetTorch | None
+    of_file: TorchOfFile
     setting: Setting
     pythons: tuple[PythonVersion, ...] = ()
-    note: str = ""
+    beside: PythonsBeside | None = None
+
+    @property
+    def torch(self) -> TargetTorch | None:
+        """The torch that the file is judged against."""
+        return self.of_file.torch
+
+    def pythons_beside(self, release: str) -> tuple[PythonVersion, ...]:
+        """The CPythons whose names must serve the file where a release of torch is installed."""
+        return () if self.beside is None else self.beside.of(release)
 
 
 def setting_of(
     declared: Declared,
-    torch: TargetTorch | None,
-    stated: Stated,
+    chosen: TorchOfFile,
     here: PythonVersion | None,
     releases: Sequence[str],
     *,
     python_named: bool,
-    note: str = "",
 ) -> FileSetting:
     """Put a setting together.
 
     Args:
-        torch, stated: the build that was chosen, and who says so.
         here: the CPython of the environment that is looked at.
         releases: every known release for the file's architecture, oldest first.
         python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
     """
-    python, pythons = _python(declared, torch, here, releases, python_named=python_named)
-    if declared.glibc is not None and (torch is None or not torch.installed):
+    torch = chosen.torch
+    installed = torch is not None and torch.installed
+    named = here if python_named or not declared.pythons else None
+    beside = PythonsBeside(declared, named, tuple(releases))
+    served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
+    pythons = () if served else beside.of(None if torch is None else torch.target.torch)
+    if declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
         system = Stated(oldest, Source.TAG, "the oldest that the wheel's platform tag promises")
-    elif torch is not None and torch.installed:
+    elif installed:
         system = Stated("this machine's", Source.MACHINE, "the torch is installed here")
     else:
         system = None
-    return FileSetting(torch, Setting(stated, python, _gpu(torch), system), pythons, note)
+    python = _python(declared, here, python_named=python_named)
+    setting = Setting(chosen.stated, python, _gpu(chosen), system)
+    return FileSetting(chosen, setting, pythons, beside)
 
 
-def _gpu(torch: TargetTorch | None) -> Stated | None:
-    if torch is None:
+def _gpu(chosen: TorchOfFile) -> Stated | None:
+    if chosen.torch is None:
         return None
-    target = torch.target
+    if chosen.other_gpu is not None:
+        return Stated(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
+    target = chosen.torch.target
     value = f"CUDA {target.cuda}" if target.cuda else f"ROCm {target.hip}" if target.hip else "none"
     return Stated(value, Source.BUILD, f"what torch {target.torch}+{target.variant} is built with")
 
 
-def _python(
-    declared: Declared,
-    torch: TargetTorch | None,
-    here: PythonVersion | None,
-    releases: Sequence[str],
-    *,
-    python_named: bool,
-) -> tuple[Stated | None, tuple[PythonVersion, ...]]:
-    installed = torch is not None and torch.installed
+def _python(declared: Declared, here: PythonVersion | None, *, python_named: bool) -> Stated | None:
     if here is not None and python_named:
-        return Stated(str(here), Source.COMMAND_LINE, "--python"), () if installed else (here,)
+        return Stated(str(here), Source.COMMAND_LINE, "--python")
     if not declared.pythons:
-        if here is None:
-            return None, ()
-        return Stated(str(here), Source.ENVIRONMENT, "the file declares no Python"), () if installed else (here,)
+        return None if here is None else Stated(str(here), Source.ENVIRONMENT, "the file declares no Python")
     first = declared.pythons[0]
-    stated = Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)
-    if installed and here is not None and any(p.admits(here) for p in declared.pythons):
-        return stated, ()
-    release = None if torch is None else torch.target.torch
-    known = [
-        version
-        for version in known_versions()
-        if any(p.admits(version) for p in declared.pythons)
-        and declared.admits_python(version)
-        and _has_wheels(version, release, releases)
-    ]
-    # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
-    return stated, tuple(known) or tuple(p.oldest for p in declared.pythons if not p.later)
-
-
-def _has_wheels(version: PythonVersion, release: str | None, releases: Sequence[str]) -> bool:
-    """Whether an installer can put the release beside a file for that CPython at all."""
-    if version.major < 3:
-        return False
-    return release not in releases or release in installable(releases, PythonVersion(version.major, version.minor))
+    return Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

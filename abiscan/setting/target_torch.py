@@ -21,12 +21,14 @@ class TargetTorch(Struct, frozen=True):
         exports: what it exports, name by name.
         installed: whether it is installed in the environment that is looked at, so that the loader can be predicted.
         note: why it is not the run's own target, where it is not.
+        build: its key in the release index, where it is judged as a build of that.
     """
 
     target: Target
     exports: TargetExports
     installed: bool
     note: str | None = None
+    build: str | None = None
 
     def lacks(self, soname: str) -> bool:
         """Whether it does not ship a library."""
@@ -40,12 +42,12 @@ def torch_for_machine(
     for that architecture is known."""
     if chosen.target.machine == machine:
         if chosen.installed is not None:
-            exports: TargetExports = InstalledExports(
-                chosen.installed.libraries, released=_released_names(chosen.target, index)
-            )
-            return TargetTorch(chosen.target, exports, installed=chosen.installed.python is not None)
+            libraries = chosen.installed.libraries
+            on_disk = InstalledExports(libraries, released=_released_names(chosen.target, index))
+            return TargetTorch(chosen.target, on_disk, installed=chosen.installed.python is not None)
         assert chosen.build is not None
-        return TargetTorch(chosen.target, ReleasedExports(chosen.index or index, chosen.build), installed=False)
+        exports = ReleasedExports(chosen.index or index, chosen.build)
+        return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
         other = choose(chosen.target.torch, environment, lambda: index, machine)
     except UnknownBuild:
@@ -55,12 +57,14 @@ def torch_for_machine(
         f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the "
         f"released build {other.build.key}"
     )
-    return TargetTorch(other.target, ReleasedExports(index, other.build), installed=False, note=note)
+    exports = ReleasedExports(index, other.build)
+    return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)
 
 
 def released_torch(index: ReleaseIndex, build: Build, environment: PythonEnvironment | None) -> TargetTorch:
     """A released build as a target."""
-    return TargetTorch(released_target(build, environment), ReleasedExports(index, build), installed=False)
+    exports = ReleasedExports(index, build)
+    return TargetTorch(released_target(build, environment), exports, installed=False, build=build.key)
 
 
 def _released_names(target: Target, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:

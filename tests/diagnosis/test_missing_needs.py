@@ -83,11 +83,17 @@ def test_what_no_variant_would_cure_leads() -> None:
 
 
 def test_commands_name_the_distribution_that_metadata_or_place_tell() -> None:
-    def fix(path: str, distribution: str | None = None) -> str:
-        return found(path, missing(COW), distribution=distribution).groups[0].fix
+    def fix(path: str, distribution: str | None = None, version: str | None = None) -> str:
+        return found(path, missing(COW), distribution=(distribution, version)).groups[0].fix
 
     assert "--no-binary torch-scatter " in fix("dist/x.whl!torch_scatter/_C.so", distribution="torch_scatter")
     assert "--no-binary torch-scatter " in fix("/v/lib/python3.11/site-packages/torch_scatter/_C.so")
+    # torchao publishes no source: pip has nothing to build.
+    binary_only = fix("dist/x.whl!torchao/_C.so", distribution="torchao")
+    assert "--no-binary" not in binary_only
+    assert "release of torchao that is made for torch 2.13" in binary_only
+    labelled = fix("dist/x.whl!ext/_C.so", distribution="ext", version="2.1.2+pt24cu121")
+    assert "look for pt213" in labelled
     for path in ("tests/fixtures/Mine.so", "/home/me/project/Mine.so", "Mine.so"):
         told = fix(path)
         assert "--no-binary" not in told

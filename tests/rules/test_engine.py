@@ -50,6 +50,9 @@ def bound(
     return BoundImport(symbol, None, by, owner, status, None)
 
 
+CPU_TORCH = Target(TargetKind.RELEASE, "2.13.0", "cpu", None, None, True, None, None)
+
+
 def subject(
     *imports: BoundImport, needed: tuple[NeededLibrary, ...] = (), windows: Windows | None = None, path: str = "_C.so"
 ) -> RuleSubject:
@@ -149,6 +152,8 @@ def test_missing_library_takes_the_imports_that_name_it() -> None:
         bound("av_y", 3, Status.UNDECIDED, Owner.OTHER),
     )
     about = replace(subject(*imports, needed=needed), libraries=lambda _name: ("libc10_cuda.so",))
+    assert not any("libc10_cuda" in text for text in found("missing-library", about)), "no torch, so nobody lacks it"
+    about = replace(about, target=CPU_TORCH)
     findings = {finding.symbols: finding.severity for finding in run([rule("missing-library")], about)}
     assert findings == {("av_x",): "note", ("_ZN3c104cuda9SetDeviceEa",): "error"}
 
@@ -239,7 +244,7 @@ def _naming(fields: frozenset[str]) -> dict[str, str]:
 
 def test_every_field_that_a_template_may_name_is_filled() -> None:
     importing = subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"))
-    library = subject(needed=(NeededLibrary("libc10_cuda.so", None),))
+    library = replace(subject(needed=(NeededLibrary("libc10_cuda.so", None),)), target=CPU_TORCH)
     pattern = ImportPattern(base=("const_data_ptr",))
     symbols = replace(rule("const-data-ptr"), imports=(pattern,), **_naming(SYMBOL_FIELDS))
     assert run([symbols], importing)

@@ -12,6 +12,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
+from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
@@ -137,7 +138,8 @@ def _fix(missing: MissingName, mine: str) -> str:
     if not missing.is_torch_name:
         return f"Compile both sides alike: rebuild the caller with {flag}, or that library with the other value."
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
-    text = f"{fixes.rebuild(missing)}\nor, in a build of your own: {flag}"
+    ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or Windows())
+    text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
         text += f"\nor pick the wheel made for torch {versions.minor(missing.target.torch)} that is named {wheel}"
     else:

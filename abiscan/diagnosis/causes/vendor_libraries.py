@@ -8,9 +8,17 @@ from collections.abc import Iterable
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
 from abiscan.ownership.names import STANDARD_SCOPES
-from abiscan.ownership.vendors import NAMESPACE_LIBRARIES, Vendor, vendor_of, vendor_of_library
+from abiscan.ownership.vendors import (
+    NAMESPACE_LIBRARIES,
+    Vendor,
+    brought_otherwise,
+    cuda_distribution,
+    vendor_of,
+    vendor_of_library,
+)
 
 # Names that nvcc itself emits calls to: registration of device code, launches.
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
@@ -41,7 +49,9 @@ def causes(missing: MissingName) -> Candidates:
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     evidence = [f"{missing.name} belongs to {vendor.product} (lib{vendor.library})."]
     score = 0.72
-    if missing.library is not None:
+    # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
+    looked = missing.file is None or missing.status is Status.MISSING
+    if missing.library is not None and looked:
         score = 0.95
         evidence.append(
             f"The reference asks {missing.library} for it, which was found and does not have it: another "
@@ -53,7 +63,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
     evidence += _installed(missing, vendor)
     needed = _needs_vendor(missing, vendor)
-    if needed:
+    if needed and looked:
         score = max(score, 0.88)
         evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
     elif needed is not None:
@@ -112,25 +122,10 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
 def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
         return "Update the NVIDIA driver (nvidia-smi shows which CUDA it serves); take stubs/ out of LD_LIBRARY_PATH."
-    lines = [f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"]
-    if vendor.distribution:
-        suffix = _cuda_suffix(missing)
-        lines.append(
-            f"or: pip install --upgrade --force-reinstall torch {vendor.distribution}-{suffix}  # both of one "
-            f"CUDA release"
-        )
-    return "\n".join(lines)
-
-
-def _cuda_suffix(missing: MissingName) -> str:
-    for text in (
-        missing.library or "",
-        missing.target.cuda if missing.target is not None and missing.target.cuda else "",
-    ):
-        found = re.search(r"(?:\.so\.|^)(\d{2})", text)
-        if found is not None:
-            return f"cu{found[1]}"
-    return "cu12"
+    line = f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"
+    if not vendor.distribution:
+        return line
+    return f"{line}\nor: pip install --force-reinstall torch  # brings lib{vendor.library} of its own CUDA release"
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
@@ -191,7 +186,7 @@ def explain_library(name: str, missing: MissingName) -> Iterable[Candidate]:
     vendor = vendor_of_library(name)
     environment = missing.environment
     here = None if environment is None else environment.libraries.get(name)
-    evidence: list[str] = [f"The loader looked for {name} and found none."]
+    evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
         evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
     if vendor is not None and vendor.cuda:
@@ -206,6 +201,16 @@ def explain_library(name: str, missing: MissingName) -> Iterable[Candidate]:
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+def _not_found(name: str, missing: MissingName) -> str:
+    """Who looked for a library: the loader of a message or of this machine, or nobody, against a released build."""
+    if missing.file is None or missing.environment is not None:
+        return f"The loader looked for {name} and found none."
+    exports = missing.knowledge.exports
+    other = None if exports is None else brought_otherwise(name, exports.brings)
+    brings = "" if other is None else f": that brings {other}"
+    return f"The file needs {name}, which neither its package nor {missing.target_label} has{brings}."
 
 
 def _cuda_library(
@@ -249,20 +254,26 @@ def _cuda_library(
         )
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
-    suffix = _suffix_of(vendor, major)
-    fix = (
-        f"Install the build of the extension for the CUDA that is "
-        f"here{f' ({target.cuda})' if target is not None and target.cuda else ''}"
-    )
-    if vendor.distribution:
-        fix += f"\nor the library beside it: pip install {vendor.distribution}{suffix}"
+    fix = _cuda_library_fix(vendor, major, missing)
+    if missing.file is not None and environment is not None and not others and score < 0.95:
+        # Of a file on this machine it is known that no other version of it is there.
+        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
+        return
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
         yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
 
 
-def _suffix_of(vendor: Vendor, major: str | None) -> str:
-    """`-cu12` for a library whose soname counts CUDA releases; cuDNN and NCCL count their own."""
-    if vendor.library in ("cudnn", "nccl", "cufft", "curand", "cupti"):
-        return "-cu12"
-    return f"-cu{major}" if major is not None and len(major) == 2 else "-cu12"
+def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+    target = missing.target
+    ways = []
+    if target is not None and target.cuda is not None:
+        ways.append(f"Install a build of the extension for CUDA {target.cuda.partition('.')[0]}, which torch has here.")
+    else:
+        ways.append("Install the build of the extension for the CUDA of the torch that is installed.")
+    if missing.knowledge.loads_on:
+        ways.append(fixes.install_torch(missing, missing.knowledge.loads_on))
+    distribution = None if major is None else cuda_distribution(vendor, int(major))
+    if distribution is not None and missing.environment is not None:
+        ways.append(f'the library beside it: pip install "{distribution}"')
+    return "\nor: ".join(ways)

@@ -24,6 +24,13 @@ def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Findin
     return {"vtable-drift": find_drift}
 
 
+def loader_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
+    """Over what the loader of this machine would do with a shared object."""
+    from abiscan.rules.computed.loader_refuses import find_refusal
+
+    return {"loader-refuses": find_refusal}
+
+
 def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterable[Finding]]]:
     """Over the text of a Python module: the text, its path, and what fingerprints call it."""
     from abiscan.rules.computed.generated_kernel import match_kernels

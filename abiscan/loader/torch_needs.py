@@ -1,0 +1,90 @@
+"""What a file wants of torch, so that each release can be asked for it: the same question as `bind_release`, of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from abiscan.binary import Binary
+from abiscan.loader.bind_imports import needed_of_package
+from abiscan.model.binding import BoundImport, Owner, Status
+from abiscan.model.facts import SharedObject
+from abiscan.ownership.glibc import is_glibc_name
+from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
+from abiscan.ownership.torch_names import is_torch_library
+from abiscan.releases.matrix import SiblingNeeds, TorchNeeds
+from abiscan.releases.omission import recorded
+
+# Where the build does not export a name of one of these, the interpreter, the system or a library beside torch does.
+_SERVED_ELSEWHERE = frozenset({Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
+
+
+def torch_needs(
+    binary: Binary,
+    facts: SharedObject,
+    imports: Sequence[BoundImport],
+    siblings: Mapping[str, Binary],
+    absent: Iterable[str],
+) -> TorchNeeds:
+    """Everything that only a build of torch can provide, for the file and for what it needs of its package.
+
+    Args:
+        imports: the file's, bound.
+        siblings: path to contents of the other shared objects of the package that it may need.
+        absent: sonames of libraries of others that were not found: a name of unknown home may be theirs.
+    """
+    needed, others = needed_of_package(binary, dict(siblings))
+    # A library of the package that needs none of torch's binds whatever the release is.
+    with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
+    everything = [*facts.needed, *(name for each in with_torch.values() for name in each.needed)]
+    return TorchNeeds(
+        names=tuple(dict.fromkeys(_of_torch(imports))),
+        own_names=tuple(dict.fromkeys(_of_nobody_else(binary, imports, bool(tuple(absent))))),
+        libraries=tuple(name for name in facts.needed if is_torch_library(name)),
+        reach=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_torch_library(name))),
+        siblings=tuple(_of_sibling(path, each, (binary, *needed.values())) for path, each in with_torch.items()),
+        machine=facts.machine,
+        gpu_libraries=tuple(
+            name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
+        ),
+    )
+
+
+def _of_torch(imports: Iterable[BoundImport]) -> Iterator[str]:
+    """Torch's names, but for those that another library in scope exports."""
+    for bound in imports:
+        if bound.owner is not Owner.TORCH or bound.status is Status.WEAK:
+            continue
+        if bound.provider is not None and not is_torch_library(bound.provider):
+            continue
+        # One of another home by its spelling is torch's where torch exports it: `_of_nobody_else` has those.
+        if owner_of(bound.name, bound.symbol.version) is Owner.TORCH:
+            yield bound.name
+
+
+def _of_nobody_else(binary: Binary, imports: Iterable[BoundImport], absent: bool) -> Iterator[str]:
+    """Names of no home that is known: torch exports them, or nothing does."""
+    scopes: OwnScopes | None = None
+    for bound in imports:
+        by_torch = bound.provider is not None and is_torch_library(bound.provider)
+        if bound.status is not Status.MISSING and not by_torch:
+            continue
+        scopes = scopes or OwnScopes(binary.names_with_prefix)
+        owner = owner_of(bound.name, bound.symbol.version, None, scopes)
+        if owner is Owner.TORCH or owner in _SERVED_ELSEWHERE or is_glibc_name(bound.name):
+            continue
+        if bound.status is Status.MISSING or not (absent or not recorded(bound.name)):
+            yield bound.name
+
+
+def _of_sibling(path: str, sibling: Binary, scope: Iterable[Binary]) -> SiblingNeeds:
+    own = [
+        symbol.name
+        for symbol in sibling.imports
+        if not symbol.may_stay_unbound and owner_of(symbol.name, symbol.version) is Owner.TORCH
+    ]
+    return SiblingNeeds(
+        library=path.rpartition("/")[2],
+        names=tuple(name for name in dict.fromkeys(own) if not any(each.exports_name(name) for each in scope)),
+        libraries=tuple(name for name in sibling.needed if is_torch_library(name)),
+    )

@@ -1,0 +1,34 @@
+"""`loader-refuses`: what the loader of this machine would say of a file that torch and Python don't stop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from abiscan.model.binding import LoaderOutcome, LoaderPrediction, StopKind
+from abiscan.model.finding import Finding, Severity
+from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.rules.make_finding import make_finding
+from abiscan.rules.rule import Rule
+
+
+def find_refusal(
+    rule: Rule, prediction: LoaderPrediction, absent: Collection[str], module: str, *, alone: bool
+) -> Iterator[Finding]:
+    """One finding where the loader refuses the file for anything but an absent GPU driver.
+
+    Args:
+        absent: sonames of all libraries that were not found, whichever the loader meets first.
+        module: the file's identity over rebuilds.
+        alone: the file was named itself, and not as a part of a wheel or package.
+    """
+    stop = prediction.stop
+    if prediction.outcome is not LoaderOutcome.FAILS:
+        return
+    detail = prediction.error or "it would not load"
+    if stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and is_driver(stop.object):
+        others = [soname for soname in absent if not is_driver(soname)]
+        if not others:
+            return
+        detail = f"{', '.join(others)} cannot be found either, beside the GPU driver's {stop.object}"
+    severity = rule.severity if alone else Severity.WARNING
+    yield make_finding(rule, {"detail": detail}, (module, "" if stop is None else stop.kind), severity=severity)
