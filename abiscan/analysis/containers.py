@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from abiscan.model.finding import Finding
+from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.target import Target
+from abiscan.setting.declared import without_build
 from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerKind
 from abiscan.wheel.tags import torch_requirements
@@ -44,7 +46,7 @@ def judge_container(
         members: the reports of all its artifacts that have one.
         versions: architecture -> public versions of the known torch builds for it, oldest first.
     """
-    reports = sorted(members, key=lambda member: member.display)
+    reports = _with_alternatives(sorted(members, key=lambda member: member.display))
     yield replace(container, verdict=rolled_up(reports), artifacts=tuple(sorted(member.display for member in reports)))
     found: dict[str, list[Finding]] = {}
     if container.kind == ContainerKind.WHEEL:
@@ -57,9 +59,38 @@ def judge_container(
         yield report if extra is None else replace(report, findings=(*report.findings, *extra))
 
 
+def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
+    """The members, those that fail marked with another build of theirs that loads on the same torch: a package that
+    brings a module for several accelerators or instruction sets loads the one that fits."""
+    families: dict[tuple[str, Target | None], list[ArtifactReport]] = {}
+    for member in members:
+        if member.member is not None and member.verdict is not ArtifactVerdict.NOT_TORCH:
+            families.setdefault((without_build(member.member), member.target), []).append(member)
+    served = {}
+    for family in families.values():
+        serving = next((each for each in family if each.verdict is ArtifactVerdict.LOADS), None)
+        for each in family if serving is not None else ():
+            if each.verdict is ArtifactVerdict.FAILS:
+                served[each.display] = serving
+    return [_served(member, served.get(member.display)) for member in members]
+
+
+def _served(member: ArtifactReport, by: ArtifactReport | None) -> ArtifactReport:
+    if by is None or by.member is None:
+        return member
+    reason = f"another build of it loads here: {by.member}"
+    findings = tuple(
+        finding if finding.severity is Severity.NOTE else replace(finding, suppressed=True, suppression=reason)
+        for finding in member.findings
+    )
+    note = f"it does not fail the wheel: {reason}"
+    return replace(member, findings=findings, served_by=by.display, notes=(*member.notes, note))
+
+
 def rolled_up(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
-    """The verdict of a container: fails if one member fails, else undecided if one is, else loads if one does."""
-    found = {member.verdict for member in members}
+    """The verdict of a container: fails if a member fails that no other build serves, else undecided if one is, else
+    loads if one does."""
+    found = {member.verdict for member in members if member.served_by is None}
     for verdict in (
         ArtifactVerdict.FAILS,
         ArtifactVerdict.UNREADABLE,

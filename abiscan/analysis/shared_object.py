@@ -60,7 +60,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     needs = torch_needs(binary, facts, imports, siblings, binding.missing_libraries)
     concerns_torch = bool(needs.names or needs.libraries)
     matrix = None
-    if concerns_torch:
+    if concerns_torch or needs.siblings:
         # The installed torch's own interpreter answers for it; of releases the table of CPythons does.
         on_releases = context.options.matrix or (torch is not None and not torch.installed)
         otherwise = _python_missing(imports, judged_in) if on_releases else None

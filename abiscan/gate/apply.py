@@ -77,7 +77,9 @@ def _fails_without_a_finding(report: Report) -> list[str]:
     return [
         a.display
         for a in report.artifacts
-        if a.verdict is ArtifactVerdict.FAILS and not any(f.severity is Severity.ERROR for f in a.findings)
+        if a.verdict is ArtifactVerdict.FAILS
+        and a.served_by is None
+        and not any(f.severity is Severity.ERROR for f in a.findings)
     ]
 
 

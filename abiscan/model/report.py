@@ -39,6 +39,8 @@ class ArtifactReport(Struct, frozen=True):
         causes: merged over the file's imports, most important first.
         setting: what the file was judged in, and who says so; None for a source.
         target: the torch of that setting; None where no known build is what the file is made for.
+        served_by: `display` of another build of the same module in its wheel, which loads where this one does not: the
+            package chooses between them, so that this one does not fail the wheel; None where there is none.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 
@@ -61,6 +63,7 @@ class ArtifactReport(Struct, frozen=True):
     setting: Setting | None = None
     target: Target | None = None
     notes: tuple[str, ...] = ()
+    served_by: str | None = None
 
     def judged_on(self, run: Target | None) -> Target | None:
         """The torch that it was judged against: its own, or the run's where it has no setting of its own."""

@@ -138,6 +138,7 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "causes": plain(value.causes),
         "setting": plain(value.setting),
         "notes": plain(value.notes),
+        "served_by": plain(value.served_by),
     }
 
 

@@ -117,7 +117,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport]) -> 
     """`x-1.0-...whl: 2 of 7 shared objects fail (requires torch==2.4.0)`."""
     shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
     total = counted(len(shared), "shared object")
-    verdicts = Counter(m.verdict for m in shared)
+    verdicts = Counter(m.verdict for m in shared if m.served_by is None)
     fails, undecided, loads = (
         verdicts[v] for v in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS)
     )
@@ -159,6 +159,8 @@ def summary_line(report: Report, style: Style | None = None) -> str:
 def _is_accepted(artifact: ArtifactReport) -> bool:
     """Whether a baseline or ignores accept everything that is wrong with it."""
     errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
+    if artifact.served_by is not None:
+        return True
     return bool(errors) and all(f.suppressed for f in errors)
 
 
@@ -178,6 +180,8 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
     if artifact.loader.outcome is LoaderOutcome.FAILS:
         here = "loader" if artifact.verdict is ArtifactVerdict.FAILS else "not on this machine"
         extra.append(f"{here}: {_shorten_error(artifact.loader.error or '')}")
+    if artifact.served_by is not None:
+        extra.append(f"{artifact.served_by.rpartition('!')[2]} loads in its place")
     accepted = len(artifact.findings) - len(artifact.standing)
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")

@@ -170,9 +170,17 @@ def release_in_name(place: str) -> str | None:
     return None if found is None else _dotted(found["version"])
 
 
-def without_release(place: str) -> str:
-    """The path with the release taken out, so that the builds of one module for several releases are alike."""
-    return _OF_A_TORCH.sub(lambda found: found[0].replace(found["version"], ""), place)
+# What a project names the builds of one module by, beside the release of torch: an accelerator, an instruction set.
+_OF_A_BUILD = re.compile(
+    r"(?<=[/_.-])(?:cu(?:da)?[-_]?\d*(?:\.\d+)?x?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
+    r"(?=[/_.-])"
+)
+
+
+def without_build(place: str) -> str:
+    """The path with the release of torch, the accelerator and the instruction set taken out, so that the builds of one
+    module that a package chooses among are alike."""
+    return _OF_A_BUILD.sub("", _OF_A_TORCH.sub("torch", f"/{place}"))
 
 
 def _dotted(text: str) -> str:

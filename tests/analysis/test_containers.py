@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from abiscan.analysis.containers import container_of, judge_container
 from abiscan.analysis.merge import merge
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Policy
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.report import json_v1, text
 from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -38,6 +42,22 @@ def test_verdicts_roll_up() -> None:
     )
     (entry,) = json.loads(json_v1.render(report))["containers"]
     assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
+
+
+def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> None:
+    """A package brings a module for the CPU and for CUDA, and loads the one that fits."""
+    error = Finding("missing-library", Severity.ERROR, Confidence.HIGH, None, "libtorch_cuda.so", "fix", "0" * 16)
+    cuda = replace(member("pkg/_C_cuda.so", verdict=ArtifactVerdict.FAILS), findings=(error,))
+    with_cpu = whole(cuda, member("pkg/_C_cpu.so"))
+    assert with_cpu.containers[0].verdict is ArtifactVerdict.LOADS
+    served = next(a for a in with_cpu.artifacts if a.member == "pkg/_C_cuda.so")
+    assert served.served_by == f"{WHEEL}!pkg/_C_cpu.so"
+    assert apply(with_cpu, Policy()).verdict is Verdict.PASS
+    # Of another module nothing stands in for it, nor does one that fails too.
+    for other in (member("pkg/_D_cpu.so"), member("pkg/_C_cpu.so", verdict=ArtifactVerdict.FAILS)):
+        alone = whole(cuda, other)
+        assert alone.containers[0].verdict is ArtifactVerdict.FAILS
+        assert apply(alone, Policy()).verdict is Verdict.FAIL
 
 
 def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:

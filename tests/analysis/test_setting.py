@@ -138,15 +138,77 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
     assert sources == {None: Source.ENVIRONMENT, "declared": Source.REQUIREMENT}
 
 
-def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path) -> None:
-    """Over the fixtures and every release: what the matrix says is what --torch RELEASE says."""
-    for fixture in ("good-extension.so", "old-string-extension.so", "cuda-build-required.so", "gcc-const-data-ptr.so"):
-        for release in ("2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"):
-            options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
-            (artifact,) = scan([fixture], options).artifacts
-            assert artifact.releases is not None
-            (cell,) = [each for each in artifact.releases if each.torch == release]
-            assert (artifact.verdict is ArtifactVerdict.LOADS) is cell.loads, (fixture, release, cell)
+@pytest.mark.parametrize("release", ["1.13.0", "2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"])
+def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path, release: str) -> None:
+    """Over the fixtures: what the matrix says is what --torch RELEASE says (tests/corpus does it over real files)."""
+    options = ScanOptions(release, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)), matrix=True)
+    compared = 0
+    for artifact in scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts:
+        if artifact.releases is None or artifact.target is None:
+            continue
+        (cell,) = [
+            each
+            for each in artifact.releases
+            if (each.torch, each.variant) == (artifact.target.torch, artifact.target.variant)
+        ]
+        if artifact.verdict is not ArtifactVerdict.UNDECIDED:
+            compared += 1
+            assert (artifact.verdict is ArtifactVerdict.LOADS) is cell.loads, (artifact.display, cell)
+    assert compared > 15
+
+
+def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> None:
+    """clang-const-data-ptr.so misses a name on every release (nm -D of libtorch_cpu), needs-broken-sibling.so none."""
+    name = wheel(
+        tmp_path,
+        "pair",
+        "cp311-cp311-manylinux_2_28_x86_64",
+        ("pair/needs-broken-sibling.so", "needs-broken-sibling.so"),
+        ("pair/clang-const-data-ptr.so", "clang-const-data-ptr.so"),
+        requires="torch==2.13.0",
+    )
+    report = judged(tmp_path, [name], environment(tmp_path, (3, 11)))
+    verdicts = {artifact.member: artifact for artifact in report.artifacts}
+    assert verdicts["pair/clang-const-data-ptr.so"].verdict is ArtifactVerdict.FAILS
+    dependent = verdicts["pair/needs-broken-sibling.so"]
+    assert dependent.verdict is ArtifactVerdict.FAILS
+    assert any("clang-const-data-ptr.so fails" in note for note in dependent.notes)
+    assert not dependent.causes
+
+
+def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
+    """One build for each CUDA in a wheel: each on the newest release that pip installs with that CUDA."""
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    name = wheel(
+        tmp_path, "x", tag, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10"
+    )
+    both = judged(tmp_path, [name], None).artifacts
+    assert [a.setting and a.setting.gpu and a.setting.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
+    assert [a.target and a.target.torch for a in both] == ["2.10.0", "2.15.0"]
+    # No known build of 2.15.0 has CUDA 12: its names stand for those of such a build, and that is said.
+    pinned = wheel(tmp_path, "y", tag, ("y/_C_cu12.so", "stable-abi.so"), requires="torch==2.15.0")
+    (artifact,) = judged(tmp_path, [pinned], None).artifacts
+    assert artifact.verdict is ArtifactVerdict.LOADS
+    assert any("no build of 2.15.0 for CUDA 12" in note for note in artifact.notes)
+
+
+def test_a_build_that_the_index_lacks_leaves_a_file_open_and_not_failed(tmp_path: Path) -> None:
+    """The name says torch 2.13 and the imports the old std::string, of which the index has no 2.13."""
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    named = wheel(tmp_path, "x", tag, ("x/_C_torch213.so", "old-string-extension.so"))
+    required = wheel(tmp_path, "y", tag, ("y/_C.so", "old-string-extension.so"), requires="torch==2.13.0")
+    open_one, failed = judged(tmp_path, [named, required], None).artifacts
+    assert open_one.verdict is ArtifactVerdict.UNDECIDED
+    assert any("no build of torch 2.13.0 with the std::string of this file" in note for note in open_one.notes)
+    assert not open_one.causes
+    assert failed.verdict is ArtifactVerdict.FAILS
+
+
+def test_a_file_that_loads_has_no_causes(tmp_path: Path) -> None:
+    options = ScanOptions(None, environment(tmp_path, (3, 11)), LoaderSettings(str(FIXTURES)))
+    artifacts = scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts
+    assert not any(a.causes for a in artifacts if a.verdict is not ArtifactVerdict.FAILS)
+    assert any(a.causes for a in artifacts)
 
 
 def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:

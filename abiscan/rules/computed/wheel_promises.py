@@ -6,7 +6,6 @@ don't say the same forty times. It works on the report's values alone, once all 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -25,6 +24,7 @@ from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
+from abiscan.setting.declared import without_build
 from abiscan.wheel.tags import (
     Excess,
     Promise,
@@ -40,9 +40,6 @@ from abiscan.wheel.tags import (
     torch_requirements,
     versions_exceed,
 )
-
-# How projects name the builds of one library for several torch releases.
-_OF_A_TORCH = re.compile(r"torch[-_.]?v?\d[\d._]*(?:[-_](?:cpu|cu\d+|cuda|rocm[\d.]*))?")
 
 # Architecture -> public versions of the known torch builds for it, oldest first.
 Versions = Callable[[str], Sequence[str]]
@@ -350,7 +347,7 @@ def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
     torch each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common. Else all must load."""
     builds: dict[str, frozenset[str]] = {}
     for row in loading:
-        place = _OF_A_TORCH.sub("torch", _short(row.member))
+        place = without_build(_short(row.member))
         builds[place] = builds.get(place, frozenset()) | row.releases
     if not builds:
         return frozenset(), False
