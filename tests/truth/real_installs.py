@@ -91,10 +91,12 @@ class Row:
         return self.chosen.get(member, self.environment or "").partition("+")[0] != self.environment
 
     def works(self) -> bool | None:
-        """Whether its packages can be imported and its files opened; None where only an import that wants a GPU, or a
-        package that was not fetched, stands against it."""
-        if any(a.outcome not in ("loads", "absent") and not self._other(m) for m, a in self.opened.items()):
-            return False
+        """Whether its packages can be imported and its files for this torch opened; None where nothing is against it
+        but an import that wants a GPU or a package that was not fetched."""
+        for member, answer in self.opened.items():
+            judged = self.judged.get(member) != "not-torch" and not self._other(member)
+            if judged and answer.outcome not in ("loads", "absent"):
+                return False
         if not self.imported:
             return True
         return None if _GPU_WANTED.search(self.imported) or _ABSENT_MODULE.search(self.imported) else False
