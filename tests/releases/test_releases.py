@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -293,7 +294,9 @@ def test_every_name_that_nm_lists_is_in_build_2_13(index: ReleaseIndex, library:
     for name, export in found.items():
         if export is not None:
             assert library in export.libraries
-            assert export.size in (None, sizes[name])
+            # What libtorch_python defines of CPython's types has the size of the CPython that the wheel is for.
+            if library != "libtorch_python.so" or build.python == f"cp3{sys.version_info.minor}":
+                assert export.size in (None, sizes[name])
 
 
 # --- budget -------------------------------------------------------------------------------------------------------
