@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import torch_here
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-torch", action="store_true", help="leave out the tests that need an installed torch")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-torch"):
+        needing = [item for item in items if item.get_closest_marker("torch")]
+        config.hook.pytest_deselected(items=needing)
+        items[:] = [item for item in items if not item.get_closest_marker("torch")]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Which torch the tests marked `torch` ask, and so what their expectations hold for."""
+    if config.getoption("--without-torch"):
+        return "torch: left out (--without-torch)"
+    return f"torch: {'+'.join(torch_here.version())}, {torch_here.directory()}" if torch_here.found() else "torch: none"
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +38,7 @@ def fixtures_dir() -> Path:
 @pytest.fixture(scope="session")
 def torch_python() -> Path:
     """An interpreter whose environment has torch: the one that runs the tests."""
-    if importlib.util.find_spec("torch") is None:
-        pytest.fail("this test needs torch in the environment that runs the tests: pip install -e '.[test]'")
+    torch_here.directory()
     return Path(sys.executable)
 
 

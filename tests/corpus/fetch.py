@@ -64,7 +64,7 @@ def download(wheel: Wheel, directory: Path) -> Path:
     return path
 
 
-def _installed_name(member: str) -> PurePosixPath | None:
+def installed_name(member: str) -> PurePosixPath | None:
     """Where pip would put a member, relative to site-packages; None for what goes elsewhere."""
     path = PurePosixPath(member)
     if path.is_absolute() or ".." in path.parts:
@@ -83,7 +83,7 @@ def unpack(wheel: Path, directory: Path) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.infolist():
-            name = None if member.is_dir() else _installed_name(member.filename)
+            name = None if member.is_dir() else installed_name(member.filename)
             if name is None:
                 continue
             with archive.open(member) as source:

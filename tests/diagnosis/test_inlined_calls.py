@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from abiscan.diagnosis.causes.inlined_calls import INLINED, InlinedCall
 from abiscan.releases import ReleaseIndex
+from tests import torch_here
 
 NEWEST = "2.13.0"
 
 
-def _include() -> Path:
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        pytest.fail("this test needs torch: pip install -e '.[test]'")
-    return Path(spec.origin).parent / "include"
-
-
+@pytest.mark.torch
 @pytest.mark.parametrize("row", INLINED, ids=lambda row: row.entity)
 def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
     scope, _, base = row.entity.rpartition("::")
@@ -36,7 +28,7 @@ def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
         exported_now = any(history.windows.contains(NEWEST) for history in exported)
     else:
         exported_now = True
-    header = _include() / row.header
+    header = torch_here.directory() / "include" / row.header
     assert header.is_file()
     if exported_now:
         assert base in header.read_text(encoding="utf-8")

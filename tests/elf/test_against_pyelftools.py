@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import sysconfig
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,10 @@ from abiscan.elf import (
     open_elf,
     sysv_hash,
 )
+from tests import torch_here
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SHARED_OBJECTS = sorted(FIXTURES.glob("*.so"))
-
-
-def torch_library(name: str) -> Path:
-    return Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib" / name
 
 
 def readable_with_sections(path: Path) -> bool:
@@ -34,10 +31,12 @@ def readable_with_sections(path: Path) -> bool:
     return len(head) == 64 and head[16 if head[5] == 1 else 17] == 3 and head[60:62] not in (b"\0\0",)
 
 
-CASES = [p for p in SHARED_OBJECTS if readable_with_sections(p)] + [
-    torch_library("libc10.so"),
-    torch_library("libtorch_python.so"),
-    torch_library("libshm.so"),
+CASES = [
+    *(pytest.param(lambda p=p: p, id=p.name) for p in SHARED_OBJECTS if readable_with_sections(p)),
+    *(
+        pytest.param(lambda name=name: torch_here.library(name), id=name, marks=pytest.mark.torch)
+        for name in ("libc10.so", "libtorch_python.so", "libshm.so")
+    ),
 ]
 
 
@@ -54,8 +53,9 @@ class Oracle:
         return [t for t in self.dynamic.iter_tags() if t.entry.d_tag == tag]
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda p: p.name)
-def test_reads_what_pyelftools_reads(path: Path) -> None:
+@pytest.mark.parametrize("find", CASES)
+def test_reads_what_pyelftools_reads(find: Callable[[], Path]) -> None:
+    path = find()
     oracle = Oracle(path)
     ours = open_elf(path)
 
@@ -100,8 +100,9 @@ def build_id(oracle: Oracle) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda p: p.name)
-def test_reads_the_versions_that_pyelftools_reads(path: Path) -> None:
+@pytest.mark.parametrize("find", CASES)
+def test_reads_the_versions_that_pyelftools_reads(find: Callable[[], Path]) -> None:
+    path = find()
     oracle = Oracle(path)
     ours = open_elf(path)
     sections = list(oracle.elf.iter_sections())
@@ -124,8 +125,9 @@ def test_reads_the_versions_that_pyelftools_reads(path: Path) -> None:
         assert ((found.version.library, found.version.name) if found.version else None) == wanted
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda p: p.name)
-def test_every_export_is_found_through_the_hash_table_and_no_import_is(path: Path) -> None:
+@pytest.mark.parametrize("find", CASES)
+def test_every_export_is_found_through_the_hash_table_and_no_import_is(find: Callable[[], Path]) -> None:
+    path = find()
     ours = open_elf(path)
     exports = {e.name for e in ours.exports()}
     for name in list(exports)[:3000]:
@@ -142,8 +144,9 @@ def test_hash_functions_agree_with_pyelftools() -> None:
         assert sysv_hash(name.encode()) == ELFHashTable.elf_hash(name)
 
 
+@pytest.mark.torch
 def test_without_section_headers_the_same_symbols_are_read() -> None:
-    path = torch_library("libc10.so")
+    path = torch_here.library("libc10.so")
     data = bytearray(path.read_bytes())
     whole = ElfFile(bytes(data), "whole")
     data[40:48] = bytes(8)  # e_shoff

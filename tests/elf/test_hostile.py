@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from abiscan.elf import ElfFile, open_elf, read_elf
 from abiscan.errors import UnreadableFile
 
-SMALL = (Path(sysconfig.get_paths()["purelib"]) / "torch" / "lib" / "libshm.so").read_bytes()
+SMALL = (Path(__file__).parents[1] / "fixtures" / "stable-abi.so").read_bytes()
 
 
 def read_everything(data: bytes) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
+from abiscan.environment.installed_torch import read_torch
+from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.bind_release import bind_to_release
 from abiscan.model.binding import (
     BoundImport,
@@ -22,6 +24,7 @@ from abiscan.model.binding import (
 )
 from abiscan.ownership.torch_names import in_scope, is_torch_library
 from abiscan.releases.exports import InstalledExports
+from tests import torch_here
 from tests.loader import kit
 
 pytestmark = pytest.mark.skipif(
@@ -48,6 +51,7 @@ def _real_bindings(paths: list[str]) -> dict[str, dict[str, str]]:
     return found
 
 
+@pytest.mark.torch
 def test_providers_are_those_that_the_loader_binds_to(fixtures_dir: Path) -> None:
     loader = kit.loader()
     paths = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "abi3-module.abi3.so")]
@@ -64,6 +68,7 @@ def test_providers_are_those_that_the_loader_binds_to(fixtures_dir: Path) -> Non
             assert theirs[name].startswith(provider.partition(".so")[0]), name
 
 
+@pytest.mark.torch
 def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) -> None:
     path = fixtures_dir / "old-string-extension.so"
     elf = open_elf(str(path))
@@ -78,6 +83,7 @@ def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) 
     assert prediction.error.rpartition(": ")[2] in missing
 
 
+@pytest.mark.torch
 def test_a_name_of_libtorch_python_that_the_file_does_not_need_is_unreachable(fixtures_dir: Path) -> None:
     path = fixtures_dir / "unlinked-libtorch-python.so"
     found = [b for b in kit.loader().bind(open_elf(str(path)), str(path)).imports if b.status is Status.UNREACHABLE]
@@ -85,6 +91,7 @@ def test_a_name_of_libtorch_python_that_the_file_does_not_need_is_unreachable(fi
     assert {b.owner for b in found} == {Owner.TORCH}
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["weak-import.so", "unreferenced-import.so"])
 def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> None:
     path = fixtures_dir / name
@@ -96,11 +103,11 @@ def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> 
     assert statuses <= {Status.WEAK, Status.RESOLVED}
 
 
-def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir: Path) -> None:
-    if kit.torch().variant != "cpu":
-        pytest.skip("asks for what a CPU build lacks")
+@pytest.mark.torch
+def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir: Path, tmp_path: Path) -> None:
     path = fixtures_dir / "cuda-build-required.so"
-    binding = kit.loader().bind(open_elf(str(path)), str(path))
+    torch = read_torch(str(torch_here.cpu_build(tmp_path)), kit.environment())
+    binding = Loader(LoaderSettings("/"), kit.environment(), torch).bind(open_elf(str(path)), str(path))
     assert "libc10_cuda.so" in binding.missing_torch_libraries
     assert not any(name.startswith("libcudart") for name in binding.missing_torch_libraries)
     by_owner = {b.owner: b.status for b in binding.imports if b.status in (Status.MISSING, Status.UNDECIDED)}
@@ -108,6 +115,7 @@ def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir
     assert by_owner.get(Owner.CUDA, Status.UNDECIDED) is Status.UNDECIDED
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("name", ["good-extension.so", "old-string-extension.so", "unlinked-libtorch-python.so"])
 def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir: Path, name: str) -> None:
     path = str(fixtures_dir / name)
@@ -121,6 +129,7 @@ def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir
     assert of_torch(here) == of_torch(away.imports)
 
 
+@pytest.mark.torch
 def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir: Path, tmp_path: Path) -> None:
     case = fixtures_dir / "loader" / "broken-sibling"
     target = tmp_path / "away" / "target.so"
@@ -136,6 +145,7 @@ def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir
     )
 
 
+@pytest.mark.torch
 def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> None:
     """Nothing of it is on disk: $ORIGIN leads to where the wheel would be installed."""
     case = fixtures_dir / "loader" / "broken-sibling"
@@ -146,6 +156,7 @@ def test_a_member_of_a_wheel_finds_what_the_wheel_brings(fixtures_dir: Path) -> 
     assert said.error == f"{site}/no-such-package/liba.so: undefined symbol: missing_in_a"
 
 
+@pytest.mark.torch
 def test_scopes_of_a_released_build_are_those_of_the_installed_one() -> None:
     exports = InstalledExports(kit.torch().libraries)
     for path in kit.torch().libraries:

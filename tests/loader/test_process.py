@@ -13,7 +13,7 @@ from tests.loader import kit
 from tests.loader.loaded import loaded_objects
 
 
-@pytest.mark.parametrize("mode", ["torch", "plain"])
+@pytest.mark.parametrize("mode", [pytest.param("torch", marks=pytest.mark.torch), "plain"])
 def test_the_same_objects_are_loaded(mode: str) -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch() if mode == "torch" else None)
     assert builder is not None
@@ -22,6 +22,7 @@ def test_the_same_objects_are_loaded(mode: str) -> None:
     assert {os.path.realpath(name) for name in modelled} == {os.path.realpath(name) for name in real}
 
 
+@pytest.mark.torch
 def test_without_modules_nothing_but_they_and_theirs_is_missing() -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
     assert builder is not None
@@ -32,6 +33,7 @@ def test_without_modules_nothing_but_they_and_theirs_is_missing() -> None:
     assert not any("lib-dynload" in name or "numpy" in name for name in quick)
 
 
+@pytest.mark.torch
 def test_the_global_scope_is_the_executable_and_the_global_dependencies_of_torch() -> None:
     builder = build_process(LoaderSettings("/"), kit.environment(), kit.torch())
     assert builder is not None

@@ -93,6 +93,7 @@ def test_what_is_looked_up_is_what_readelf_shows_in_its_order(path: Path) -> Non
     _assert_asks_as_readelf_says(path)
 
 
+@pytest.mark.torch
 def test_what_real_libraries_look_up_is_what_readelf_shows() -> None:
     assert all(_assert_asks_as_readelf_says(path) > 20 for path in _real_libraries())
 

@@ -9,7 +9,7 @@ from abiscan.mangling.canonical import to_cuda
 from abiscan.mangling.cxxname import CxxName
 from tests.mangling.compiled import rows
 from tests.mangling.test_cxxname import CLANG
-from tests.mangling.torch_exports import exported
+from tests.torch_here import exported
 
 NVCC = CLANG.replace("sr3std", "sr4__T0")  # pytorch issue 174898
 GCC = "_ZNK2at10TensorBase14const_data_ptrIlLi0EEEPKT_v"
@@ -119,6 +119,7 @@ def test_gcc_and_clang_name_the_same_entities() -> None:
         assert forms["gcc"][entity] == forms["clang"][entity]
 
 
+@pytest.mark.torch
 def test_entities_of_one_library_share_a_form_only_as_variants_of_a_constructor() -> None:
     """A linker has merged what is one entity, so that within a library nothing else may share a canonical form."""
     seen: dict[tuple[str, str], str] = {}

@@ -19,7 +19,7 @@ from abiscan.mangling.cxxname import CxxName
 from tests.mangling.compiled import rows
 from tests.mangling.test_canonical import GCC, NVCC, parsed
 from tests.mangling.test_cxxname import CLANG
-from tests.mangling.torch_exports import exported
+from tests.torch_here import exported
 
 NEW = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 
@@ -62,6 +62,7 @@ def test_a_difference_shows_both_sides() -> None:
     assert (difference.old, difference.new) == (None, "bool")
 
 
+@pytest.mark.torch
 def test_every_pair_of_distinct_names_differs_in_something() -> None:
     names = [parsed(name) for name in exported("libc10.so") if classify(name) is NameKind.CXX]
     by_entity: dict[str, list[CxxName]] = defaultdict(list)
@@ -118,6 +119,7 @@ def test_string_abi_of_compiled_names() -> None:
     assert checked > 6
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("library", ["libc10.so", "libtorch_python.so"])
 def test_prefixes_find_the_name_itself(library: str) -> None:
     for mangled in exported(library):
@@ -126,6 +128,7 @@ def test_prefixes_find_the_name_itself(library: str) -> None:
             assert mangled.startswith(search_prefixes(name)), mangled
 
 
+@pytest.mark.torch
 def test_prefixes_find_every_kin() -> None:
     """Overloads, instances and qualified variants, from either end of the table."""
     names = [parsed(name) for name in exported("libc10.so") if classify(name) is NameKind.CXX]

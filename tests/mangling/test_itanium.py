@@ -8,7 +8,7 @@ import pytest
 
 from abiscan.mangling import NameKind, classify, parse
 from tests.mangling.compiled import rows
-from tests.mangling.torch_exports import exported
+from tests.torch_here import exported
 
 # What LLVM 23 itself gets wrong or doesn't read, with the reason.
 NOT_BY_LLVM = {
@@ -50,12 +50,14 @@ def test_names_that_llvm_misreads_are_still_read(name: str) -> None:
     assert parse(name) is not None
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("library", ["libc10.so", "libtorch_python.so", "libshm.so"])
 def test_torch_exports_read_as_llvm_reads_them(library: str) -> None:
     names = [name for name in exported(library) if classify(name) is NameKind.CXX]
     assert {name: display(name) for name in names} == {name: llvm(name) for name in names}
 
 
+@pytest.mark.torch
 def test_a_sample_of_libtorch_cpu_reads_as_llvm_reads_it() -> None:
     names = [name for name in exported("libtorch_cpu.so") if classify(name) is NameKind.CXX][::25]
     assert len(names) > 1500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.mangling import NameKind, classify
-from tests.mangling.torch_exports import exported
+from tests.torch_here import exported
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ def test_classify(name: str, kind: NameKind) -> None:
     assert classify(name) is kind
 
 
+@pytest.mark.torch
 def test_the_vector_functions_of_libtorch() -> None:
     """libtorch_cpu 2.13.0 exports 675 names of SLEEF's vector functions; GNU nm shows none of them demangled."""
     vector = [name for name in exported("libtorch_cpu.so") if classify(name) is NameKind.VECTOR_ABI]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import subprocess
 import zipfile
@@ -30,6 +29,7 @@ from abiscan.releases.writer import (
     read_back,
     write_index,
 )
+from tests import torch_here
 
 FUNCTION = ReleaseExport(("libtorch_cpu.so",), ExportKind.FUNCTION, None, False)
 VTABLE = ReleaseExport(("libc10.so", "libtorch_cpu.so"), ExportKind.OBJECT, 0x70, False)
@@ -207,11 +207,8 @@ def test_no_flipped_byte_goes_unnoticed(sound: Path) -> None:
 @pytest.fixture(scope="module")
 def torch_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The installed torch with two of its libraries: the whole takes seconds."""
-    spec = importlib.util.find_spec("torch")
-    if spec is None or spec.origin is None:
-        pytest.skip("torch is not installed")
     root = tmp_path_factory.mktemp("torch")
-    installed = Path(spec.origin).parent
+    installed = torch_here.directory()
     (root / "lib").mkdir()
     (root / "version.py").symlink_to(installed / "version.py")
     for name in ("libc10.so", "libtorch_python.so"):
@@ -227,6 +224,7 @@ def nm(path: Path) -> dict[str, tuple[str, int]]:
     return {name: (kind, int(size[0], 16) if size else 0) for name, kind, _value, *size in rows}
 
 
+@pytest.mark.torch
 def test_an_added_directory_holds_exactly_what_nm_lists(torch_directory: Path, tmp_path: Path) -> None:
     added = add_build(torch_directory, tmp_path / "user")
     assert (added.torch, added.machine, added.sha256) == ("2.13.0", "x86_64", None)
@@ -248,6 +246,7 @@ def test_an_added_directory_holds_exactly_what_nm_lists(torch_directory: Path, t
             assert export.size in {size for _library, _kind, size in listed[symbol]}
 
 
+@pytest.mark.torch
 def test_an_added_wheel_says_what_the_directory_says(torch_directory: Path, tmp_path: Path) -> None:
     wheel = tmp_path / "torch-2.13.0-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

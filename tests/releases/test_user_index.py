@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests import torch_here
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 EXTENSION = FIXTURES / "good-extension.so"
@@ -40,12 +41,9 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory to which the torch of this environment (2.13.0, CPU) was added."""
-    spec = importlib.util.find_spec("torch")
-    assert spec is not None
-    assert spec.origin is not None
+    """A data directory to which the CPU part of the torch of this environment (2.13.0) was added."""
     directory = tmp_path_factory.mktemp("data")
-    done = run(directory, "releases", "add", Path(spec.origin).parent)
+    done = run(directory, "releases", "add", torch_here.cpu_build(tmp_path_factory.mktemp("torch")))
     assert done.returncode == 0, done.stderr
     assert KEY in done.stdout
     return directory
@@ -56,6 +54,7 @@ def index_file(data: Path) -> Path:
     return file
 
 
+@pytest.mark.torch
 def test_it_is_listed(data: Path) -> None:
     builds = json.loads(run(data, "releases", "-f", "json").stdout)
     rows = builds["builds"] if isinstance(builds, dict) else builds
@@ -64,6 +63,7 @@ def test_it_is_listed(data: Path) -> None:
     assert len(rows) == 61
 
 
+@pytest.mark.torch
 def test_imports_are_resolved_against_it(data: Path) -> None:
     """The CPU build has no c10_cuda; the shipped build of the same version has."""
     verdicts = {}
@@ -78,6 +78,7 @@ def test_imports_are_resolved_against_it(data: Path) -> None:
     assert good["verdict"] == "loads"
 
 
+@pytest.mark.torch
 def test_the_matrix_has_it(data: Path) -> None:
     (artifact,) = json.loads(run(data, "--matrix", NEEDS_CUDA, "-f", "json").stdout)["artifacts"]
     rows = {row["build"]: row for row in artifact["releases"]}
@@ -110,6 +111,7 @@ BAD: list[tuple[Callable[[bytes], bytes], str]] = [
 ]
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(("spoil", "says"), BAD, ids=["truncated", "later", "overwritten", "empty"])
 @pytest.mark.parametrize(
     "command", [["--torch", "2.13.0+cpu", EXTENSION], ["releases"], ["explain", "_ZN3c104cuda9SetDeviceEi"]]
@@ -139,6 +141,7 @@ def test_what_is_no_wheel_at_all_is_one_line(tmp_path: Path) -> None:
     assert "no such wheel or directory" in complaint(run(tmp_path, "releases", "add", tmp_path / "absent.whl"))
 
 
+@pytest.mark.torch
 def test_an_unknown_version_lists_what_is_known(data: Path) -> None:
     line = complaint(run(data, "--torch", "9.9", EXTENSION))
     assert "1.13.0, 1.13.1" in line

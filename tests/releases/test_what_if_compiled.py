@@ -5,7 +5,6 @@ g++ and the headers of the torch in this environment (2.13.0) are the oracle.
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +15,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactReport
+from tests import torch_here
 
 SOURCE = """
 #include <ATen/core/TensorBase.h>
@@ -24,10 +24,7 @@ __attribute__((visibility("default"))) float first(const at::TensorBase& t) { re
 
 
 def compiled(call: str, directory: Path) -> ArtifactReport:
-    spec = importlib.util.find_spec("torch")
-    assert spec is not None
-    assert spec.origin is not None
-    torch = Path(spec.origin).parent
+    torch = torch_here.directory()
     source, out = directory / "x.cpp", directory / "x.so"
     source.write_text(SOURCE.replace("CALL", call))
     flags = "-shared -fPIC -O1 -w -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
@@ -38,6 +35,7 @@ def compiled(call: str, directory: Path) -> ArtifactReport:
     return artifact
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_const_data_ptr_rewritten_as_the_rule_says(tmp_path: Path) -> None:
     before, after = compiled("const_data_ptr<float>()", tmp_path), compiled("data_ptr<float>()", tmp_path)

@@ -28,8 +28,8 @@ def index() -> ReleaseIndex:
 def reports() -> dict[str, ArtifactReport]:
     """File name -> report, of every x86_64 fixture that is a shared object of its own (not of the loader's cases)."""
     files = sorted(FIXTURES.glob("*.so"))
-    # No package of the environment that runs the tests has a part in what is said.
-    environment = replace(read_environment(sys.executable), site_packages=())
+    # Neither the packages nor the version of the Python that runs the tests have a part in what is said.
+    environment = replace(read_environment(sys.executable), site_packages=(), version=(3, 11))
     with tempfile.TemporaryDirectory() as folder:
         # A machine without CUDA reports the library as not found, and one with it does not.
         shutil.copy(FIXTURES / "empty-library.so", Path(folder) / "libcudart.so.13")

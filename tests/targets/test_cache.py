@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,10 @@ import pytest
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.tables import lookup_ranges
 from abiscan.targets.cache import KeptFiles
+from tests import torch_here
 from tests.targets.kit import FIXTURES
 
 LOADABLE = sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name and p.name not in {"malformed-name.so"})
-
-
-def torch_library(name: str) -> Path:
-    found = importlib.util.find_spec("torch")
-    if found is None or not found.origin:
-        pytest.skip("no torch here")
-    return Path(found.origin).parent / "lib" / name
 
 
 def reduced(data: bytes, path: str) -> tuple[ElfFile, ElfFile]:
@@ -42,8 +35,9 @@ def test_facts_and_exports_are_the_same(path: Path) -> None:
     assert tables.relocated == whole.relocated
 
 
+@pytest.mark.torch
 def test_a_library_of_torch() -> None:
-    path = torch_library("libc10.so")
+    path = torch_here.library("libc10.so")
     whole, tables = reduced(path.read_bytes(), "libc10.so")
     assert tables.facts() == whole.facts()
     names = [e.name for e in whole.exports()]
@@ -53,8 +47,9 @@ def test_a_library_of_torch() -> None:
     assert tables.names_with_prefix("_ZN3c104impl") == whole.names_with_prefix("_ZN3c104impl")
 
 
+@pytest.mark.torch
 def test_little_of_a_large_library_is_kept() -> None:
-    elf = open_elf(torch_library("libtorch_cpu.so"))
+    elf = open_elf(torch_here.library("libtorch_cpu.so"))
     pages = {page for at, size in lookup_ranges(elf) for page in range(at >> 12, (at + size >> 12) + 1)}
     assert len(pages) << 12 < elf.image.size * 0.4
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,8 @@ def ask(
     files: Iterable[Path],
     *,
     python: Path,
-    torch: bool,
+    torch: bool = False,
+    modules: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     timeout: int = 60,
@@ -70,6 +71,7 @@ def ask(
     Args:
         files: what to open, by the path that is handed to `dlopen`; a path without a slash is searched for.
         python: the interpreter; with `torch`, its environment must have one.
+        modules: what else to import before, in this order.
         env: variables to set for the process (`LD_LIBRARY_PATH`, `LD_PRELOAD`); others of the loader are removed.
         timeout: seconds a file.
         fresh: start an interpreter for each file, instead of forking one that has done its imports.
@@ -78,7 +80,7 @@ def ask(
     Raises:
         RuntimeError: the interpreter itself could not be run to the end.
     """
-    mode = "torch" if torch else "plain"
+    mode = ",".join(["torch"] * torch + list(modules))
     paths = [str(file) for file in files]
     if fresh:
         return {path: _run(python, [mode, str(timeout), path], env or {}, cwd)[0] for path in paths}

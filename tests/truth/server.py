@@ -3,11 +3,12 @@
 Started by `oracle.py` as a script, never imported. It imports only what every interpreter has built in, and `ctypes`,
 so that a forked child stands where a fresh process stands after `import torch`: the same libraries in memory.
 
-Protocol: standard input is the mode (`torch` or `plain`), the timeout in seconds, then the paths, all ended by NUL
-bytes; standard output is one record a path: outcome, NUL, message, NUL.
+Protocol: standard input is what to import before (commas between), the timeout in seconds, then the paths, all ended by
+NUL bytes; standard output is one record a path: outcome, NUL, message, NUL.
 """
 
 import ctypes
+import importlib
 import os
 import signal
 import sys
@@ -65,8 +66,8 @@ def _ask(path: bytes, timeout: int) -> tuple[bytes, bytes]:
 
 def main() -> None:
     mode, seconds, *paths = sys.stdin.buffer.read().split(b"\0")[:-1]
-    if mode == b"torch":
-        import torch  # noqa: F401
+    for module in filter(None, mode.decode().split(",")):
+        importlib.import_module(module)
     for path in paths:
         outcome, text = _ask(path, int(seconds))
         sys.stdout.buffer.write(outcome + b"\0" + text + b"\0")

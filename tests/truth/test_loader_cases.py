@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -39,9 +40,11 @@ def _environment(case: Case, directory: Path) -> tuple[tuple[str, str], ...]:
     return tuple((name, value.replace("{dir}", str(directory))) for name, value in case.env.items())
 
 
-@pytest.mark.parametrize("torch", [True, False], ids=["torch", "plain"])
-def test_crafted_libraries(fixtures_dir: Path, torch_python: Path, plain_python: Path, torch: bool) -> None:
-    python = torch_python if torch else plain_python
+@pytest.mark.parametrize(
+    "torch", [pytest.param(True, marks=pytest.mark.torch, id="torch"), pytest.param(False, id="plain")]
+)
+def test_crafted_libraries(fixtures_dir: Path, plain_python: Path, torch: bool) -> None:
+    python = Path(sys.executable) if torch else plain_python
     answers: dict[str, Answer] = {}
     predictions: dict[str, Prediction] = {}
     for setting, files in _by_environment(fixtures_dir / "loader").items():
@@ -58,6 +61,7 @@ def test_crafted_libraries(fixtures_dir: Path, torch_python: Path, plain_python:
         pytest.fail(str(result))
 
 
+@pytest.mark.torch
 def test_real_fixtures(fixtures_dir: Path, torch_python: Path) -> None:
     files = [file for directory in (fixtures_dir, fixtures_dir / "bad") for file in sorted(directory.glob("*.so"))]
     result = compare(ask(files, python=torch_python, torch=True, retry=False), predict(files, python=torch_python))

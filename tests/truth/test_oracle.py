@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.corpus import fetch
 from tests.truth.oracle import ask
 
 # Starting an interpreter that imports torch takes seconds: the two answers that hang on torch, and one of each kind.
+HERE = Path(sys.executable)
 WITH_TORCH = ("good-extension.so", "old-string-extension.so")
 WITHOUT = (
     "abi3-module.abi3.so",
@@ -21,13 +23,14 @@ WITHOUT = (
 )
 
 
-@pytest.mark.parametrize(("names", "torch"), [(WITH_TORCH, True), (WITHOUT, False)], ids=["torch", "plain"])
-def test_a_forked_process_says_what_a_fresh_one_says(
-    fixtures_dir: Path, torch_python: Path, names: tuple[str, ...], torch: bool
-) -> None:
+@pytest.mark.parametrize(
+    ("names", "torch"),
+    [pytest.param(WITH_TORCH, True, marks=pytest.mark.torch, id="torch"), pytest.param(WITHOUT, False, id="plain")],
+)
+def test_a_forked_process_says_what_a_fresh_one_says(fixtures_dir: Path, names: tuple[str, ...], torch: bool) -> None:
     files = [fixtures_dir / name for name in names]
-    forked = ask(files, python=torch_python, torch=torch)
-    assert forked == ask(files, python=torch_python, torch=torch, fresh=True)
+    forked = ask(files, python=HERE, torch=torch)
+    assert forked == ask(files, python=HERE, torch=torch, fresh=True)
     assert {answer.outcome for answer in forked.values()} == {"loads", "fails"}
 
 
@@ -40,17 +43,24 @@ def test_so_it_is_for_the_corpus(torch_python: Path, torch: bool) -> None:
     assert ask(files, python=torch_python, torch=torch) == ask(files, python=torch_python, torch=torch, fresh=True)
 
 
-def test_files_that_kill_their_process_are_told_as_such(fixtures_dir: Path, torch_python: Path) -> None:
+def test_files_that_kill_their_process_are_told_as_such(fixtures_dir: Path) -> None:
     files = [
         fixtures_dir / "loader" / name / "target.so" for name in ("constructor-crash", "constructor-exit", "plain")
     ]
-    outcomes = [answer.outcome for answer in ask(files, python=torch_python, torch=False).values()]
+    outcomes = [answer.outcome for answer in ask(files, python=HERE).values()]
     assert outcomes == ["crash", "crash", "loads"]
 
 
-def test_variables_of_the_loader_reach_the_process(fixtures_dir: Path, torch_python: Path) -> None:
+def test_variables_of_the_loader_reach_the_process(fixtures_dir: Path) -> None:
     directory = fixtures_dir / "loader" / "preload-provides"
     file = directory / "target.so"
     env = {"LD_PRELOAD": str(directory / "libdep.so")}
-    assert ask([file], python=torch_python, torch=False)[str(file)].outcome == "fails"
-    assert ask([file], python=torch_python, torch=False, env=env)[str(file)].outcome == "loads"
+    assert ask([file], python=HERE)[str(file)].outcome == "fails"
+    assert ask([file], python=HERE, env=env)[str(file)].outcome == "loads"
+
+
+def test_what_is_to_be_imported_before_is_imported(fixtures_dir: Path) -> None:
+    file = fixtures_dir / "weak-import.so"
+    assert ask([file], python=HERE, modules=["json"])[str(file)].outcome == "loads"
+    with pytest.raises(RuntimeError, match="No module named 'no_such_module'"):
+        ask([file], python=HERE, modules=["json", "no_such_module"])

@@ -48,10 +48,12 @@ def call(torch_python: Path) -> Callable[[Path], list[object]]:
     return run
 
 
+@pytest.mark.torch
 def test_libtorch_calls_set_state_and_reaches_it(call: Callable[[Path], list[object]]) -> None:
     assert call(TWIN) == [1, ""]
 
 
+@pytest.mark.torch
 def test_libtorch_calls_set_state_and_reaches_another_function(call: Callable[[Path], list[object]]) -> None:
     # Slot 11 is set_state() for torch 2.13 and graphsafe_get_state() in the file's table.
     assert call(DRIFTED) == [-1, "graphsafe_get_state is not supported in this Generator"]
