@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, Complaint, clean, mentions
+from abiscan.diagnosis.messages.mention import Complaint
+from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, mentions
+from abiscan.diagnosis.messages.message_text import clean
 from abiscan.model.subject import SubjectKind
 
 SYMBOLS = [
@@ -177,4 +179,4 @@ def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
 )
 def test_what_is_said_to_be_wrong(text: str, complaint: Complaint, releases: tuple[str, ...]) -> None:
     (found,) = mentions(text)
-    assert (found.complaint, found.cuda_releases) == (complaint, releases)
+    assert (found.complaint, found.releases) == (complaint, releases)

@@ -74,7 +74,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
     if "::" in given or "(" in given or " " in given:
         return _demangled(given, knowledge)
     name = given.split("@", 1)[0]
-    if name.startswith("_") and (macos or not _is_known(name, knowledge)) and _is_known(name[1:], knowledge):
+    if name.startswith("_") and (macos or not is_known(name, knowledge)) and is_known(name[1:], knowledge):
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
     return Spelled(given, (name,))
@@ -83,7 +83,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
 def _mangled(name: str, knowledge: Knowledge) -> Spelled:
     """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
     parsed = parse(name)
-    if parsed is not None and (parsed.parameters is not None or _is_known(name, knowledge)):
+    if parsed is not None and (parsed.parameters is not None or is_known(name, knowledge)):
         return Spelled(name, (name,))
     # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: list[str] = []
@@ -105,7 +105,7 @@ def _malformed(name: str) -> str:
     )
 
 
-def _is_known(name: str, knowledge: Knowledge) -> bool:
+def is_known(name: str, knowledge: Knowledge) -> bool:
     if exported_by(name):
         return True
     if knowledge.exports is not None and knowledge.exports.library_of(name) is not None:

@@ -1,0 +1,88 @@
+"""Messages of link editors: GNU ld, gold, mold and lld, ld64, link.exe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted, read_name
+from abiscan.model.finding import Location
+
+# ld64 lists all symbols of a link behind one headline.
+_LIST_CHARACTERS = 262_144
+_LIST_LINES = 10_000
+_SOURCES = ("cpp", "cc", "cxx", "c", "cu", "cuh", "hip", "h", "hpp", "mm", "o", "a")
+_LINE = re.compile(r":(\d{1,7})")
+_SYMBOL = re.compile(r"(?:symbol|\u7b26\u53f7)\s")
+
+
+def undefined_reference(hit: Hit) -> Iterator[Mention]:
+    """GNU ld, gold, mold: `a.cpp:(.text+0x1): undefined reference to `NAME'`, `more undefined references to `NAME'
+    follow`, `undefined reference to symbol 'NAME@@VERSION'`; in the linker's language, in some of which the name
+    stands before."""
+    rest = hit.rest.strip()
+    symbol = _SYMBOL.match(rest)
+    if symbol is not None:
+        rest = rest[symbol.end() :]
+    name = None
+    if rest[:1] in ("`", "'", '"', "\u2018", "\u201c", "\u00ab", "\u00bb", "\u300c", "\u201e"):
+        name = first_quoted(rest)
+    elif rest and rest[0] not in ":\uff1a.\u3002,)":
+        token = read_name(rest)
+        name = token.name if token is not None else None
+    if not name:
+        # Chinese, Japanese: the name stands before the words.
+        name = last_quoted(hit.before)
+    if not name:
+        return
+    name, _, version = name.partition("@") if not name.startswith("?") else (name, "", "")
+    version = version.strip("@")
+    yield Mention(
+        Complaint.SYMBOL,
+        name.strip(),
+        hit.at,
+        library=version if ".so" in version else None,
+        version=version or None,
+        location=_source(hit.before),
+        by_linker=True,
+    )
+
+
+def _source(before: str) -> Location | None:
+    """`a.cpp:(.text+0x1)`, `a.cpp:12`, `libx.a(a.cpp.o):a.cpp:(.text+0x1)`: the first source or object of the line."""
+    for word in re.split(r"[\s()]", before[-2_048:]):
+        path, _, behind = word.partition(":")
+        if path.rpartition(".")[2] in _SOURCES and "." in path:
+            line = _LINE.match(f":{behind}") if behind else _LINE.match(before, before.find(word) + len(word))
+            return Location(file=path, line=int(line[1]) if line is not None else None)
+    return None
+
+
+def undefined_symbols(hit: Hit) -> Iterator[Mention]:
+    """ld64: `Undefined symbols for architecture arm64:`, then `  "NAME", referenced from:`"""
+    text = hit.following(_LIST_LINES, _LIST_CHARACTERS)
+    at = 0
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if stripped.startswith('"') and '", referenced from:' in stripped:
+            yield Mention(
+                Complaint.SYMBOL, stripped[1:].partition('", referenced')[0], hit.at + at, by_linker=True, macos=True
+            )
+        at += len(line) + 1
+
+
+def unresolved_external(hit: Hit) -> Iterator[Mention]:
+    """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
+    at = hit.rest.find("(?")
+    token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
+    if token is not None:
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, by_linker=True)
+
+
+def cannot_find_library(hit: Hit) -> Iterator[Mention]:
+    """ld: `cannot find -lc10`"""
+    name = re.split(r"[\s:'\"`)]", hit.rest, maxsplit=1)[0].rstrip(".,")
+    if name:
+        yield Mention(Complaint.LIBRARY, f"lib{name}.so", hit.at, by_linker=True)
