@@ -1,12 +1,18 @@
-"""A text -> every subject in it, answered with what is known of the target and this environment."""
+"""A text -> every subject in it, answered with what is known of the target and of the machine that the text is from."""
 
 from __future__ import annotations
+
+import os
 
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
+from abiscan.diagnosis import Environment, Knowledge
+from abiscan.diagnosis.messages.bare_names import is_message
+from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
+from abiscan.diagnosis.messages.message_text import clean
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject
@@ -15,6 +21,9 @@ from abiscan.setting.choice import FALLBACK_MACHINE, named_release
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
     """Answer everything that an error message or a log asks.
+
+    The torch is what `--torch` names; else what the text says was there; else the installed one, where the error is
+    this machine's: the text names a file that is here, or is a name alone. What lies on this machine counts only then.
 
     Args:
         text: a symbol, an error message, or a whole log.
@@ -25,18 +34,39 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     """
     from abiscan.diagnosis import explain as answer
 
-    context = AnalysisContext(options)
+    text = clean(text)
+    facts = log_facts(text)
+    here = any(os.path.exists(path) for path in paths_in(text)) or not is_message(text)
+    knowledge = _knowledge(options, facts, here)
+    subjects = answer(text, knowledge, needed_by, file_facts=_facts_of)
+    if options.torch is None and facts.torch is not None and knowledge.target is not None:
+        note = f"Judged for torch {facts.torch}, which the text names (--torch names another)."
+        return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
+    return subjects
+
+
+def _knowledge(options: ScanOptions, facts: LogFacts, here: bool) -> Knowledge:
+    spec = options.torch if options.torch is not None else facts.torch
+    context = AnalysisContext(replace(options, torch=spec))
     try:
-        context.chosen(FALLBACK_MACHINE)
+        chosen = context.chosen(FALLBACK_MACHINE)
     except UnknownBuild:
-        # A torch that the index does not have is worth an answer all the same: what came before and after it is known.
-        target = named_release(options.torch or "")
+        # A torch that the index does not have is worth an answer all the same: what came before and after is known.
+        target = named_release(spec or "")
         if target is None:
             raise
         default = AnalysisContext(replace(options, torch=None)).knowledge(FALLBACK_MACHINE)
         known = replace(default, exports=None, exact=False, target=target)
-        return answer(text, known, needed_by, file_facts=_facts_of)
-    return answer(text, context.knowledge(FALLBACK_MACHINE), needed_by, file_facts=_facts_of)
+    else:
+        known = context.knowledge(FALLBACK_MACHINE)
+        if spec is None and (chosen.installed is None or not here):
+            # The newest release, or a torch of another machine: neither is the one that the error is about.
+            known = replace(known, target=None, exports=None, exact=False)
+    if not here:
+        known = replace(known, environment=Environment(python=facts.python) if facts.python is not None else None)
+    elif facts.python is not None and known.environment is not None:
+        known = replace(known, environment=replace(known.environment, python=facts.python))
+    return known
 
 
 def _facts_of(path: str) -> SharedObject | None:

@@ -106,6 +106,11 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
     abi = None if missing.target is None else missing.target.cxx11_abi
     if missing.is_torch_name:
+        if abi is None and missing.target is None and mine == "new" and not missing.windows:
+            evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
+            evidence.append("No known release exports the function with the other std::string either.")
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
+            return
         if abi is None or abi == (mine == "new"):
             return
         score = 0.78
@@ -120,7 +125,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
-        score = 0.6 if mine == "old" else 0.35
+        score = 0.82 if mine == "old" else 0.62
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
             "exports the other spelling only."

@@ -37,7 +37,9 @@ def explain(
     text = clean(text)
     answered = _answers(mentions(text), knowledge, needed_by, file_facts)
     # Names that stand by themselves count only where no message is answered.
-    return answered or _answers(bare_names(text, knowledge), knowledge, needed_by, file_facts)
+    return answered or _answers(
+        bare_names(text, knowledge, sure=needed_by is not None), knowledge, needed_by, file_facts
+    )
 
 
 def _answers(

@@ -8,6 +8,7 @@ from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import spelling
 from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.mentions import mentions
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership.names import is_python_name
@@ -27,12 +28,16 @@ _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
 
 
-def bare_names(text: str, knowledge: Knowledge) -> tuple[Mention, ...]:
-    """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it."""
+def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[Mention, ...]:
+    """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it.
+
+    Args:
+        sure: whoever asks said that it is a symbol (by naming the file that needs it): any C name is one.
+    """
     lines = text.split("\n", _LINES + 1)
     if len(lines) > _LINES or len(text) > _CHARACTERS:
         return ()
-    found = [mention for at, line in enumerate(lines) if (mention := _whole(line, at, knowledge)) is not None]
+    found = [mention for at, line in enumerate(lines) if (mention := _whole(line, at, knowledge, sure)) is not None]
     if found:
         return tuple(found)
     names = [name for _at, name in mangled_names(text, _NAMES)]
@@ -42,12 +47,17 @@ def bare_names(text: str, knowledge: Knowledge) -> tuple[Mention, ...]:
     return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
 
 
+def is_message(text: str) -> bool:
+    """Whether a text is more than names: words stand in it that say what went wrong."""
+    return bool(mentions(text)) or len(text) > _LINE or " " in text.strip()
+
+
 def is_known(name: str, knowledge: Knowledge) -> bool:
     """Whether a C name is one of torch's exports, of Python's or of a known library's."""
     return spelling.is_known(name, knowledge) or is_python_name(name) or vendor_of(name) is not None
 
 
-def _whole(line: str, at: int, knowledge: Knowledge) -> Mention | None:
+def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | None:
     if not line.strip() or len(line) > _LINE:
         return None
     listed = _UNDEFINED.fullmatch(line)
@@ -59,18 +69,18 @@ def _whole(line: str, at: int, knowledge: Knowledge) -> Mention | None:
     token = read_name(text)
     if token is None or text[token.end :].strip(" .,:\u3002\uff0c)>'\"`"):
         return None
-    if not _is_name(token.name, knowledge):
+    if not _is_name(token.name, knowledge, sure):
         return None
     return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version)
 
 
-def _is_name(name: str, knowledge: Knowledge) -> bool:
+def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
     """Whether a line that is one word, or one phrase, is a name."""
     if classify(name.removeprefix("__imp_")) is not NameKind.C:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: of prose, of a path, or a C name.
-        if is_plain_word(name) or "." in name or "_" not in name.strip("_"):
+        if not sure and (is_plain_word(name) or "." in name or "_" not in name.strip("_")):
             return is_known(name, knowledge)
         return True
     if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:
