@@ -10,9 +10,9 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
-from abiscan.diagnosis.messages.bare_names import is_message
-from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
-from abiscan.diagnosis.messages.message_text import clean
+from abiscan.diagnosis.messages.answers import answer
+from abiscan.diagnosis.messages.log_facts import LogFacts
+from abiscan.diagnosis.messages.read_text import read_text
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject
@@ -32,15 +32,12 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     Raises:
         UnknownBuild: an unknown `--torch`.
     """
-    from abiscan.diagnosis import explain as answer
-
-    text = clean(text)
-    facts = log_facts(text)
-    here = any(os.path.exists(path) for path in paths_in(text)) or not is_message(text)
-    knowledge = _knowledge(options, facts, here)
-    subjects = answer(text, knowledge, needed_by, file_facts=_facts_of)
-    if options.torch is None and facts.torch is not None and knowledge.target is not None:
-        note = f"Judged for torch {facts.torch}, which the text names (--torch names another)."
+    read = read_text(text)
+    here = read.is_bare or any(os.path.exists(path) for path in read.paths)
+    knowledge = _knowledge(options, read.facts, here)
+    subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
+    if options.torch is None and read.facts.torch is not None and knowledge.target is not None:
+        note = f"Judged for torch {read.facts.torch}, which the text names (--torch names another)."
         return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
     return subjects
 

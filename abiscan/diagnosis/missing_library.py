@@ -14,6 +14,9 @@ from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.build import windows_of
 
+# `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
+# torch that is there.
+_FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
@@ -23,8 +26,25 @@ def causes(name: str, missing: MissingName, *, at_link_time: bool = False) -> Ca
         yield from _torch(name, missing, at_link_time)
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
+    elif (torch := _FOR_TORCH.search(name)) is not None:
+        yield from _for_one_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing)
+
+
+def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
+    """A library of an extension that is made for one torch, and carries its version in the name."""
+    evidence = (
+        f"{name} is the extension's library for torch {version}, by its name: that torch is there, and what is "
+        "installed of the extension has no library for it.",
+        "Such an extension looks for the library of the torch that it finds.",
+    )
+    fix = (
+        f"Install the release of the extension that was made for torch {version}, or another torch for which the "
+        "folder beside it has a library."
+    )
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.8, evidence, fix)
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.6, evidence[:1], fix)
 
 
 def shipped_in(name: str, missing: MissingName) -> Windows | None:
@@ -79,6 +99,15 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
+        )
+    if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
+        score = min(score, 0.5)
+        here = "It is not in a CUDA or CPU build of torch" if target is None else f"{missing.target_label} is none"
+        yield Candidate(
+            CauseId.ROCM_NAMING,
+            0.94 if target is not None else 0.8,
+            (*evidence, f"Only ROCm builds of torch have it. {here}: the extension was built for ROCm."),
+            "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
         )
     if at_link_time:
         fix = (

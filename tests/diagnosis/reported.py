@@ -16,8 +16,10 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.messages.read_text import read_text
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import order
 from abiscan.releases import ReleaseIndex, open_index
@@ -107,6 +109,13 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
         releases=index,
         machine=MACHINE,
     )
+
+
+def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
+    """What `abiscan explain` knows of a text from another machine: what the text says of its torch and Python."""
+    facts = read_text(text).facts
+    known = Knowledge(releases=index, machine=MACHINE) if facts.torch is None else knowledge_of(facts.torch, index)
+    return replace(known, environment=None if facts.python is None else Environment(python=facts.python))
 
 
 def _version(installed: str, index: ReleaseIndex) -> str | None:

@@ -21,6 +21,9 @@ def causes(missing: MissingName) -> Candidates:
     """A twin of the name in the other ABI, in the target or in some release."""
     if missing.cxx is None:
         return
+    if missing.spelled_as is not None:
+        yield from _of_text(missing, missing.spelled_as)
+        return
     twins = [form for form in missing.related if form.same_function and _flips(missing, form)]
     mine = _abi_of(missing, twins)
     if mine is None:
@@ -64,6 +67,34 @@ def causes(missing: MissingName) -> Candidates:
     elif missing.target is not None and missing.position is Position.INSIDE:
         score = min(score, 0.7)
         evidence.append(f"Releases of version {missing.target.torch} export the wanted spelling; this build need not.")
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _of_text(missing: MissingName, text: str) -> Candidates:
+    """A demangled name that no build exports so: demanglers write the old class std::string, the new one in full."""
+    if "__cxx11" in text:
+        mine = "new"
+    elif "std::string" in text or "std::basic_string<char" in text:
+        mine = "old"
+    else:
+        return
+    other = "old" if mine == "new" else "new"
+    twins = [form for form in missing.related if string_abi(form.name) == other]
+    if not missing.is_torch_name:
+        yield from _without_twin(missing, mine)
+        return
+    abi = None if missing.target is None else missing.target.cxx11_abi
+    if abi is not None and abi == (mine == "new"):
+        return
+    evidence = [f"The file wants {missing.shown}, with {_WORDS[mine]}."]
+    score = 0.9 if abi is not None else 0.64
+    if twins:
+        evidence.append(f"torch {twins[0].where} exports it with {_WORDS[other]}: {twins[0].parsed.display[:200]}.")
+        score = max(score, 0.68)
+    if abi is not None:
+        evidence.append(f"{missing.target_label} is built with {_WORDS[other]}.")
+    else:
+        evidence.append("Which std::string your torch is built with would decide: torch.compiled_with_cxx11_abi().")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 

@@ -9,8 +9,7 @@ from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import loading_errors, near_names, python_errors, spelling, version_conflicts
 from abiscan.diagnosis.messages.bare_names import bare_names
 from abiscan.diagnosis.messages.mention import Complaint, Mention
-from abiscan.diagnosis.messages.mentions import mentions
-from abiscan.diagnosis.messages.message_text import clean
+from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
@@ -30,16 +29,16 @@ FileFacts = Callable[[str], SharedObject | None]
 _Key = tuple[SubjectKind, str, str | None]
 
 
-def explain(
-    text: str, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
+def answer(
+    read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """As `abiscan.diagnosis.explain` says."""
-    text = clean(text)
-    answered = _answers(mentions(text), knowledge, needed_by, file_facts)
+    """Every subject of a text, answered (`abiscan.diagnosis.explain` says how)."""
+    answered = _answers(read.mentions, knowledge, needed_by, file_facts)
+    if answered:
+        return answered
     # Names that stand by themselves count only where no message is answered.
-    return answered or _answers(
-        bare_names(text, knowledge, sure=needed_by is not None), knowledge, needed_by, file_facts
-    )
+    names = bare_names(read.text, knowledge, sure=needed_by is not None)
+    return _answers(names, knowledge, needed_by, file_facts)
 
 
 def _answers(

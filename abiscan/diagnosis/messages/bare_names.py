@@ -8,7 +8,6 @@ from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import spelling
 from abiscan.diagnosis.messages.mention import Complaint, Mention
-from abiscan.diagnosis.messages.mentions import mentions
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership.names import is_python_name
@@ -45,11 +44,6 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
         names = [name for name in quoted if is_known(name, knowledge)]
     return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
-
-
-def is_message(text: str) -> bool:
-    """Whether a text is more than names: words stand in it that say what went wrong."""
-    return bool(mentions(text)) or len(text) > _LINE or " " in text.strip()
 
 
 def is_known(name: str, knowledge: Knowledge) -> bool:

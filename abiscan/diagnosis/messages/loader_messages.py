@@ -219,7 +219,7 @@ def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
 def static_tls(hit: Hit) -> Iterator[Mention]:
     """glibc: `FILE: cannot allocate memory in static TLS block`; before 2.22 `dlopen: cannot load any more object with
     static TLS`, without a file."""
-    file = path_before(hit.before)
+    file = path_before(hit.before.partition(": cannot")[0])
     name = file.rsplit("/", 1)[-1] if file is not None else "static TLS"
     yield Mention(Complaint.STATIC_TLS, name, hit.at, library=file)
 

@@ -7,6 +7,7 @@ disagree, nothing is taken from them.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
@@ -43,6 +44,7 @@ _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 _PYTHON = re.compile(r"Python(?: version)?:? {1,20}(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
+# Places that are looked at; a log repeats itself.
 _MOST = 20_000
 # A command that builds or installs names what shall be there, and a failed one what was not.
 _NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ")
@@ -75,7 +77,7 @@ def log_facts(text: str) -> LogFacts:
 
 
 def _torch(text: str) -> str | None:
-    here = {match[1] for match in _HERE.finditer(text)}
+    here = {match[1] for match in itertools.islice(_HERE.finditer(text), _MOST)}
     if len(here) == 1:
         return here.pop()
     said: tuple[dict[str, None], ...] = tuple({} for _ in _SAID)
@@ -117,7 +119,7 @@ def _one_of(versions: list[str]) -> str | None:
 
 def _python(text: str) -> tuple[int, int] | None:
     for pattern in (_PYTHON, _FOLDER):
-        found = {(int(match[1]), int(match[2])) for match in pattern.finditer(text)}
+        found = {(int(match[1]), int(match[2])) for match in itertools.islice(pattern.finditer(text), _MOST)}
         if len(found) == 1:
             return found.pop()
     return None
@@ -132,7 +134,7 @@ _PATHS = 64
 def paths_in(text: str) -> tuple[str, ...]:
     """Absolute paths of files that a text names, the first of them each once."""
     found: dict[str, None] = {}
-    for match in _PATH.finditer(text):
+    for match in itertools.islice(_PATH.finditer(text), _MOST):
         path = match[1]
         if any(part in path for part in (".so", ".py", "/site-packages", "/dist-packages", ".dylib")):
             found[path] = None

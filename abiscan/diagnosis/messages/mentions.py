@@ -24,7 +24,10 @@ _SAID, _SAID_BEFORE = 512, 48
 def mentions(text: str) -> tuple[Mention, ...]:
     """Every distinct thing that a (cleaned) text complains of, in its order, at most `MAX_MENTIONS`."""
     hits: list[tuple[int, int, str, Reader]] = []
+    ascii_only = text.isascii()
     for rank, (word, reader) in enumerate(READERS):
+        if ascii_only and not word.isascii():
+            continue
         hits += [(at, rank, word, reader) for at in _places(text, word)]
     hits.sort(key=lambda hit: hit[:2])
     found: dict[tuple[SubjectKind, str, str | None], Mention] = {}

@@ -23,9 +23,10 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|
 _MARGIN = r"[ \t]{0,16}(?:[>|#*][>|#* \t]{0,16})?"
 # A terminal breaks words anywhere, mail between them.
 _BROKEN = re.compile(
-    rf"undefi(?:\n?n\n?e\n?d|ned)(?:\n?[ \t]{{0,4}}|[ \t]{{0,4}}\n{_MARGIN})symbol(?=[ \t]{{0,4}}[:\uff1a'`\"(\n])",
-    re.IGNORECASE,
+    rf"([uU])ndefi(?:\n?n\n?e\n?d|ned)(?:\n?[ \t]{{0,4}}|[ \t]{{0,4}}\n{_MARGIN})symbol(?=[ \t]{{0,4}}[:\uff1a'`\"(\n])"
 )
+# One of these stands in a text that the pattern may match: most logs need not be searched twice.
+_BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
@@ -42,7 +43,9 @@ def clean(text: str) -> str:
         text = html.unescape(text)
     if "quoted-printable" in text or "Quoted-Printable" in text:
         text = text.replace("=\n", "").replace("=3D", "=").replace("=20", " ")
-    return _BROKEN.sub("undefined symbol", text)
+    if any(broken in text for broken in _BREAKS):
+        text = _BROKEN.sub(r"\1ndefined symbol", text)
+    return text
 
 
 def _url_decoded(run: re.Match[str]) -> str:

@@ -250,6 +250,7 @@ def mangled_names(text: str, limit: int) -> list[tuple[int, str]]:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
+_PATH_MAX: Final = 4_096  # of Linux
 # What opens a file's name in prose and in messages of any script.
 _BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff0c\u3001"
 
@@ -266,6 +267,8 @@ def path_before(before: str) -> str | None:
     path = line[start:].lstrip("*>|")
     if ":" in path and path[1:3] not in (":\\", ":/"):
         path = path.rsplit(":", 1)[-1]
+    if len(path) > _PATH_MAX:
+        return None
     return path if is_file(path) or (path.startswith("/") and len(path) > 1) else None
 
 

@@ -23,6 +23,8 @@ _LIMIT = 400
 # So many characters of a name must be there for its end to be guessed.
 _CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
+_NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
+_LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
 # libstdc++'s and libc++'s long spellings of std::string.
@@ -95,7 +97,31 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
         return Spelled(name, (best,), notes=(note,))
-    return Spelled(name, (name,), notes=() if parsed is not None else (_malformed(name),))
+    if parsed is not None:
+        return Spelled(name, (name,))
+    begun = _entity_of_beginning(name)
+    if begun is not None and len(begun) > 1:
+        note = (
+            f"The name is cut off in the text, and no exported one begins so; its beginning is of {'::'.join(begun)}."
+        )
+        return Spelled(name, (_made_up(begun),), exact=False, shown=name, notes=(note,))
+    return Spelled(name, (name,), notes=(_malformed(name),))
+
+
+def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
+    """Scopes and base of a function, whose mangled name is whole up to there (`_ZNK2at10TensorBase8data_ptrI`)."""
+    begin = _NESTED.match(name)
+    if begin is None:
+        return None
+    parts: list[str] = []
+    at = begin.end()
+    while (number := _LENGTH.match(name, at)) is not None:
+        end = number.end() + int(number[1])
+        if end > len(name):
+            break
+        parts.append(name[number.end() : end])
+        at = end
+    return tuple(parts) if parts and all(_IDENTIFIER.fullmatch(part) for part in parts) else None
 
 
 def _malformed(name: str) -> str:
