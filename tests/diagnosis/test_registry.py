@@ -28,6 +28,7 @@ SHOWN_ELSEWHERE = {
     CauseId.GENERATED_KERNEL: "test_explain.py",
     CauseId.OP_NOT_REGISTERED: "test_explain.py",
     CauseId.HALF_INTRINSIC: "test_explain.py",
+    CauseId.STATIC_TLS_EXHAUSTED: "test_explain.py",
 }
 
 
