@@ -3,13 +3,11 @@ target."""
 
 from __future__ import annotations
 
-import re
-
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
@@ -220,12 +218,6 @@ def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
 
 
-# Local version labels and pre-releases of builds that are not the package index's own: NVIDIA's containers
-# (`2.2.0a0+81ea7a4`,
-# `+nv24.1`), source builds (`+git1234567`), nightlies.
-_OTHER_BUILD = re.compile(r"\d(?:a|b|rc)\d|dev\d|nv\d|git[0-9a-f]{6,}")
-
-
 def _variant(missing: MissingName) -> Candidates:
     """The version's own release exports the name, or nobody can compare this build with a release: another build of
     it."""
@@ -247,7 +239,7 @@ def _variant(missing: MissingName) -> Candidates:
         return
     evidence = []
     score = 0.0
-    odd = not versions.is_release(target.torch) or bool(_OTHER_BUILD.search(f"{target.torch}+{target.variant}"))
+    odd = is_other_build(target)
     if missing.position is Position.INSIDE and missing.target_library is None:
         score = 0.72
         evidence.append(missing.exported_text)
@@ -271,6 +263,12 @@ def _variant(missing: MissingName) -> Candidates:
         evidence.append(missing.exported_text)
     if odd and score:
         score = min(score + 0.06, 0.79)
+    if built_from_source(target):
+        evidence.insert(
+            0,
+            f"{missing.target_label} is a build from source, as its version says: what it exports is its commit's, "
+            "with its compiler's std::string.",
+        )
     if not score:
         return
     release = _release_revision(missing)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
+from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
@@ -141,6 +142,13 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
             evidence.append("No known release exports the function with the other std::string either.")
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
+            return
+        if abi is None and mine == "old" and missing.target is not None and built_from_source(missing.target):
+            evidence.append(
+                f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is "
+                "the new one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
+            )
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.7, tuple(evidence), _fix(missing, mine))
             return
         if abi is None or abi == (mine == "new"):
             return

@@ -61,24 +61,24 @@ def _other_compiler(missing: MissingName) -> Candidates:
 
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; behind I and what arguments come before.
-_DECLARED = re.compile(r"I\w{0,256}?T(?:n[A-Z]|y|t|p)")
+_DECLARED = re.compile(r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))")
 
 
 def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     """A name without its end, which no index completes: what its beginning says of the compiler."""
-    if _DECLARED.search(beginning) is None:
+    declared = _DECLARED.search(beginning)
+    if declared is None:
         return
+    # Up to the declaration the spellings of both compilers agree.
+    alike = [form for form in missing.related if form.name.startswith(beginning[: declared.start(1)])]
     evidence = [
         f"The name declares its template parameters (Tn...): {_compiler(beginning)} made it. GCC, which builds "
         "libtorch, does not write them.",
         f"It is cut off; it begins as {missing.cxx.qualified if missing.cxx is not None else beginning} does.",
     ]
-    if missing.related:
-        form = missing.related[0]
-        evidence.append(f"The same function is exported by torch {form.where} in GCC's spelling, such as {form.name}.")
-    yield Candidate(
-        CauseId.TEMPLATE_MANGLING, 0.88 if missing.related else 0.6, tuple(evidence), _fix(missing, beginning)
-    )
+    evidence += [f"GCC's spelling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
+    score = 0.88 if missing.related else 0.6
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, beginning))
 
 
 def _compiler(name: str) -> str:

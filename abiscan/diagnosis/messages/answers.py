@@ -180,7 +180,9 @@ def history_of(missing: MissingName) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
     if missing.windows is None or missing.cxx is None:
         return () if missing.windows is None or missing.history is None else (missing.exported_text,)
-    lines = []
+    lines: list[str] = []
+    if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
+        return ()  # of a name without its end nobody can say which of the forms it is
     if missing.windows:
         lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
     arguments = missing.cxx.template_args or ()

@@ -228,14 +228,15 @@ def no_overload(mention: Mention) -> Candidates:
     torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
     line = f"{fixes.word(where.file, 'FILE')}:{where.line}: " if where is not None and where.file is not None else ""
     if mention.text == "__ldg":
-        cast = f"{torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits())"
         fix = (
             f"{line}one of\n"
-            f"1. cast the pointer: {cast}\n"
-            f"2. add an overload: __device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) "
-            f"{{ return *p; }}\n"
+            f"1. cast the pointer, for this type alone: if constexpr (std::is_same_v<scalar_t, {torch_type}>) "
+            f"val = {torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits()); "
+            "else val = __ldg(p);\n"
+            "2. add an overload before the kernels: "
+            f"__device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) {{ return *p; }}\n"
             "3. read plainly under HIP: #ifdef USE_ROCM, *p; #else, __ldg(p); #endif\n"
-            "or install a prebuilt wheel of the extension for ROCm."
+            "or install a prebuilt wheel of the extension for ROCm; torch-scatter has the overload from 2.1.0 on."
         )
     else:
         fix = (
