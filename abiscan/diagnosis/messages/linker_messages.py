@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import last_quoted, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -24,27 +24,19 @@ def undefined_reference(hit: Hit) -> Iterator[Mention]:
     stands before."""
     rest = hit.rest.strip()
     symbol = _SYMBOL.match(rest)
-    if symbol is not None:
-        rest = rest[symbol.end() :]
-    name = None
-    if rest[:1] in ("`", "'", '"', "\u2018", "\u201c", "\u00ab", "\u00bb", "\u300c", "\u201e"):
-        name = first_quoted(rest)
-    elif rest and rest[0] not in ":\uff1a.\u3002,)":
-        token = read_name(rest)
-        name = token.name if token is not None else None
-    if not name:
-        # Chinese, Japanese: the name stands before the words.
-        name = last_quoted(hit.before)
-    if not name:
+    token = read_name(rest[symbol.end() :] if symbol is not None else rest)
+    # Chinese, Japanese: the name stands before the words.
+    before = last_quoted(hit.before) if token is None else None
+    if before is not None:
+        token = read_name(f"'{before}'") or token
+    if token is None:
         return
-    name, _, version = name.partition("@") if not name.startswith("?") else (name, "", "")
-    version = version.strip("@")
     yield Mention(
         Complaint.SYMBOL,
-        name.strip(),
+        token.name,
         hit.at,
-        library=version if ".so" in version else None,
-        version=version or None,
+        library=token.library,
+        version=token.version,
         location=_source(hit.before),
         by_linker=True,
     )

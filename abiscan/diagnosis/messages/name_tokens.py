@@ -54,6 +54,9 @@ _BESIDE: Final = frozenset(
         *("auto", "&", "&&", "*", "const&", "const*"),
     )
 )
+# What may stand behind the parameters; a tag of HTML is no argument.
+_QUALIFIER = re.compile(r"(?:const|volatile)(?![A-Za-z0-9_])|&&?(?= |$)|\[clone|\[abi:")
+_TAG = re.compile(r"</|<(?:br|p|b|i|a|pre|code|span|div|td|tr|li|em|strong)[ />]", re.IGNORECASE)
 _BRACKETS: Final = {"<": ">", "(": ")", "[": "]", "{": "}"}
 _BRACES: Final = ("{lambda", "{unnamed", "{default")
 _OPERATOR = re.compile(r"operator\s{0,2}(?:\(\)|\[\]|[-+*/%^&|~!=<>,]{1,3}|new(?:\[\])?|delete(?:\[\])?)")
@@ -157,7 +160,7 @@ def _begins_demangled(text: str, at: int) -> bool:
     if text.startswith("(", end):
         return text[end + 1 : end + 2] != "" and not text.startswith("(fatal", end)
     if text.startswith("<", end):
-        return True
+        return _TAG.match(text, end) is None
     word = text[at:end]
     if word in _BESIDE or text[end : end + 1] in ("*", "&"):
         # A return type: what follows must be a scope.
@@ -177,6 +180,8 @@ def demangled_end(text: str, at: int) -> int:
             here = operator.end()
             continue
         if char in _BRACKETS:
+            if char == "<" and _TAG.match(text, here) is not None:
+                break
             if depth == 0 and char == "{" and not text.startswith(_BRACES, here):
                 break
             depth += 1
@@ -203,15 +208,11 @@ def _is_word(char: str) -> bool:
 
 def _goes_on(text: str, at: int, closed: bool) -> bool:
     """Whether a demangled name goes on behind a blank that stands outside of its brackets."""
-    word = text[at : at + 256].split(" ", 1)[0]
-    if (
-        word.rstrip(".,;'`\")*&") in ("const", "volatile")
-        or word in ("&", "&&")
-        or word.startswith(("[clone", "[abi:"))
-    ):
+    if _QUALIFIER.match(text, at) is not None:
         return True
     if closed:
         return False
+    word = text[at : at + 256].split(" ", 1)[0]
     return word in _BESIDE or "::" in word or word.startswith(("operator", "*", "&"))
 
 
