@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import is_file, last_quoted, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -71,6 +71,14 @@ def unresolved_external(hit: Hit) -> Iterator[Mention]:
     token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
     if token is not None:
         yield Mention(Complaint.SYMBOL, token.name, hit.at, by_linker=True)
+
+
+def needed_by(hit: Hit) -> Iterator[Mention]:
+    """ld: `warning: libcudart.so.11.0, needed by libtorch_cuda.so, not found (try using -rpath or -rpath-link)`"""
+    name = hit.before.rpartition(" ")[2]
+    file, comma, behind = hit.rest.strip().partition(",")
+    if comma and behind.lstrip().startswith("not found") and is_file(name):
+        yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=file, by_linker=True)
 
 
 def cannot_find_library(hit: Hit) -> Iterator[Mention]:

@@ -200,6 +200,14 @@ def not_loaded(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=_referenced_from(hit.following(3)))
 
 
+def none_loaded(hit: Hit) -> Iterator[Mention]:
+    """cuDNN 9: `Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9, libcudnn_cnn.so}`"""
+    names = [name.strip(" {}'\"") for name in hit.rest.split("}", 1)[0][:1_024].split(",")]
+    name = next((name for name in reversed(names) if is_file(name) and name[-1:].isdigit()), None)
+    if name is not None:
+        yield Mention(Complaint.LIBRARY, name, hit.at)
+
+
 def missing_file(hit: Hit) -> Iterator[Mention]:
     """`FileNotFoundError: Cannot find DGL C++ graphbolt library at /x/libgraphbolt_pytorch_2.4.1.so`"""
     for word in hit.rest[:1_024].split():

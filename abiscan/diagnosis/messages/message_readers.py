@@ -39,6 +39,8 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("Could not load library", loader_messages.not_loaded),
     ("Unable to load library", loader_messages.not_loaded),
     ("failed to open", loader_messages.not_loaded),
+    ("Unable to load any of", loader_messages.none_loaded),
+    (", needed by", linker_messages.needed_by),
     ("FileNotFoundError", loader_messages.missing_file),
     (" => not found", loader_messages.not_found_by_ldd),
     ("static TLS", loader_messages.static_tls),
