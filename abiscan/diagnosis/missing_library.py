@@ -102,11 +102,13 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         )
     if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
         score = min(score, 0.5)
-        here = "It is not in a CUDA or CPU build of torch" if target is None else f"{missing.target_label} is none"
+        here = (
+            "It is not in a CUDA or CPU build of torch" if target is None else f"{missing.target_label} is none of them"
+        )
         yield Candidate(
             CauseId.ROCM_NAMING,
             0.94 if target is not None else 0.8,
-            (*evidence, f"Only ROCm builds of torch have it. {here}: the extension was built for ROCm."),
+            (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
             "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
         )
     if at_link_time:

@@ -90,7 +90,10 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
     evidence = [f"The file wants {missing.shown}, with {_WORDS[mine]}."]
     score = 0.9 if abi is not None else 0.64
     if twins:
-        evidence.append(f"torch {twins[0].where} exports it with {_WORDS[other]}: {twins[0].parsed.display[:200]}.")
+        twin = twins[0]
+        evidence.append(
+            f"torch {twin.where} exports {twin.parsed.qualified} with {_WORDS[other]}: {twin.parsed.display[:200]}."
+        )
         score = max(score, 0.68)
     if abi is not None:
         evidence.append(f"{missing.target_label} is built with {_WORDS[other]}.")
@@ -180,6 +183,11 @@ def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
         return f"Compile both sides alike: rebuild the caller with {flag}, or that library with the other value."
+    if missing.link_time:
+        return (
+            f"Compile everything that is linked with {flag}, as this torch was (CMake: set(CMAKE_CXX_FLAGS "
+            '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch of the other kind.'
+        )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
     text = f"{fixes.rebuild(missing)}\nor, in a build of your own: {flag}"
     if missing.target is not None:

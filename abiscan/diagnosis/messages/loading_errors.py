@@ -66,5 +66,5 @@ def module_init(mention: Mention, missing: MissingName) -> Candidates:
             f"A module of Python {'3' if two else '2'} has {'PyInit_' if two else 'init'}{module} in its place: the "
             "build may have run under another interpreter.",
         ),
-        f"rm -rf build; python setup.py install, with the interpreter that imports it: {fixes.rebuild(missing)}",
+        f"Build it with the pip of the interpreter that imports it, from a clean tree: {fixes.rebuild(missing)}",
     )

@@ -38,7 +38,8 @@ _SAID: Final = (
         re.compile(rf"orch(?:\u7248\u672c)?(?:\u662f|\u4e3a| is| version is)?[ \uff1a:]{{0,3}}{_VERSION}"),
     ),
 )
-_HERE = re.compile(rf"\(you have {_VERSION}\)")
+# What refuses a torch names the one that it found.
+_HERE = re.compile(rf"(?:\(you have |but found version ){_VERSION}")
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
@@ -47,7 +48,7 @@ _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
 # Places that are looked at; a log repeats itself.
 _MOST = 20_000
 # A command that builds or installs names what shall be there, and a failed one what was not.
-_NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ")
+_NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ", "Expected ")
 
 
 class LogFacts(Struct, frozen=True):

@@ -88,7 +88,7 @@ def _kernel_fix(kernel: str | None, private: re.Match[str] | None, symbol: bool)
             f"Rename the Triton kernel so that its name does not begin with two underscores ({plain}).\n"
             "or use a torch before 2.9.1."
         )
-    what = kernel.removeprefix("triton_") if kernel is not None else "the function that launches the kernel"
+    what = kernel.removeprefix("triton_") if kernel is not None else "the kernel"
     newer = (
         "Use torch 2.6 with CUDA 12.4 or later, with which the report's users had it solved.\n"
         if symbol

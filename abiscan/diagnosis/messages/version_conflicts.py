@@ -19,7 +19,7 @@ def torch_releases(mention: Mention) -> Candidates:
     package = fixes.word((mention.needed_by or "").lower().replace("_", "-"), "PACKAGE")
     fix = (
         f"Install the build of {extension} for this torch: pip install --upgrade --force-reinstall --no-deps {package}"
-        f"\nor the torch that it was built for: pip install {fixes.word(f'torch=={built_version}', 'torch')}"
+        f"\nor the torch that it was built for: pip install torch=={fixes.word(built_version, 'VERSION')}"
     )
     at, wanted = versions.order(version), versions.order(built_version)
     differ = at is not None and wanted is not None and at != wanted
