@@ -8,12 +8,16 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.build import windows_of
 
+# Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
+_SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
+_SPLIT_SINCE = "1.5.0"
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
 # torch that is there.
 _FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
@@ -95,7 +99,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
     elif gpu:
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,
-            0.7,
+            0.78 if _is_program(missing.base_name) else 0.7,
             (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
@@ -111,12 +115,26 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
             "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
         )
+    if target is not None and name in _SPLIT and _is_before(target.torch, _SPLIT_SINCE):
+        score = 0.3
+        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that has {name}."
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fixes.rebuild(missing))
     if at_link_time:
         fix = (
             "Add torch/lib to the link line: -L$(python -c 'import torch, os; "
             'print(os.path.join(os.path.dirname(torch.__file__), "lib"))\'), or use torch.utils.cpp_extension.'
         )
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
+        return
+    if _is_program(missing.base_name):
+        fix = (
+            "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
+            "$LD_LIBRARY_PATH"
+        )
+        evidence.append(f"{missing.base_name} is a program: no Python loads torch before it.")
+        yield Candidate(
+            CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
+        )
         return
     if target is None or target.kind is not TargetKind.INSTALLED:
         evidence.append(
@@ -131,6 +149,16 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         (*evidence[:1], "Without a torch in this environment it is nowhere."),
         "pip install torch  # in the environment that runs this",
     )
+
+
+def _is_before(version: str, first: str) -> bool:
+    at, since = versions.order(version), versions.order(first)
+    return at is not None and since is not None and at < since
+
+
+def _is_program(base_name: str) -> bool:
+    """Whether the file that needs the library is no shared object and no interpreter."""
+    return bool(base_name) and "." not in base_name and not base_name.startswith(("python", "pypy"))
 
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:

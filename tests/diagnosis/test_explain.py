@@ -273,6 +273,20 @@ def test_a_library_that_torch_no_longer_has(released: Released) -> None:
     assert _first(text, released("1.13.1")) is CauseId.IMPORT_TORCH_FIRST
 
 
+def test_a_library_that_torch_did_not_have_yet(index: ReleaseIndex) -> None:
+    # https://github.com/rusty1s/pytorch_scatter/issues/173
+    target = Target(TargetKind.INSTALLED, "1.4.0", "cu101", "10.1", None, False, "/t", None)
+    text = "ImportError: libtorch_cpu.so: cannot open shared object file"
+    assert _first(text, Knowledge(target=target, releases=index)) is CauseId.BUILT_FOR_NEWER_TORCH
+
+
+def test_a_program_is_not_told_to_import_torch(nothing: Knowledge) -> None:
+    text = "./train: error while loading shared libraries: libc10.so: cannot open shared object file: No such file"
+    (subject,) = explain(text, nothing)
+    assert [cause.cause for cause in subject.causes] == [CauseId.LIBRARY_MISSING]
+    assert "rpath" in subject.causes[0].fix
+
+
 def test_a_gpu_library_and_a_cpu_torch(index: ReleaseIndex) -> None:
     target = Target(TargetKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/t", None)
     text = "ImportError: libc10_cuda.so: cannot open shared object file"

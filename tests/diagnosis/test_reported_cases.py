@@ -17,7 +17,12 @@ from tests.diagnosis.reported import ANSWERS, FILES, Case, cases
 
 EVERY = [case for path in FILES for case in cases(path)]
 KEPT: dict[str, dict[str, list[str]]] = json.loads(ANSWERS.read_text(encoding="utf-8"))
-SHARES = {"reported_cases": (0.85, 0.92), "held_out_1_cases": (0.8, 0.85), "held_out_2_cases": (0.75, 0.9), "held_out_3_cases": (0.85, 0.9)}
+SHARES = {
+    "reported_cases": (0.85, 0.92),
+    "held_out_1_cases": (0.8, 0.85),
+    "held_out_2_cases": (0.75, 0.9),
+    "held_out_3_cases": (0.85, 0.9),
+}
 
 
 @pytest.mark.parametrize("case", EVERY, ids=[case.id for case in EVERY])
