@@ -44,6 +44,8 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
 
 def _knowledge(options: ScanOptions, facts: LogFacts, here: bool) -> Knowledge:
     spec = options.torch if options.torch is not None else facts.torch
+    if options.torch is None and spec is not None and here and _is_installed(options, spec):
+        spec = None  # the very torch that is here: its own exports are surer than the index's
     context = AnalysisContext(replace(options, torch=spec))
     try:
         chosen = context.chosen(FALLBACK_MACHINE)
@@ -64,6 +66,12 @@ def _knowledge(options: ScanOptions, facts: LogFacts, here: bool) -> Knowledge:
     elif facts.python is not None and known.environment is not None:
         known = replace(known, environment=replace(known.environment, python=facts.python))
     return known
+
+
+def _is_installed(options: ScanOptions, spec: str) -> bool:
+    """Whether the installed torch is of this version."""
+    chosen = AnalysisContext(options).chosen(FALLBACK_MACHINE)
+    return chosen.installed is not None and chosen.target.torch == spec.partition("+")[0]
 
 
 def _facts_of(path: str) -> SharedObject | None:

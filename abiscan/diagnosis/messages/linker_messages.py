@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import is_file
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import is_file, last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import last_quoted, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.

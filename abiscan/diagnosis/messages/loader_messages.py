@@ -7,16 +7,9 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages import name_tokens
 from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import (
-    NameToken,
-    ends_clause,
-    file_in_parentheses,
-    is_file,
-    is_plain_word,
-    path_before,
-    read_name,
-)
+from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.model.finding import Location
 
 # What stands for a name where there is none: `undefined symbol: %s` in a program's source.
