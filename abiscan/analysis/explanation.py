@@ -11,11 +11,11 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.messages.answers import answer
-from abiscan.diagnosis.messages.log_facts import LogFacts
-from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject
+from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE, named_release
 
 
@@ -23,7 +23,8 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     """Answer everything that an error message or a log asks.
 
     The torch is what `--torch` names; else what the text says was there; else the installed one, where the error is
-    this machine's: the text names a file that is here, or is a name alone. What lies on this machine counts only then.
+    this machine's, as the text names a file that is here, or where the text is a name that this torch does not have.
+    What else lies on this machine counts only in the first case.
 
     Args:
         text: a symbol, an error message, or a whole log.
@@ -33,16 +34,47 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         UnknownBuild: an unknown `--torch`.
     """
     read = read_text(text)
-    here = read.is_bare or any(os.path.exists(path) for path in read.paths)
-    knowledge = _knowledge(options, read.facts, here)
+    here = any(os.path.exists(path) for path in read.paths)
+    knowledge = _knowledge(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
-    if options.torch is None and read.facts.torch is not None and knowledge.target is not None:
+    if options.torch is not None or knowledge.target is None:
+        return subjects
+    if read.facts.torch is not None:
         note = f"Judged for torch {read.facts.torch}, which the text names (--torch names another)."
         return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
-    return subjects
+    if here:
+        return subjects
+    # A name alone: the torch that is here counts where it does not have the name; else another one missed it.
+    elsewhere = answer(read, _without_torch(knowledge), needed_by)
+    chosen = []
+    for subject, other in zip(subjects, elsewhere, strict=False):
+        exported = _is_exported(subject, knowledge)
+        if exported is None:
+            chosen.append(other)
+        else:
+            chosen.append(_noted(other, knowledge.target) if exported else subject)
+    return tuple(chosen)
 
 
-def _knowledge(options: ScanOptions, facts: LogFacts, here: bool) -> Knowledge:
+def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:
+    """Whether the target exports the subject; None where it is no symbol, or nobody knows."""
+    if subject.mangled is None or knowledge.exports is None:
+        return None
+    return knowledge.exports.library_of(subject.mangled) is not None
+
+
+def _noted(subject: Subject, installed: Target) -> Subject:
+    here = f"torch {installed.torch} ({installed.variant})"
+    note = f"{here}, which is installed here, exports it: --torch installed answers for that one."
+    return replace(subject, notes=(*subject.notes, note))
+
+
+def _without_torch(knowledge: Knowledge) -> Knowledge:
+    return replace(knowledge, target=None, exports=None, exact=False)
+
+
+def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
+    facts = read.facts
     spec = options.torch if options.torch is not None else facts.torch
     if options.torch is None and spec is not None and here and _is_installed(options, spec):
         spec = None  # the very torch that is here: its own exports are surer than the index's
@@ -58,9 +90,9 @@ def _knowledge(options: ScanOptions, facts: LogFacts, here: bool) -> Knowledge:
         known = replace(default, exports=None, exact=False, target=target)
     else:
         known = context.knowledge(FALLBACK_MACHINE)
-        if spec is None and (chosen.installed is None or not here):
+        if spec is None and (chosen.installed is None or not (here or read.is_bare)):
             # The newest release, or a torch of another machine: neither is the one that the error is about.
-            known = replace(known, target=None, exports=None, exact=False)
+            known = _without_torch(known)
     if not here:
         known = replace(known, environment=Environment(python=facts.python) if facts.python is not None else None)
     elif facts.python is not None and known.environment is not None:

@@ -9,7 +9,7 @@ import pytest
 
 from abiscan.analysis.explanation import explain
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.environment.python import PythonEnvironment
+from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
 from abiscan.model.cause import CauseId
 from abiscan.model.subject import Subject
@@ -80,3 +80,21 @@ def test_the_python_of_the_text_counts(here: ScanOptions) -> None:
     (subject,) = explain(text, here)
     assert subject.causes[0].cause is CauseId.PYTHON_ABI_MISMATCH
     assert "3.6" in _told((subject,))
+
+
+def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
+    here: ScanOptions, torch_python: Path
+) -> None:
+    options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
+    (subject,) = explain(NAME, options)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert "which is installed here, exports it" in subject.notes[-1]
+    (subject,) = explain(NAME, ScanOptions("installed", options.environment, options.settings))
+    assert subject.causes[0].cause is not CauseId.BUILT_FOR_NEWER_TORCH
+
+
+def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: ScanOptions, torch_python: Path) -> None:
+    options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
+    (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported up to torch 2.1
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert not subject.causes[0].evidence[0].startswith("If your torch")
