@@ -1,20 +1,30 @@
-"""A text -> every subject in it, answered with what is known of the target and this environment."""
+"""A text -> every subject in it, answered with what is known of the target and of the machine that the text is from."""
 
 from __future__ import annotations
+
+import os
 
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
+from abiscan.diagnosis import Environment, Knowledge
+from abiscan.diagnosis.messages.answers import answer
+from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject
+from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE, named_release
 
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
     """Answer everything that an error message or a log asks.
+
+    The torch is what `--torch` names; else what the text says was there; else the installed one, where the error is
+    this machine's, as the text names a file that is here, or where the text is a name that this torch does not have.
+    What else lies on this machine counts only in the first case.
 
     Args:
         text: a symbol, an error message, or a whole log.
@@ -23,20 +33,77 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     Raises:
         UnknownBuild: an unknown `--torch`.
     """
-    from abiscan.diagnosis import explain as answer
+    read = read_text(text)
+    here = any(os.path.exists(path) for path in read.paths)
+    knowledge = _knowledge(options, read, here)
+    subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
+    if options.torch is not None or knowledge.target is None:
+        return subjects
+    if read.facts.torch is not None:
+        note = f"Judged for torch {read.facts.torch}, which the text names (--torch names another)."
+        return tuple(replace(subject, notes=(*subject.notes, note)) for subject in subjects)
+    if here:
+        return subjects
+    # A name alone: the torch that is here counts where it does not have the name; else another one missed it.
+    elsewhere = answer(read, _without_torch(knowledge), needed_by)
+    chosen = []
+    for subject, other in zip(subjects, elsewhere, strict=False):
+        exported = _is_exported(subject, knowledge)
+        if exported is None:
+            chosen.append(other)
+        else:
+            chosen.append(_noted(other, knowledge.target) if exported else subject)
+    return tuple(chosen)
 
-    context = AnalysisContext(options)
+
+def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:
+    """Whether the target exports the subject; None where it is no symbol, or nobody knows."""
+    if subject.mangled is None or knowledge.exports is None:
+        return None
+    return knowledge.exports.library_of(subject.mangled) is not None
+
+
+def _noted(subject: Subject, installed: Target) -> Subject:
+    here = f"torch {installed.torch} ({installed.variant})"
+    note = f"{here}, which is installed here, exports it: --torch installed answers for that one."
+    return replace(subject, notes=(*subject.notes, note))
+
+
+def _without_torch(knowledge: Knowledge) -> Knowledge:
+    return replace(knowledge, target=None, exports=None, exact=False)
+
+
+def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
+    facts = read.facts
+    spec = options.torch if options.torch is not None else facts.torch
+    if options.torch is None and spec is not None and here and _is_installed(options, spec):
+        spec = None  # the very torch that is here: its own exports are surer than the index's
+    context = AnalysisContext(replace(options, torch=spec))
     try:
-        context.chosen(FALLBACK_MACHINE)
+        chosen = context.chosen(FALLBACK_MACHINE)
     except UnknownBuild:
-        # A torch that the index does not have is worth an answer all the same: what came before and after it is known.
-        target = named_release(options.torch or "")
+        # A torch that the index does not have is worth an answer all the same: what came before and after is known.
+        target = named_release(spec or "")
         if target is None:
             raise
         default = AnalysisContext(replace(options, torch=None)).knowledge(FALLBACK_MACHINE)
         known = replace(default, exports=None, exact=False, target=target)
-        return answer(text, known, needed_by, file_facts=_facts_of)
-    return answer(text, context.knowledge(FALLBACK_MACHINE), needed_by, file_facts=_facts_of)
+    else:
+        known = context.knowledge(FALLBACK_MACHINE)
+        if spec is None and (chosen.installed is None or not (here or read.is_bare)):
+            # The newest release, or a torch of another machine: neither is the one that the error is about.
+            known = _without_torch(known)
+    if not here:
+        known = replace(known, environment=Environment(python=facts.python) if facts.python is not None else None)
+    elif facts.python is not None and known.environment is not None:
+        known = replace(known, environment=replace(known.environment, python=facts.python))
+    return known
+
+
+def _is_installed(options: ScanOptions, spec: str) -> bool:
+    """Whether the installed torch is of this version."""
+    chosen = AnalysisContext(options).chosen(FALLBACK_MACHINE)
+    return chosen.installed is not None and chosen.target.torch == spec.partition("+")[0]
 
 
 def _facts_of(path: str) -> SharedObject | None:

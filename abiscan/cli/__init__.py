@@ -49,8 +49,24 @@ class _Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
         if args and args[0] not in _COMMANDS and args[0] not in own:
+            _refuse_slip(args[0])
             args = ["scan", *args]
         return super().parse_args(ctx, args)
+
+
+def _refuse_slip(word: str) -> None:
+    """Refuse a first word that is nearly a command and no file.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if not word.isalpha() or len(word) < 4 or os.path.exists(word):
+        return
+    import difflib
+
+    near = difflib.get_close_matches(word.lower(), _COMMANDS, n=1, cutoff=0.8)
+    if near:
+        raise UsageError(f"no command {word!r}; did you mean {near[0]}? (abiscan scan {word} scans what is called so)")
 
 
 @click.group(

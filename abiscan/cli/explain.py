@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +12,9 @@ import click
 from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options, strings, style_for, text_option
 from abiscan.errors import UsageError
+
+# An id of a cause or of a rule; whatever else is written so is a word.
+_ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
 
 
 @click.command()
@@ -22,23 +26,63 @@ from abiscan.errors import UsageError
 @click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 def explain(**given: object) -> None:
-    """Explain a symbol, an error message, or every error in a log (file, argument or standard input)."""
+    """Explain a symbol, an error message, or every error in a log (file, argument or standard input); also a cause or a
+    rule, by its id.
+
+    Exit status 3 where nothing is known of the text.
+    """
     from abiscan.analysis.explanation import explain as run_explain
     from abiscan.report import explain_text, explain_v1
 
     text = _explain_text(strings(given["text"]))
+    if _ID.fullmatch(text) and _explained_id(text, given["form"] == "json"):
+        return
     subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
     if given["form"] == "json":
         click.echo(explain_v1.render(subjects), nl=False)
     else:
         click.echo(explain_text.render(subjects, style_for(given, sys.stdout)), nl=False, color=True)
     if not subjects:
-        click.echo(
-            "abiscan: no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError "
-            "line, or the whole log",
-            err=True,
-        )
+        click.echo(f"abiscan: {_nothing_known(text)}", err=True)
+    if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
+
+
+def _explained_id(text: str, as_json: bool) -> bool:
+    """Print the cause or the rule of this id; whether there is one."""
+    from abiscan.diagnosis.registry import CAUSES, summary
+    from abiscan.report import explain_text, explain_v1, rules_text
+    from abiscan.rules import rule_infos
+
+    row = next((row for row in CAUSES if row.id == text), None)
+    if row is not None:
+        about = {"id": row.id.value, "summary": summary(row.id), "facts": row.facts}
+        click.echo(explain_v1.render_cause(about) if as_json else explain_text.render_cause(about), nl=False)
+        return True
+    infos = tuple(info for info in rule_infos() if info.id == text)
+    if infos:
+        width = style_for({"color": "auto"}, sys.stdout).width
+        click.echo(rules_text.render(infos, in_full=True, as_json=as_json, width=width), nl=False)
+    return bool(infos)
+
+
+def _nothing_known(text: str) -> str:
+    """Why nothing was printed, with the command, cause or rule that may be meant."""
+    if _ID.fullmatch(text):
+        import difflib
+
+        from abiscan.diagnosis.registry import CAUSES
+        from abiscan.rules import rule_infos
+
+        known = [row.id.value for row in CAUSES] + [info.id for info in rule_infos()]
+        near = difflib.get_close_matches(text, known, n=1, cutoff=0.7)
+        if near:
+            return f"{text}: not known; did you mean {near[0]}?"
+        return f"{text}: not known as a symbol, a cause or a rule; --needed-by FILE says that it is a symbol"
+    return (
+        "no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError line, or the "
+        "whole log"
+    )
 
 
 def _explain_text(words: Sequence[str]) -> str:

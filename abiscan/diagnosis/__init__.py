@@ -69,6 +69,7 @@ def explain(
     Returns:
         Subjects in the order of the text, each once; empty where the text mentions none.
     """
-    from abiscan.diagnosis.messages import answers
+    from abiscan.diagnosis.messages.answers import answer
+    from abiscan.diagnosis.messages.read_text import read_text
 
-    return answers.explain(text, knowledge, needed_by, file_facts=file_facts)
+    return answer(read_text(text), knowledge, needed_by, file_facts=file_facts)

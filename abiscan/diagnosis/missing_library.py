@@ -8,12 +8,19 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of, is_torch_library
 from abiscan.releases.build import windows_of
 
+# Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
+_SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
+_SPLIT_SINCE = "1.5.0"
+# `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
+# torch that is there.
+_FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
@@ -23,8 +30,25 @@ def causes(name: str, missing: MissingName, *, at_link_time: bool = False) -> Ca
         yield from _torch(name, missing, at_link_time)
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
+    elif (torch := _FOR_TORCH.search(name)) is not None:
+        yield from _for_one_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing)
+
+
+def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
+    """A library of an extension that is made for one torch, and carries its version in the name."""
+    evidence = (
+        f"{name} is the extension's library for torch {version}, by its name: that torch is there, and what is "
+        "installed of the extension has no library for it.",
+        "Such an extension looks for the library of the torch that it finds.",
+    )
+    fix = (
+        f"Install the release of the extension that was made for torch {version}, or another torch for which the "
+        "folder beside it has a library."
+    )
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.8, evidence, fix)
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.6, evidence[:1], fix)
 
 
 def shipped_in(name: str, missing: MissingName) -> Windows | None:
@@ -75,17 +99,42 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
     elif gpu:
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,
-            0.7,
+            0.78 if _is_program(missing.base_name) else 0.7,
             (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
         )
+    if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
+        score = min(score, 0.5)
+        here = (
+            "It is not in a CUDA or CPU build of torch" if target is None else f"{missing.target_label} is none of them"
+        )
+        yield Candidate(
+            CauseId.ROCM_NAMING,
+            0.94 if target is not None else 0.8,
+            (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
+            "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
+        )
+    if target is not None and name in _SPLIT and _is_before(target.torch, _SPLIT_SINCE):
+        score = 0.3
+        text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that has {name}."
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fixes.rebuild(missing))
     if at_link_time:
         fix = (
             "Add torch/lib to the link line: -L$(python -c 'import torch, os; "
             'print(os.path.join(os.path.dirname(torch.__file__), "lib"))\'), or use torch.utils.cpp_extension.'
         )
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
+        return
+    if _is_program(missing.base_name):
+        fix = (
+            "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
+            "$LD_LIBRARY_PATH"
+        )
+        evidence.append(f"{missing.base_name} is a program: no Python loads torch before it.")
+        yield Candidate(
+            CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
+        )
         return
     if target is None or target.kind is not TargetKind.INSTALLED:
         evidence.append(
@@ -100,6 +149,16 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         (*evidence[:1], "Without a torch in this environment it is nowhere."),
         "pip install torch  # in the environment that runs this",
     )
+
+
+def _is_before(version: str, first: str) -> bool:
+    at, since = versions.order(version), versions.order(first)
+    return at is not None and since is not None and at < since
+
+
+def _is_program(base_name: str) -> bool:
+    """Whether the file that needs the library is no shared object and no interpreter."""
+    return bool(base_name) and "." not in base_name and not base_name.startswith(("python", "pypy"))
 
 
 def _python(name: str, version: str, missing: MissingName) -> Candidates:

@@ -173,6 +173,12 @@ CAUSES: Final = (
         "A device intrinsic has no overload for this 16-bit type on this platform.",
         "the error text and what stands around it",
     ),
+    CauseRow(
+        CauseId.STATIC_TLS_EXHAUSTED,
+        "messages.loading_errors",
+        "The process has no room left for the thread-local variables of a library that asks for static ones.",
+        "the loader's message, and which library it names",
+    ),
 )
 
 MODULES: Final = tuple(dict.fromkeys(row.module for row in CAUSES if row.module.startswith("causes.")))

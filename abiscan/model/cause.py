@@ -42,6 +42,7 @@ class CauseId(enum.StrEnum):
     GENERATED_KERNEL = "generated-kernel"
     OP_NOT_REGISTERED = "op-not-registered"
     HALF_INTRINSIC = "half-intrinsic"
+    STATIC_TLS_EXHAUSTED = "static-tls-exhausted"
 
 
 class Cause(Struct, frozen=True):

@@ -22,7 +22,11 @@ class SubjectKind(enum.StrEnum):
 
 
 class Subject(Struct, frozen=True):
-    """One thing that an error message or a log is about, answered."""
+    """One thing that an error message or a log is about, answered.
+
+    Attributes:
+        near: exported names that are nearly this one, where none is it: the text may be mistyped.
+    """
 
     text: str
     kind: SubjectKind
@@ -36,3 +40,4 @@ class Subject(Struct, frozen=True):
     needed_by: str | None = None
     location: Location | None = None
     notes: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()

@@ -14,9 +14,15 @@ SHIM_PREFIXES = ("aoti_torch_", "torch_")
 """How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
 
 _BINDING_PREFIXES = ("THP", "THC", "THD", "THS", "TH_")
+# TH and THNN, the C libraries up to torch 1.x: THNN_FloatLinear_updateOutput, THFloatTensor_new, THAlloc.
+_OLD_PREFIXES = (
+    *("THNN", "THTensor", "THStorage", "THGenerator", "THRandom", "THAlloc", "THFile", "THMemoryFile", "THDiskFile"),
+    *("THFloat", "THDouble", "THHalf", "THLong", "THInt", "THShort", "THByte", "THChar", "THBool", "THRefcounted"),
+)
 _C_PREFIXES = (
     *SHIM_PREFIXES,
     *_BINDING_PREFIXES,
+    *_OLD_PREFIXES,
     *("_torch_", "_pytorch_", "at_cuda_", "c10_", "caffe2_", "FLAGS_caffe2_", "FLAGS_torch_", "AOTI", "aoti_"),
     *("initModule", "DisableTorch", "ParameterClass"),
 )

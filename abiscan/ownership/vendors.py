@@ -193,7 +193,7 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     stem = library_stem(file_name)
     if stem is None:
         return None
-    stem = stem.removesuffix("_static")
+    stem = stem.removesuffix("_static").removesuffix("-builtins")
     exact = _LIBRARIES.get(stem)
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from abiscan.model.binding import DemangledBy
 from abiscan.model.cause import Cause
@@ -20,6 +20,14 @@ def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
     style = style or Style()
     blocks = ["\n".join(_block(subject, style)) for subject in subjects]
     return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def render_cause(about: Mapping[str, str], style: Style | None = None) -> str:
+    """What one cause says, and what it is read from."""
+    style = style or Style()
+    lines = [style.strong(about["id"]), *wrap(about["summary"], style, "  ", "  ")]
+    lines += wrap(about["facts"], style, "  read from: ", "    ")
+    return "\n".join(lines) + "\n"
 
 
 def _block(subject: Subject, style: Style) -> list[str]:
@@ -40,6 +48,8 @@ def _block(subject: Subject, style: Style) -> list[str]:
     if subject.windows is not None:
         what = f"torch {windows_words(subject.windows)}" if subject.windows else "no torch release abiscan knows"
         lines += wrap(what, style, "  exported by: ", "    ")
+    for name in subject.near:
+        lines += wrap(name, style, "  mistyped? nearly: ", "    ")
     for entry in subject.history:
         lines += wrap(entry, style, "  history: ", "    ")
     causes = subject.causes if style.verbose else subject.causes[:_CAUSES]
@@ -47,6 +57,8 @@ def _block(subject: Subject, style: Style) -> list[str]:
         lines += _cause(cause, number, style)
     if len(subject.causes) > len(causes):
         lines.append(style.dim(f"  {len(subject.causes) - len(causes)} less likely: -v"))
+    if not subject.causes and not subject.near:
+        lines.append("  not known: nothing says why it would be missing")
     for note in subject.notes:
         lines += wrap(note, style, "  note: ", "    ")
     return lines

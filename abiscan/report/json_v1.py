@@ -11,7 +11,7 @@ list's order means (causes best first, releases oldest first, needed libraries a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -67,13 +67,16 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     )
 
 
-def explain(subjects: Sequence[Subject], version: str) -> str:
-    """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema)."""
-    document = {
+def explain(subjects: Sequence[Subject], version: str, *, cause: Mapping[str, str] | None = None) -> str:
+    """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema); with
+    `cause`, what one cause says."""
+    document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "tool": _tool(version),
         "subjects": [_subject(subject) for subject in subjects],
     }
+    if cause is not None:
+        document["cause"] = dict(cause)
     return "".join(_pieces(document))
 
 
@@ -218,6 +221,7 @@ def _subject(value: Subject) -> dict[str, Any]:
         "needed_by": plain(value.needed_by),
         "location": plain(value.location),
         "notes": plain(value.notes),
+        "near": plain(value.near),
     }
 
 

@@ -308,3 +308,35 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() 
     done = run(path)
     assert done.returncode == 1
     assert "which it needs, does not load" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "out", "err"),
+    [
+        (["explain", "cxx11-abi-mismatch"], 0, "different std::string", ""),
+        (["explain", "const-data-ptr"], 0, "const_data_ptr", ""),
+        (["explain", "cxx11-abi-mismach"], 3, "", "did you mean cxx11-abi-mismatch?"),
+        (["explain", "hello"], 3, "", "not known"),
+        (["explain", "Everything went fine today (see the docs)."], 3, "", "no symbol and no error"),
+        (["explian", "_ZN3c105ErrorC2Ev"], 2, "", "did you mean explain?"),
+        (
+            ["explain", "_ZNK3c106lValue23reportToTensorTypeErrorEv"],
+            0,
+            "_ZNK3c106IValue23reportToTensorTypeErrorEv",
+            "",
+        ),
+    ],
+)
+def test_an_explanation_is_a_cause_a_near_miss_or_not_known(args: list[str], status: int, out: str, err: str) -> None:
+    done = run(*args)
+    assert done.returncode == status, done.stderr
+    assert out in done.stdout
+    assert err in done.stderr
+    assert done.stdout if out else not done.stdout
+
+
+def test_a_cause_by_its_id_as_json_is_valid() -> None:
+    schema = json.loads(run("schema").stdout)
+    done = json.loads(run("explain", "half-intrinsic", "-f", "json").stdout)
+    assert done["cause"]["id"] == "half-intrinsic"
+    jsonschema.validate(done, {"$ref": "#/$defs/explain", "$defs": schema["$defs"]})

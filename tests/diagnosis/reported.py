@@ -3,7 +3,13 @@ needs it) and what the report's readers found to be the cause.
 
     python -m tests.diagnosis.reported    writes every answer of today to data/answers.json
 
-`data/cause_map.toml` says which causes are what readers called one. Each row of `data/*_cases.jsonl` has its URL.
+`data/cause_map.toml` says which causes are what readers called one. Each row of `data/*_cases.jsonl` has its URL. A
+row that has a `text` has what its thread shows, in the lines that programs printed (people's names in paths are
+replaced); its `symbol` is null where the error names none.
+
+Each case is asked about twice: typed in, as the symbol with the torch that the report names (`--torch`) and the file
+(`--needed-by`); and pasted, as the thread's text, without more than the text says. Of a case without a text the
+loader's message is made, and the torch is given.
 """
 
 from __future__ import annotations
@@ -16,8 +22,12 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.model.subject import Subject
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import order
 from abiscan.releases import ReleaseIndex, open_index
@@ -43,17 +53,42 @@ class Case(Struct, frozen=True):
     """
 
     id: str
-    symbol: str
+    symbol: str | None
     needed_by: str | None
     torch_installed: str
     cause: str
     wanted: tuple[str, ...]
     confirmed: bool
+    text: str | None = None
 
-    def answer(self, index: ReleaseIndex) -> tuple[str, ...]:
-        """The causes that `explain` gives, best first, each with its confidence: `import-torch-first high`."""
+    def typed(self, index: ReleaseIndex) -> tuple[str, ...] | None:
+        """The causes that `explain SYMBOL` gives, best first, each with its confidence: `import-torch-first high`; None
+        where there is no symbol to type in."""
+        if self.symbol is None:
+            return None
         subjects = explain(self.symbol, knowledge_of(self.torch_installed, index), self.needed_by)
-        return tuple(f"{cause.cause} {cause.confidence}" for cause in subjects[0].causes) if subjects else ()
+        return _causes(subjects[0]) if subjects else ()
+
+    def pasted(self, index: ReleaseIndex) -> tuple[str, ...]:
+        """The causes that `explain TEXT` gives for the symbol, or for the first subject where none is named."""
+        if self.text is not None:
+            subjects = explain(self.text, knowledge_of_text(self.text, index))
+        else:
+            subjects = explain(self.loaders_message, knowledge_of(self.torch_installed, index))
+        name = (self.symbol or "").split(", version")[0]
+        about = next((s for s in subjects if name in (s.mangled, s.text)), subjects[0] if subjects else None)
+        return _causes(about) if about is not None else ()
+
+    @property
+    def loaders_message(self) -> str:
+        """What a loader prints of this case."""
+        assert self.symbol is not None
+        file = f"/opt/e/{self.needed_by or '_C.so'}"
+        if is_symbol_version(self.symbol):
+            return f"ImportError: /lib/libstdc++.so.6: version `{self.symbol}' not found (required by {file})"
+        if ".so" in self.symbol and "," not in self.symbol:
+            return f"ImportError: {self.symbol}: cannot open shared object file: No such file or directory"
+        return f"Traceback (most recent call last):\nImportError: {file}: undefined symbol: {self.symbol}\n"
 
     def rank(self, answer: tuple[str, ...]) -> int | None:
         """The place of the cause in an answer, from 0 on; None where it is not in it."""
@@ -69,15 +104,26 @@ def cases(path: Path) -> tuple[Case, ...]:
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         thread = "/".join(row["url"].split("?")[0].split("#")[0].rstrip("/").split("/")[-4:])
-        name = f"{path.name.removesuffix('_cases.jsonl')}:{thread}:{row['symbol'][:60]}"
+        name = f"{path.name.removesuffix('_cases.jsonl')}:{thread}:{(row['symbol'] or '')[:60]}"
         while name in found:
             name += "'"
         wanted = tuple(causes[row["cause"]]["causes"])
         installed = row["torch_installed"] or ""
         found[name] = Case(
-            name, row["symbol"], row["needed_by"], installed, row["cause"], wanted, row["cause_confirmed"]
+            name,
+            row["symbol"],
+            row["needed_by"],
+            installed,
+            row["cause"],
+            wanted,
+            row["cause_confirmed"],
+            row.get("text"),
         )
     return tuple(found.values())
+
+
+def _causes(subject: Subject) -> tuple[str, ...]:
+    return tuple(f"{cause.cause} {cause.confidence}" for cause in subject.causes)
 
 
 def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
@@ -107,6 +153,13 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
         releases=index,
         machine=MACHINE,
     )
+
+
+def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
+    """What `abiscan explain` knows of a text from another machine: what the text says of its torch and Python."""
+    facts = read_text(text).facts
+    known = Knowledge(releases=index, machine=MACHINE) if facts.torch is None else knowledge_of(facts.torch, index)
+    return replace(known, environment=None if facts.python is None else Environment(python=facts.python))
 
 
 def _version(installed: str, index: ReleaseIndex) -> str | None:
@@ -139,7 +192,11 @@ def _target(version: str, variant: str, abi: bool | None) -> Target:
 def main() -> None:
     """Answer every case again and write the answers down."""
     index = open_index()
-    answers = {case.id: list(case.answer(index)) for path in FILES for case in cases(path)}
+    every = [case for path in FILES for case in cases(path)]
+    answers = {
+        "typed": {case.id: list(typed) for case in every if (typed := case.typed(index)) is not None},
+        "pasted": {case.id: list(case.pasted(index)) for case in every},
+    }
     ANSWERS.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -274,6 +274,20 @@ def test_a_library_that_torch_no_longer_has(released: Released) -> None:
     assert _first(text, released("1.13.1")) is CauseId.IMPORT_TORCH_FIRST
 
 
+def test_a_library_that_torch_did_not_have_yet(index: ReleaseIndex) -> None:
+    # https://github.com/rusty1s/pytorch_scatter/issues/173
+    target = Target(TargetKind.INSTALLED, "1.4.0", "cu101", "10.1", None, False, "/t", None)
+    text = "ImportError: libtorch_cpu.so: cannot open shared object file"
+    assert _first(text, Knowledge(target=target, releases=index)) is CauseId.BUILT_FOR_NEWER_TORCH
+
+
+def test_a_program_is_not_told_to_import_torch(nothing: Knowledge) -> None:
+    text = "./train: error while loading shared libraries: libc10.so: cannot open shared object file: No such file"
+    (subject,) = explain(text, nothing)
+    assert [cause.cause for cause in subject.causes] == [CauseId.LIBRARY_MISSING]
+    assert "rpath" in subject.causes[0].fix
+
+
 def test_a_gpu_library_and_a_cpu_torch(index: ReleaseIndex) -> None:
     target = Target(TargetKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/t", None)
     text = "ImportError: libc10_cuda.so: cannot open shared object file"
@@ -372,6 +386,40 @@ def test_any_text_is_answered_or_not(nothing: Knowledge, text: str) -> None:
     for lead in ("", "_Z", "undefined symbol: ", "undefined symbol: _ZN3c10", "__imp_?"):
         for subject in explain(lead + text, nothing):
             assert subject.text or subject.mangled
+
+
+# --- errors of loading that name no missing symbol --------------------------------------------------------------------
+
+
+def test_static_tls_names_the_library_and_two_ways_out(nothing: Knowledge) -> None:
+    text = "OSError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate memory in static TLS block"
+    (subject,) = explain(text, nothing)
+    (cause,) = subject.causes
+    assert (cause.cause, cause.confidence) == (CauseId.STATIC_TLS_EXHAUSTED, Confidence.HIGH)
+    assert "LD_PRELOAD=/usr/lib/aarch64-linux-gnu/libgomp.so.1" in cause.fix
+
+
+def test_a_kernel_whose_name_python_reads_as_private_is_to_be_renamed(nothing: Knowledge) -> None:
+    (subject,) = explain("NameError: name '_Runner__mm_kernel_0' is not defined", nothing)
+    assert "Rename the Triton kernel" in subject.causes[0].fix
+    assert "torch 2.6" not in subject.causes[0].fix
+
+
+def test_a_mistyped_name_shows_the_one_that_is_meant(nothing: Knowledge) -> None:
+    # l for I, as a person reads it off a screenshot.
+    (subject,) = explain("_ZNK3c106lValue23reportToTensorTypeErrorEv", nothing)
+    assert subject.near == ("_ZNK3c106IValue23reportToTensorTypeErrorEv",)
+
+
+def test_without_a_torch_the_answer_is_said_as_conditions(nothing: Knowledge) -> None:
+    (subject,) = explain("undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl", nothing)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert subject.causes[0].evidence[0].startswith("If your torch is older than 2.0.0: ")
+
+
+def test_many_names_of_one_link_are_told_each_once(nothing: Knowledge) -> None:
+    text = "".join(f"a.o: undefined reference to `foo_bar_{n % 7}'\n" for n in range(70))
+    assert [s.text for s in explain(text, nothing)] == [f"foo_bar_{n}" for n in range(7)]
 
 
 HOSTILE = ["x'; rm -rf ~ #", "new\n::error title=x::y", "$(id)", "`id`", "a b", "x\x1b[31m"]

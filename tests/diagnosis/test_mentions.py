@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, Complaint, clean, mentions
+from abiscan.diagnosis.messages.mention import Complaint
+from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, mentions
+from abiscan.diagnosis.messages.message_text import clean
 from abiscan.model.subject import SubjectKind
 
 SYMBOLS = [
@@ -124,6 +126,85 @@ def test_nothing_to_find(text: str) -> None:
     assert [m.text for m in mentions(text) if m.text != "x"] == []
 
 
+NAMES = [
+    "_ZNK3c107SymBool10guard_boolEPKcl",
+    "THPVariableClass",
+    "torch_library_impl",
+    "c10::cuda::SetDevice(int)",
+    "vtable for torch::autograd::Node",
+    "float* at::TensorBase::data_ptr<float>() const",
+    "my_ext::load(std::vector<at::Tensor, std::allocator<at::Tensor> > const&, int)",
+    "?THPVariable_Wrap@@YAPEAU_object@@VTensorBase@at@@@Z",
+]
+BEFORE = [
+    *("undefined symbol: ", "undefined symbol:\t", "undefined symbol = ", "undefined symbol (", "undefined symbol `"),
+    *("undefined symbol '", 'undefined symbol "', "undefined symbol: \u2018", "undefined symbol: \u201c"),
+    *("\u62a5\u9519undefined symbol\uff1a", "- **undefined symbol**: ", "`undefined symbol: ", "| undefined symbol: "),
+    *("<code>undefined symbol: ", '{"e": "undefined symbol: ', "[rank0]: ImportError: /x/_C.so: undefined symbol: "),
+]
+BEHIND = [
+    *(
+        "",
+        ".",
+        "\u3002",
+        "\uff0c\u8c22\u8c22",
+        "`",
+        "`.",
+        "'",
+        '"',
+        "\u201d",
+        "\u2019",
+        "</code>",
+        " |",
+        " (fatal)",
+        ")",
+    ),
+    *(
+        "; then it stops",
+        ", what now?",
+        '"}',
+        '\\"}',
+        "\\n  File",
+        "\n",
+        "\r\n",
+        "!",
+        "\uff1f",
+        "\t(./x.so)",
+        "**",
+        "...",
+    ),
+    *(" when importing torch", " \u600e\u4e48\u89e3\u51b3", " - /x/y.so", " [closed]", " #12", ">", "}"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_ends_where_it_ends(name: str) -> None:
+    for before in BEFORE:
+        for behind in BEHIND:
+            found = [mention.text for mention in mentions(clean(before + name + behind))]
+            assert found == [name], before + name + behind
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("?")])
+def test_a_name_of_the_linker_ends_where_it_ends(name: str) -> None:
+    for opening, closing in ("`'", "''", '""', "\u2018\u2019"):
+        for end in (closing, ""):
+            for behind in (
+                "",
+                " follow",
+                ".",
+                "\u3002",
+                "\ncollect2: error",
+                "\\ncollect2",
+                "\uff0c",
+                '"}',
+                " |",
+                "\r\n",
+            ):
+                text = f"> undefined references to {opening}{name}{end}{behind}"
+                assert [mention.text for mention in mentions(clean(text))] == [name], text
+
+
 def test_a_large_log_takes_time_in_proportion() -> None:
     line = "[12:00:01] building foo/bar.cpp -O2 -I/usr/include warning: unused variable 'x' [-Wunused]\n"
     error = "/usr/bin/ld: a.o: undefined reference to `at::foo{}(int)'\n"
@@ -177,4 +258,4 @@ def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
 )
 def test_what_is_said_to_be_wrong(text: str, complaint: Complaint, releases: tuple[str, ...]) -> None:
     (found,) = mentions(text)
-    assert (found.complaint, found.cuda_releases) == (complaint, releases)
+    assert (found.complaint, found.releases) == (complaint, releases)

@@ -3,13 +3,11 @@ target."""
 
 from __future__ import annotations
 
-import re
-
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
-from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
@@ -157,7 +155,7 @@ def _never(missing: MissingName) -> Candidates:
 
 def _unknown(missing: MissingName) -> Candidates:
     """No target: the windows still say what the file was made for, and the version would decide."""
-    decide = "Which torch is installed would decide (`--torch`)."
+    decide = "Which torch is installed would decide (--torch VERSION)."
     fix = fixes.rebuild_or_install(missing, missing.windows or Windows())
     if missing.windows is None:
         yield Candidate(
@@ -171,7 +169,6 @@ def _unknown(missing: MissingName) -> Candidates:
             fix,
         )
         return
-    evidence = (missing.exported_text, decide)
     if missing.target is not None:
         # Newer than the index, or no version at all.
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, _GUESS, (missing.exported_text,), fix)
@@ -179,24 +176,46 @@ def _unknown(missing: MissingName) -> Candidates:
     if not missing.windows:
         yield from _never(missing)
         return
+    yield from _conditional(missing, missing.windows, fix)
+
+
+def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates:
+    """The torch is not known: each side of the windows on which it may lie, as a condition.
+
+    The scores are in the order of how often reports (`tests/diagnosis/data`) turned out so: a name that came with a
+    release is missing from an older torch; one that went with a release from a newer.
+    """
     first, last = missing.known_versions[0], missing.known_versions[-1]
-    if missing.windows[-1][1] != last:
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, evidence, fix)
-    elif len(missing.windows) > 1:
-        # Between the windows: the file is for either side of the gap.
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, evidence, fix)
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.54, evidence, fix)
+    begins, ends = windows[0][0], windows[-1][1]
+    decide = "Which torch is installed would decide (--torch VERSION)."
+    newer = (
+        f"If your torch is older than {begins}: it does not export {missing.shown}, and the file was built for a newer "
+        "one.",
+        missing.exported_text,
+        decide,
+    )
+    older = (
+        f"If your torch is newer than {ends}: it no longer exports {missing.shown}, and the file was built for an "
+        "older one.",
+        missing.exported_text,
+        decide,
+    )
+    if ends != last:
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, older, fix)
+        if begins != first:
+            yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.57, newer, fix)
         return
-    if missing.windows[0][0] != first:
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.58, evidence, fix)
-    else:
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.42, evidence, fix)
-
-
-# Local version labels and pre-releases of builds that are not the package index's own: NVIDIA's containers
-# (`2.2.0a0+81ea7a4`,
-# `+nv24.1`), source builds (`+git1234567`), nightlies.
-_OTHER_BUILD = re.compile(r"\d(?:a|b|rc)\d|dev\d|nv\d|git[0-9a-f]{6,}")
+    if len(windows) > 1:
+        before, after = windows[-2][1], windows[-1][0]
+        gap = (
+            f"If your torch is newer than {before} and older than {after}: it does not export {missing.shown}, and the "
+            "file was built for one on either side.",
+            missing.exported_text,
+            decide,
+        )
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)
+    score = 0.58 if begins != first else 0.54
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
 
 
 def _variant(missing: MissingName) -> Candidates:
@@ -220,7 +239,7 @@ def _variant(missing: MissingName) -> Candidates:
         return
     evidence = []
     score = 0.0
-    odd = not versions.is_release(target.torch) or bool(_OTHER_BUILD.search(f"{target.torch}+{target.variant}"))
+    odd = is_other_build(target)
     if missing.position is Position.INSIDE and missing.target_library is None:
         score = 0.72
         evidence.append(missing.exported_text)
@@ -236,12 +255,20 @@ def _variant(missing: MissingName) -> Candidates:
         )
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.before_index else 0.6
+        if missing.macho and not missing.windows:
+            score = 0.3  # builds of macOS are not in the index: that none exports it says nothing of snapshots
         evidence.append(
             f"{target.torch} is no release: a snapshot from between two of them, whose exports are those of neither."
         )
         evidence.append(missing.exported_text)
     if odd and score:
         score = min(score + 0.06, 0.79)
+    if built_from_source(target):
+        evidence.insert(
+            0,
+            f"{missing.target_label} is a build from source, as its version says: what it exports is its commit's, "
+            "with its compiler's std::string.",
+        )
     if not score:
         return
     release = _release_revision(missing)

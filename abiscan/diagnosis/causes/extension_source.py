@@ -82,7 +82,8 @@ def _cxx_name(missing: MissingName) -> Candidates:
     assert cxx is not None
     evidence = [f"{missing.shown} is a name of neither torch, Python, CUDA nor the C++ library."]
     words = _words(missing.base_name)
-    own = missing.namespace is None or bool(words & _words(missing.namespace.lower()))
+    scopes = "_".join(cxx.scope).lower()
+    own = missing.namespace is None or bool(words & _words(scopes))
     if missing.bound_owner is Owner.SELF:
         own = True
         evidence.append("The file itself exports names of the same namespace, or it is the global one.")
@@ -91,7 +92,7 @@ def _cxx_name(missing: MissingName) -> Candidates:
         evidence.append("It stands in no namespace, as an extension's own functions often do.")
         score = 0.78
     elif own:
-        evidence.append(f"Its namespace {missing.namespace} is that of the file {missing.base_name}.")
+        evidence.append(f"Its namespace {'::'.join(cxx.scope)} is named as the file {missing.base_name} is.")
         score = 0.86
     else:
         evidence.append(f"Whether namespace {missing.namespace} is the extension's own or another library's is open.")

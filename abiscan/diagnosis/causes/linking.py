@@ -15,6 +15,9 @@ from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
 
 _PYTHON_LIBRARY = "libtorch_python"
+# `import torch` opened its libraries with RTLD_GLOBAL up to 1.4, and torch.utils.cpp_extension linked none of them
+# (pytorch/pytorch issue 38122, pull request 31162).
+_LOCAL_SINCE = "1.5.0"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -23,6 +26,8 @@ def causes(missing: MissingName) -> Candidates:
         return
     library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
     if library is None:
+        if not missing.windows and not missing.related and _may_be_global(missing) and not missing.link_time:
+            yield _of_old_torch(missing)
         return
     if missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER) and not missing.before_index:
         return
@@ -36,16 +41,44 @@ def causes(missing: MissingName) -> Candidates:
     elif missing.position is Position.INSIDE:
         # A snapshot's version lies in a window without being one of its builds.
         base = 0.5 if missing.target is not None and versions.is_release(missing.target.torch) else 0.4
+    elif missing.target is None and missing.windows:
+        # Torch's own tools link its libraries: of the reports in which the torch is unknown, most had one without the
+        # name, few a file that does not link them.
+        base = (0.44 if always else 0.25) - (0.0 if python_only else 0.1)
     elif always:
         base = 0.44
     else:
         base = 0.25
+    if python_only and missing.target is not None and _may_be_global(missing):
+        # What is loaded is in the scope of everybody there.
+        yield _import_first(missing, library, base + 0.1, python_only)
+        yield from _python(missing, library, base - 0.1)
+        return
     if python_only:
         yield from _python(missing, library, base)
     else:
         yield from _plain(missing, library, base)
     if not missing.link_time:
         yield _import_first(missing, library, base, python_only)
+
+
+def _may_be_global(missing: MissingName) -> bool:
+    """Whether the torch may be of the releases that loaded their libraries for all to see."""
+    if missing.target is None:
+        return True
+    at, since = versions.order(missing.target.torch), versions.order(_LOCAL_SINCE)
+    return at is not None and since is not None and at < since
+
+
+def _of_old_torch(missing: MissingName) -> Candidate:
+    evidence = [
+        f"{missing.shown} is a name of torch that no known release exports, so it is of one before "
+        f"{missing.known_versions[0] if missing.known_versions else '1.13'}.",
+        f"Up to torch 1.4 extensions linked none of its libraries: one that is imported before torch finds no name of "
+        f"torch{'' if missing.target is None else f', {missing.target_label} included'}.",
+    ]
+    score = 0.38 if missing.target is None else 0.49
+    return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 
 def _spans(missing: MissingName) -> bool:
@@ -55,6 +88,8 @@ def _spans(missing: MissingName) -> bool:
 
 
 def _exported(missing: MissingName, library: str) -> str:
+    if missing.target is None and missing.windows:
+        return f"If your torch is one of {missing.windows.text()}, it exports {missing.shown} in {library}."
     if missing.target_library is not None and missing.exports_known:
         return f"{missing.target_label} exports {missing.shown} in {library}."
     if missing.windows:

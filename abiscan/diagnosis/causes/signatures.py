@@ -27,8 +27,8 @@ def causes(missing: MissingName) -> Candidates:
     """A related export with other parameters in the target, else in the releases around the target."""
     if missing.cxx is None or not missing.is_torch_name or missing.is_torch_itself:
         return
-    if missing.spelled_as is not None and missing.windows:
-        # The text has no parameters (MSVC's decoration), so nothing says that they differ.
+    if missing.spelled_as is not None and (missing.windows or missing.spelled_as.startswith("_Z")):
+        # The text has no parameters (MSVC's decoration, a name without its end), so nothing says that they differ.
         return
     changed = [form for form in missing.related if _is_changed(missing, form) and not _coexists(missing, form)]
     if not changed:
@@ -51,7 +51,7 @@ def causes(missing: MissingName) -> Candidates:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.
         form = min(elsewhere, key=_distance)
         score = 0.65 if not missing.windows or missing.windows[-1][1] != missing.known_versions[-1] else 0.45
-        where = f"torch {form.where}"
+        where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
     evidence = [f"{where} has {missing.cxx.qualified} in another form: {_shown(form)}; wanted is {missing.shown}."]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
+from abiscan.diagnosis.other_builds import built_from_source
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
@@ -21,6 +22,9 @@ _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx1
 def causes(missing: MissingName) -> Candidates:
     """A twin of the name in the other ABI, in the target or in some release."""
     if missing.cxx is None:
+        return
+    if missing.spelled_as is not None:
+        yield from _of_text(missing, missing.spelled_as)
         return
     twins = [form for form in missing.related if form.same_function and _flips(missing, form)]
     mine = _abi_of(missing, twins)
@@ -68,6 +72,37 @@ def causes(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
+def _of_text(missing: MissingName, text: str) -> Candidates:
+    """A demangled name that no build exports so: demanglers write the old class std::string, the new one in full."""
+    if "__cxx11" in text:
+        mine = "new"
+    elif "std::string" in text or "std::basic_string<char" in text:
+        mine = "old"
+    else:
+        return
+    other = "old" if mine == "new" else "new"
+    twins = [form for form in missing.related if string_abi(form.name) == other]
+    if not missing.is_torch_name:
+        yield from _without_twin(missing, mine)
+        return
+    abi = None if missing.target is None else missing.target.cxx11_abi
+    if abi is not None and abi == (mine == "new"):
+        return
+    evidence = [f"The file wants {missing.shown}, with {_WORDS[mine]}."]
+    score = 0.9 if abi is not None else 0.64
+    if twins:
+        twin = twins[0]
+        evidence.append(
+            f"torch {twin.where} exports {twin.parsed.qualified} with {_WORDS[other]}: {twin.parsed.display[:200]}."
+        )
+        score = max(score, 0.68)
+    if abi is not None:
+        evidence.append(f"{missing.target_label} is built with {_WORDS[other]}.")
+    else:
+        evidence.append("Which std::string your torch is built with would decide: torch.compiled_with_cxx11_abi().")
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
 def _flips(missing: MissingName, form: RelatedExport) -> bool:
     """Whether this is the name in the other ABI, rather than another spelling in the same one."""
     if DifferenceKind.STRING_ABI in form.kinds:
@@ -107,6 +142,18 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
     abi = None if missing.target is None else missing.target.cxx11_abi
     if missing.is_torch_name:
+        if abi is None and missing.target is None and mine == "new" and not missing.windows:
+            evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
+            evidence.append("No known release exports the function with the other std::string either.")
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
+            return
+        if abi is None and mine == "old" and missing.target is not None and built_from_source(missing.target):
+            evidence.append(
+                f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is "
+                "the new one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
+            )
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.7, tuple(evidence), _fix(missing, mine))
+            return
         if abi is None or abi == (mine == "new"):
             return
         score = 0.78
@@ -121,7 +168,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
-        score = 0.6 if mine == "old" else 0.35
+        score = 0.82 if mine == "old" else 0.62
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
             "exports the other spelling only."
@@ -137,6 +184,11 @@ def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
         return f"Compile both sides alike: rebuild the caller with {flag}, or that library with the other value."
+    if missing.link_time:
+        return (
+            f"Compile everything that is linked with {flag}, as this torch was (CMake: set(CMAKE_CXX_FLAGS "
+            '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch of the other kind.'
+        )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or Windows())
     text = f"{ways}\nor, in a build of your own: {flag}"

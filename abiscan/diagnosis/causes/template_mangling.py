@@ -10,6 +10,8 @@ where Clang writes `sr3std` (pytorch/pytorch issue 174898).
 
 from __future__ import annotations
 
+import re
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -22,6 +24,9 @@ _FLAG = "-fclang-abi-compat=17"
 def causes(missing: MissingName) -> Candidates:
     """Another compiler's spelling of the name, and macOS's integer types."""
     if missing.cxx is None:
+        return
+    if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
+        yield from _cut_off(missing, missing.spelled_as)
         return
     yield from _other_compiler(missing)
     yield from _darwin_integers(missing)
@@ -37,11 +42,9 @@ def _other_compiler(missing: MissingName) -> Candidates:
         return
     evidence = []
     if declares:
-        nvcc = "sr4__T" in missing.name
-        who = "nvcc's front end" if nvcc else "Clang 18 or later"
         evidence.append(
-            f"The name declares its template parameters (Tn...): {who} made it. GCC, which builds libtorch, "
-            f"does not write them."
+            f"The name declares its template parameters (Tn...): {_compiler(missing.name)} made it. GCC, which builds "
+            f"libtorch, does not write them."
         )
     score = 0.6
     if forms:
@@ -57,11 +60,38 @@ def _other_compiler(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing))
 
 
-def _fix(missing: MissingName) -> str:
+# <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; behind I and what arguments come before.
+_DECLARED = re.compile(r"I\w{0,256}?(T(?:n[A-Z]|y|t|p))")
+
+
+def _cut_off(missing: MissingName, beginning: str) -> Candidates:
+    """A name without its end, which no index completes: what its beginning says of the compiler."""
+    declared = _DECLARED.search(beginning)
+    if declared is None:
+        return
+    # Up to the declaration the spellings of both compilers agree.
+    alike = [form for form in missing.related if form.name.startswith(beginning[: declared.start(1)])]
+    evidence = [
+        f"The name declares its template parameters (Tn...): {_compiler(beginning)} made it. GCC, which builds "
+        "libtorch, does not write them.",
+        f"It is cut off; it begins as {missing.cxx.qualified if missing.cxx is not None else beginning} does.",
+    ]
+    evidence += [f"GCC's spelling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
+    score = 0.88 if missing.related else 0.6
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, beginning))
+
+
+def _compiler(name: str) -> str:
+    return "nvcc's front end" if "sr4__T" in name else "Clang 18 or later"
+
+
+def _fix(missing: MissingName, beginning: str | None = None) -> str:
     assert missing.cxx is not None
     flag = f"Compile with {_FLAG} (Clang), or with GCC."
     if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
         argument = (missing.cxx.template_args or ("T",))[0]
+        if beginning is not None:
+            argument = "long" if f"{missing.cxx.base}Il" in beginning else "T"
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
         return f"Write data_ptr<{argument}>(), whose one spelling every release exports.\nor: {flag}"
     return flag

@@ -48,7 +48,7 @@ def _python_library(missing: MissingName) -> Candidates:
     elif missing.position in (Position.AFTER, Position.GAP):
         score = 0.86
     elif target is not None and not versions.is_release(target) and missing.target_library is None:
-        score = 0.7
+        score = 0.8
         evidence.append(f"{target} is a snapshot: names were marked one by one, some of them after it.")
     elif missing.target_library is None and missing.knowledge.exact:
         score = 0.55
@@ -78,7 +78,8 @@ def _class_data(missing: MissingName) -> Candidates:
     if cxx is None or cxx.kind not in _CLASS_DATA:
         return
     members = _members_exported(missing)
-    if members is None and not missing.before_index:
+    unknown = missing.target is None and bool(missing.windows)
+    if members is None and not missing.before_index and not unknown:
         return
     what = cxx.kind.value.replace("-", " ")
     evidence = [
@@ -88,6 +89,9 @@ def _class_data(missing: MissingName) -> Candidates:
     if members:
         evidence.append(f"{missing.target_label} exports functions of the class ({members}), not its {what}.")
         score = 0.75
+    elif unknown:
+        evidence.append("If your torch is older: it may export the class's functions and not this.")
+        score = 0.5
     else:
         evidence.append(
             f"{missing.target_label} is older than the index: whether it exports the class's functions is not known."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from abiscan.diagnosis import missing_library
-from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages import python_errors, spelling
-from abiscan.diagnosis.messages.mentions import Complaint, Mention, clean, mentions
+from abiscan.diagnosis.messages import loading_errors, near_names, python_errors, spelling, version_conflicts
+from abiscan.diagnosis.messages.bare_names import bare_names
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.read_text import ReadText
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
@@ -20,29 +20,33 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import owner_of_library, owner_of_version
 
-# A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
-_SYMBOL_LINES = 200
-_LIBRARY_NAME = re.compile(r"lib[\w+.-]+\.(?:so(?:\.[\w.]+)?|dylib)$|[\w+.-]+\.dll$", re.IGNORECASE)
-# A line of nm's or readelf's output: `                 U _ZN3c10...`
-_NM_LINE = re.compile(r"^\s+[Uw]\s+(\S+)\s*$")
 # Two forms of history that a person can take in.
 _HISTORY = 4
 
 FileFacts = Callable[[str], SharedObject | None]
 """Path of a file that a message names -> its facts, if it is there and can be read."""
 
+_Key = tuple[SubjectKind, str, str | None]
 
-def explain(
-    text: str, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
+
+def answer(
+    read: ReadText, knowledge: Knowledge, needed_by: str | None = None, *, file_facts: FileFacts | None = None
 ) -> tuple[Subject, ...]:
-    """As `abiscan.diagnosis.explain` says."""
-    text = clean(text)
-    found = mentions(text)
-    if not found:
-        found = _bare(text)
+    """Every subject of a text, answered (`abiscan.diagnosis.explain` says how)."""
+    answered = _answers(read.mentions, knowledge, needed_by, file_facts)
+    if answered:
+        return answered
+    # Names that stand by themselves count only where no message is answered.
+    names = bare_names(read.text, knowledge, sure=needed_by is not None)
+    return _answers(names, knowledge, needed_by, file_facts)
+
+
+def _answers(
+    found: Iterable[Mention], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
+) -> tuple[Subject, ...]:
     demangler = Demangler()
-    answered: dict[tuple[SubjectKind, str, str | None], Subject] = {}
-    echoes: set[tuple[SubjectKind, str, str | None]] = set()
+    answered: dict[_Key, Subject] = {}
+    echoes: set[_Key] = set()
     for mention in found:
         subject = _answer(mention, knowledge, needed_by, file_facts, demangler)
         if subject is None:
@@ -58,41 +62,6 @@ def explain(
 
 def _is_first(subject: Subject, cause: CauseId) -> bool:
     return bool(subject.causes) and subject.causes[0].cause is cause
-
-
-def _bare(text: str) -> tuple[Mention, ...]:
-    """A text without any message: names, one a line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or len(lines) > _SYMBOL_LINES:
-        return ()
-    found: list[Mention] = []
-    for line in text.splitlines():
-        listed = _NM_LINE.match(line)
-        name = listed[1] if listed is not None else line.strip()
-        if not name:
-            continue
-        complaint = Complaint.SYMBOL
-        library = None
-        if system_libraries.is_symbol_version(name):
-            complaint = Complaint.SYMBOL_VERSION
-        elif _LIBRARY_NAME.match(name):
-            complaint = Complaint.LIBRARY
-        elif classify(name) is NameKind.C and not _is_one_name(name):
-            continue
-        versioned = re.match(r"(\S+), version ([\w.+-]+)$", name)
-        version = name if complaint is Complaint.SYMBOL_VERSION else None
-        if versioned is not None:
-            name, version = versioned[1], versioned[2]
-            library = version if ".so" in version else None
-        found.append(Mention(complaint, name, len(found), library=library, version=version))
-    return tuple(found)
-
-
-def _is_one_name(text: str) -> bool:
-    """A C identifier, or a demangled name; not a sentence."""
-    if re.fullmatch(r"[A-Za-z_$.][\w$.@]*(?:, version [\w.+-]+)?", text):
-        return True
-    return spelling.qualified_name(text) is not None and ("::" in text or "(" in text)
 
 
 def _answer(
@@ -117,8 +86,14 @@ def _answer(
         case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)
             return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
+        case Complaint.STATIC_TLS:
+            return _subject(mention, ranked(loading_errors.static_tls(mention)), None, file_name)
+        case Complaint.MODULE_INIT:
+            return _subject(mention, ranked(loading_errors.module_init(mention, missing)), Owner.SELF, file_name)
+        case Complaint.TORCH_OF_EXTENSION:
+            return _subject(mention, ranked(version_conflicts.torch_releases(mention)), Owner.TORCH, file_name)
         case Complaint.CUDA_OF_EXTENSION | Complaint.CUDA_OF_TOOLKIT:
-            return _subject(mention, ranked(python_errors.cuda_versions(mention, missing)), Owner.CUDA, file_name)
+            return _subject(mention, ranked(version_conflicts.cuda_releases(mention, missing)), Owner.CUDA, file_name)
         case Complaint.SKIPPED_CALL:
             return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
         case Complaint.MISSING_OPERATOR:
@@ -180,6 +155,10 @@ def _symbol(
         notes.append("No demangler here can read the name.")
     if knowledge.target is None and missing.is_torch_name:
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
+    causes = causes_of(missing)
+    near = near_names.near(name, knowledge) if not missing.windows and not missing.related and spelled.exact else ()
+    if not causes and not near and missing.windows is None and not missing.is_torch_name:
+        return None
     return Subject(
         mention.text,
         SubjectKind.SYMBOL,
@@ -188,11 +167,12 @@ def _symbol(
         demangled.by if spelled.exact else DemangledBy.NONE,
         missing.owner,
         missing.windows if spelled.exact else None,
-        tuple(candidate.as_cause() for candidate in causes_of(missing)),
+        tuple(candidate.as_cause() for candidate in causes),
         history=history_of(missing),
         needed_by=file_name,
         location=mention.location,
         notes=tuple(notes),
+        near=near,
     )
 
 
@@ -200,7 +180,9 @@ def history_of(missing: MissingName) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
     if missing.windows is None or missing.cxx is None:
         return () if missing.windows is None or missing.history is None else (missing.exported_text,)
-    lines = []
+    lines: list[str] = []
+    if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
+        return ()  # of a name without its end nobody can say which of the forms it is
     if missing.windows:
         lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
     arguments = missing.cxx.template_args or ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.mentions import Complaint, Mention
+from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -15,29 +15,56 @@ from abiscan.model.cause import CauseId
 # Inductor's names for sizes: s0, s1, ... for symbols of a size, u0 for unbacked ones, ks0 for kernel sizes, z0 of the
 # float symbols.
 _SIZE_SYMBOL = re.compile(r"(?:s|u|ks|ps|zf|zuf)\d+$")
-_GENERATED = re.compile(
-    r"torchinductor|triton_meta|triton_heuristics|codecache|torch[/.]_inductor|async_compile|compile_tasks"
+# Classes of sympy and of torch.utils._sympy, whose names come out where an expression is printed as it is.
+_SYMPY = frozenset(
+    (
+        *("Eq", "Ne", "Lt", "Le", "Gt", "Ge", "Max", "Min", "Mod", "Pow", "Abs", "Piecewise", "Where", "FloorDiv"),
+        *("CeilDiv", "CleanDiv", "IntTrueDiv", "FloatTrueDiv", "ModularIndexing", "PythonMod", "ToFloat", "Identity"),
+    )
 )
-_KERNEL = re.compile(r"'kernel_name': '(\w+)'|async_compile\.triton\('(\w+)'")
+# What the preamble of a generated kernel defines.
+_PREAMBLE = frozenset(("tl", "triton", "constexpr", "tl_math", "libdevice", "triton_helpers", "async_compile"))
+# A name that begins with two underscores, read in a class: `_Runner__mm_kernel_0` of `__mm_kernel_0`
+# (https://docs.python.org/3/reference/expressions.html#private-name-mangling).
+_CLASS_PRIVATE = re.compile(r"_([A-Za-z]\w*?)(__\w+?)$")
+_GENERATED = re.compile(
+    r"torchinductor|triton_meta|triton_heuristics|codecache|torch[/.]_inductor|async_compile|compile_tasks|InductorError"
+)
+_COMPILED = re.compile(r"torch\.compile|torch[/.]_dynamo|[Ii]nductor|BackendCompilerFailed|triton")
+_KERNEL = re.compile(r"'kernel_name': '(\w{1,256})'|async_compile\.triton\('(\w{1,256})'")
 _KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 
 
 def name_error(mention: Mention) -> Candidates:
     """`NameError` in a module that TorchInductor wrote."""
+    name = mention.text
     generated = _GENERATED.search(mention.context) is not None
-    symbol = _SIZE_SYMBOL.match(mention.text) is not None
-    if not generated and not symbol:
+    private = _CLASS_PRIVATE.fullmatch(name)
+    symbol = _SIZE_SYMBOL.match(name) is not None
+    printed = (name in _SYMPY or name in _PREAMBLE) and _COMPILED.search(mention.context) is not None
+    if not (generated or symbol or printed) and (private is None or private[1] != "Runner"):
         return
-    in_constants = re.search(r"constants['\"]?\s*[:=\]]", mention.context) is not None
     evidence = []
     score = 0.55
     if symbol:
-        evidence.append(f"{mention.text} is how TorchInductor names a dynamic size; no source has it.")
+        evidence.append(f"{name} is how TorchInductor names a dynamic size; no source has it.")
+        score += 0.1
+    elif private is not None:
+        evidence.append(
+            f"Python reads {private[2]} as {name} within class {private[1]}: generated code calls the kernel there, "
+            "and defines it outside (a regression of torch 2.9.1, pytorch/pytorch issue 170398)."
+        )
+        score += 0.27
+    elif name in _SYMPY:
+        evidence.append(f"{name} is a class of sympy: the compiler printed an expression without translating it.")
         score += 0.1
     if generated:
         evidence.append("The message comes out of a module that TorchInductor generated.")
         score += 0.27
-    if in_constants:
+    elif printed:
+        evidence.append("The message comes out of torch.compile.")
+        score += 0.1
+    if re.search(r"constants['\"]?\s{0,4}[:=\]]", mention.context) is not None:
         evidence.append(
             "triton_meta['constants'] of the generated kernel refers to it, and the module does not define "
             "it (fla-org/flash-linear-attention issue 160)."
@@ -51,14 +78,27 @@ def name_error(mention: Mention) -> Candidates:
             "A size that torch.compile made dynamic was passed to a tl.constexpr parameter of a Triton kernel "
             "(pytorch/pytorch issue 136504)."
         )
-    what = kernel.removeprefix("triton_") if kernel is not None else "the function that launches the kernel"
-    fix = (
+    yield Candidate(CauseId.GENERATED_KERNEL, min(score, 0.97), tuple(evidence), _kernel_fix(kernel, private, symbol))
+
+
+def _kernel_fix(kernel: str | None, private: re.Match[str] | None, symbol: bool) -> str:
+    if private is not None:
+        plain = fixes.word(private[2].lstrip("_"), "kernel")
+        return (
+            f"Rename the Triton kernel so that its name does not begin with two underscores ({plain}).\n"
+            "or use a torch before 2.9.1."
+        )
+    what = kernel.removeprefix("triton_") if kernel is not None else "the kernel"
+    newer = (
         "Use torch 2.6 with CUDA 12.4 or later, with which the report's users had it solved.\n"
-        f"Until then keep the kernel out of the compiler: @torch.compiler.disable on the function that "
-        f"launches {what}\n"
+        if symbol
+        else "Use a newer torch: TorchInductor wrote a module that does not define what it uses.\n"
+    )
+    return (
+        f"{newer}Until then keep the kernel out of the compiler: @torch.compiler.disable on the function that "
+        f"launches {what} (not under fullgraph=True, which refuses it)\n"
         "or make the sizes static: torch.compile(..., dynamic=False), torch._dynamo.mark_static(tensor, dim)"
     )
-    yield Candidate(CauseId.GENERATED_KERNEL, min(score, 0.97), tuple(evidence), fix)
 
 
 def kernel_of(text: str) -> str | None:
@@ -105,7 +145,8 @@ def skipped_call(mention: Mention) -> Candidates:
         f"TORCH_LIBRARY_IMPL({library}, CUDA, m).\n"
         "A torch.library.Library object must stay alive: keep it in a module's global. In vLLM: "
         "direct_register_custom_op(...).\n"
-        f"Until then: @torch.compiler.disable around the caller, or enforce_eager=True in vLLM."
+        "Until then: @torch.compiler.disable around the caller; under fullgraph=True, as vLLM compiles, it raises: "
+        "there enforce_eager=True."
     )
     yield Candidate(CauseId.OP_NOT_REGISTERED, score, tuple(evidence), fix)
 
@@ -150,13 +191,13 @@ def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
 # --- device code ----------------------------------------------------------------------------------------------------
 
 _HALF = re.compile(r"c10::(Half|BFloat16)|at::(Half|BFloat16)|__half|__hip_bfloat16|__nv_bfloat16|hip_bfloat16")
-_INTRINSIC = re.compile(r"__[a-z]\w*$|(?:unsafe)?[aA]tomic[A-Z]\w*$")
+_INTRINSIC = re.compile(r"__[a-z]\w*|(?:unsafe)?[aA]tomic[A-Z]\w*")
 _HIP = re.compile(r"\bhip\b|/hip/|\.hip\b|rocm|amdgcn|/opt/dtk|hipLaunch|HIP", re.IGNORECASE)
 
 
 def no_overload(mention: Mention) -> Candidates:
     """`no matching function for call to '__ldg'`"""
-    if _INTRINSIC.match(mention.text) is None:
+    if _INTRINSIC.fullmatch(mention.text) is None:
         return
     where = mention.location
     file = where.file if where is not None and where.file is not None else ""
@@ -179,18 +220,23 @@ def no_overload(mention: Mention) -> Candidates:
     elif kind is not None:
         evidence.append(f"The compiler's headers overload {mention.text} for the plain types alone.")
     if kind is None and not on_hip:
-        return
+        evidence.append(
+            f"{mention.text} is overloaded for the plain types; no overload takes the type that it is called with "
+            "here: most often one of the 16-bit classes (c10::Half, c10::BFloat16, cutlass::half_t)."
+        )
+        evidence.append("The compiler's notes behind the message name the type.")
     torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
     line = f"{fixes.word(where.file, 'FILE')}:{where.line}: " if where is not None and where.file is not None else ""
     if mention.text == "__ldg":
-        cast = f"{torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits())"
         fix = (
             f"{line}one of\n"
-            f"1. cast the pointer: {cast}\n"
-            f"2. add an overload: __device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) "
-            f"{{ return *p; }}\n"
+            f"1. cast the pointer, for this type alone: if constexpr (std::is_same_v<scalar_t, {torch_type}>) "
+            f"val = {torch_type}(__ldg(reinterpret_cast<const unsigned short*>(p)), {torch_type}::from_bits()); "
+            "else val = __ldg(p);\n"
+            "2. add an overload before the kernels: "
+            f"__device__ __forceinline__ {torch_type} __ldg(const {torch_type}* p) {{ return *p; }}\n"
             "3. read plainly under HIP: #ifdef USE_ROCM, *p; #else, __ldg(p); #endif\n"
-            "or install a prebuilt wheel of the extension for ROCm."
+            "or install a prebuilt wheel of the extension for ROCm; torch-scatter has the overload from 2.1.0 on."
         )
     else:
         fix = (
@@ -200,40 +246,3 @@ def no_overload(mention: Mention) -> Candidates:
             "3. other code under #ifdef USE_ROCM"
         )
     yield Candidate(CauseId.HALF_INTRINSIC, min(score, 0.97), tuple(evidence), fix)
-
-
-# --- CUDA releases that differ --------------------------------------------------------------------------------------
-
-
-def cuda_versions(mention: Mention, missing: MissingName) -> Candidates:
-    """Two CUDA releases in one message: torch's and the extension's, or torch's and the toolkit's."""
-    building = mention.complaint is Complaint.CUDA_OF_TOOLKIT
-    numbers = mention.cuda_releases
-    evidence = [f"The message names two CUDA releases: {' and '.join(numbers)}."]
-    if len(numbers) == 2 and not building:
-        evidence = [f"torch has CUDA {numbers[0]}, {mention.needed_by or 'the extension'} was built for {numbers[1]}."]
-    package = (mention.needed_by or "").replace("_", "-")
-    if building:
-        fix = (
-            f"Build with the toolkit of torch's CUDA: export CUDA_HOME=/usr/local/cuda-{numbers[-1]}\n"
-            f"or install the torch of this toolkit's variant (cu{numbers[0].replace('.', '')})."
-        )
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
-        return
-    source = (
-        f"pip install --no-build-isolation --no-binary {package} --no-cache-dir --force-reinstall --no-deps {package}"
-        if package
-        else fixes.rebuild(missing)
-    )
-    fix = (
-        f"Install the extension's wheel for CUDA {numbers[0]} (torch's), or build it from source against this "
-        f"torch:\n{source}"
-    )
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
-    if missing.target is not None:
-        yield Candidate(
-            CauseId.DISTRIBUTION_VARIANT,
-            0.6,
-            (*evidence, f"{missing.target_label} is another variant than the one that the extension was built for."),
-            fix,
-        )

@@ -23,6 +23,8 @@ _LIMIT = 400
 # So many characters of a name must be there for its end to be guessed.
 _CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
+_NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
+_LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
 # libstdc++'s and libc++'s long spellings of std::string.
@@ -74,7 +76,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
     if "::" in given or "(" in given or " " in given:
         return _demangled(given, knowledge)
     name = given.split("@", 1)[0]
-    if name.startswith("_") and (macos or not _is_known(name, knowledge)) and _is_known(name[1:], knowledge):
+    if name.startswith("_") and (macos or not is_known(name, knowledge)) and is_known(name[1:], knowledge):
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
     return Spelled(given, (name,))
@@ -83,7 +85,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
 def _mangled(name: str, knowledge: Knowledge) -> Spelled:
     """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
     parsed = parse(name)
-    if parsed is not None and (parsed.parameters is not None or _is_known(name, knowledge)):
+    if parsed is not None and (parsed.parameters is not None or is_known(name, knowledge)):
         return Spelled(name, (name,))
     # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: list[str] = []
@@ -95,7 +97,31 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
         return Spelled(name, (best,), notes=(note,))
-    return Spelled(name, (name,), notes=() if parsed is not None else (_malformed(name),))
+    if parsed is not None:
+        return Spelled(name, (name,))
+    begun = _entity_of_beginning(name)
+    if begun is not None and len(begun) > 1:
+        note = (
+            f"The name is cut off in the text, and no exported one begins so; its beginning is of {'::'.join(begun)}."
+        )
+        return Spelled(name, (_made_up(begun),), exact=False, shown=name, notes=(note,))
+    return Spelled(name, (name,), notes=(_malformed(name),))
+
+
+def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
+    """Scopes and base of a function, whose mangled name is whole up to there (`_ZNK2at10TensorBase8data_ptrI`)."""
+    begin = _NESTED.match(name)
+    if begin is None:
+        return None
+    parts: list[str] = []
+    at = begin.end()
+    while (number := _LENGTH.match(name, at)) is not None:
+        end = number.end() + int(number[1])
+        if end > len(name):
+            break
+        parts.append(name[number.end() : end])
+        at = end
+    return tuple(parts) if parts and all(_IDENTIFIER.fullmatch(part) for part in parts) else None
 
 
 def _malformed(name: str) -> str:
@@ -105,7 +131,7 @@ def _malformed(name: str) -> str:
     )
 
 
-def _is_known(name: str, knowledge: Knowledge) -> bool:
+def is_known(name: str, knowledge: Knowledge) -> bool:
     if exported_by(name):
         return True
     if knowledge.exports is not None and knowledge.exports.library_of(name) is not None:

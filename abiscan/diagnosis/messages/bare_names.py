@@ -1,0 +1,88 @@
+"""A text without any message: names, one a line or in a sentence. Prose and lines of a program are none."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.diagnosis.causes import system_libraries
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.diagnosis.messages import spelling
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
+from abiscan.mangling import NameKind, classify
+from abiscan.ownership.names import is_python_name
+from abiscan.ownership.vendors import vendor_of
+
+# A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
+_LINES = 200
+_CHARACTERS = 262_144
+_LINE = 8_192
+_NAMES = 50
+_LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[\w+.-]{1,200}\.dll", re.IGNORECASE)
+# A line of nm's output: `                 U _ZN3c10...`
+_UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
+_QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
+# What stands in a line of a program and in no demangled name.
+_CODE = frozenset(';="#\\')
+_TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
+
+
+def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[Mention, ...]:
+    """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it.
+
+    Args:
+        sure: whoever asks said that it is a symbol (by naming the file that needs it): any C name is one.
+    """
+    lines = text.split("\n", _LINES + 1)
+    if len(lines) > _LINES or len(text) > _CHARACTERS:
+        return ()
+    found = [mention for at, line in enumerate(lines) if (mention := _whole(line, at, knowledge, sure)) is not None]
+    if found:
+        return tuple(found)
+    names = [name for _at, name in mangled_names(text, _NAMES)]
+    if not names:
+        quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
+        names = [name for name in quoted if is_known(name, knowledge)]
+    return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
+
+
+def is_known(name: str, knowledge: Knowledge) -> bool:
+    """Whether a C name is one of torch's exports, of Python's or of a known library's."""
+    return spelling.is_known(name, knowledge) or is_python_name(name) or vendor_of(name) is not None
+
+
+def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | None:
+    if not line.strip() or len(line) > _LINE:
+        return None
+    listed = _UNDEFINED.fullmatch(line)
+    text = (listed[1] if listed is not None else line).strip().strip("".join(QUOTES)).strip(" *>|")
+    if system_libraries.is_symbol_version(text):
+        return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
+    if _LIBRARY_NAME.fullmatch(text):
+        return Mention(Complaint.LIBRARY, text, at)
+    token = read_name(text)
+    if token is None or text[token.end :].strip(" .,:\u3002\uff0c)>'\"`"):
+        return None
+    if not _is_name(token.name, knowledge, sure):
+        return None
+    return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version)
+
+
+def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
+    """Whether a line that is one word, or one phrase, is a name."""
+    if classify(name.removeprefix("__imp_")) is not NameKind.C:
+        return True
+    if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
+        # One word: of prose, of a path, or a C name.
+        if not sure and (is_plain_word(name) or "." in name or "_" not in name.strip("_")):
+            return is_known(name, knowledge)
+        return True
+    if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:
+        return False
+    if "::" in name.split("(", 1)[0]:
+        return True
+    # A call has the same look: only types tell a declaration.
+    parameters = name.partition("(")[2].rpartition(")")[0]
+    return bool(parameters) and all(
+        "::" in each or _TYPES.intersection(re.split(r"[\s*&]+", each)) for each in parameters.split(",")
+    )

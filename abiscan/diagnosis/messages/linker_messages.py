@@ -1,0 +1,89 @@
+"""Messages of link editors: GNU ld, gold, mold and lld, ld64, link.exe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import is_file
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import last_quoted, read_name
+from abiscan.model.finding import Location
+
+# ld64 lists all symbols of a link behind one headline.
+_LIST_CHARACTERS = 262_144
+_LIST_LINES = 10_000
+_SOURCES = ("cpp", "cc", "cxx", "c", "cu", "cuh", "hip", "h", "hpp", "mm", "o", "a")
+_LINE = re.compile(r":(\d{1,7})")
+_SYMBOL = re.compile(r"(?:symbol|\u7b26\u53f7)\s")
+
+
+def undefined_reference(hit: Hit) -> Iterator[Mention]:
+    """GNU ld, gold, mold: `a.cpp:(.text+0x1): undefined reference to `NAME'`, `more undefined references to `NAME'
+    follow`, `undefined reference to symbol 'NAME@@VERSION'`; in the linker's language, in some of which the name
+    stands before."""
+    rest = hit.rest.strip()
+    symbol = _SYMBOL.match(rest)
+    token = read_name(rest[symbol.end() :] if symbol is not None else rest)
+    # Chinese, Japanese: the name stands before the words.
+    before = last_quoted(hit.before) if token is None else None
+    if before is not None:
+        token = read_name(f"'{before}'") or token
+    if token is None:
+        return
+    yield Mention(
+        Complaint.SYMBOL,
+        token.name,
+        hit.at,
+        library=token.library,
+        version=token.version,
+        location=_source(hit.before),
+        by_linker=True,
+    )
+
+
+def _source(before: str) -> Location | None:
+    """`a.cpp:(.text+0x1)`, `a.cpp:12`, `libx.a(a.cpp.o):a.cpp:(.text+0x1)`: the first source or object of the line."""
+    for word in re.split(r"[\s()]", before[-2_048:]):
+        path, _, behind = word.partition(":")
+        if path.rpartition(".")[2] in _SOURCES and "." in path:
+            line = _LINE.match(f":{behind}") if behind else _LINE.match(before, before.find(word) + len(word))
+            return Location(file=path, line=int(line[1]) if line is not None else None)
+    return None
+
+
+def undefined_symbols(hit: Hit) -> Iterator[Mention]:
+    """ld64: `Undefined symbols for architecture arm64:`, then `  "NAME", referenced from:`"""
+    text = hit.following(_LIST_LINES, _LIST_CHARACTERS)
+    at = 0
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if stripped.startswith('"') and '", referenced from:' in stripped:
+            yield Mention(
+                Complaint.SYMBOL, stripped[1:].partition('", referenced')[0], hit.at + at, by_linker=True, macos=True
+            )
+        at += len(line) + 1
+
+
+def unresolved_external(hit: Hit) -> Iterator[Mention]:
+    """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
+    at = hit.rest.find("(?")
+    token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
+    if token is not None:
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, by_linker=True)
+
+
+def needed_by(hit: Hit) -> Iterator[Mention]:
+    """ld: `warning: libcudart.so.11.0, needed by libtorch_cuda.so, not found (try using -rpath or -rpath-link)`"""
+    name = hit.before.rpartition(" ")[2]
+    file, comma, behind = hit.rest.strip().partition(",")
+    if comma and behind.lstrip().startswith("not found") and is_file(name):
+        yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=file, by_linker=True)
+
+
+def cannot_find_library(hit: Hit) -> Iterator[Mention]:
+    """ld: `cannot find -lc10`"""
+    name = re.split(r"[\s:'\"`)]", hit.rest, maxsplit=1)[0].rstrip(".,")
+    if name:
+        yield Mention(Complaint.LIBRARY, f"lib{name}.so", hit.at, by_linker=True)

@@ -1,0 +1,261 @@
+"""Messages of dynamic loaders: glibc, musl, FreeBSD's, Android's, dyld; and of Python that called them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from abiscan.diagnosis.messages import name_tokens
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_file, path_before
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
+from abiscan.model.finding import Location
+
+# What stands for a name where there is none: `undefined symbol: %s` in a program's source.
+_PLACEHOLDERS = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
+
+
+def undefined_symbol(hit: Hit) -> Iterator[Mention]:
+    """glibc: `FILE: undefined symbol: NAME, version LIBRARY`, under LD_DEBUG with ` (fatal)`; `ldd -r`: `undefined
+    symbol: NAME\\t(FILE)`; lld: demangled, then `>>> referenced by`."""
+    rest = hit.rest.removeprefix("s").removeprefix("S")
+    token = _name(rest, after_colon=rest.lstrip(" `*\"'")[:1] in (":", "\uff1a"))
+    if token is None and not rest.strip(" :\uff1a'\"`>|*"):
+        token = _name(hit.next_line, after_colon=True)
+    if token is None:
+        return
+    linker = "lld" in hit.before or hit.before.rstrip().endswith("error:")
+    location = _referenced_by(hit.following(2)) if linker else None
+    needed_by = None if linker else path_before(hit.before) or file_in_parentheses(rest)
+    yield Mention(
+        Complaint.SYMBOL,
+        token.name,
+        hit.at,
+        library=token.library,
+        version=token.version,
+        needed_by=needed_by,
+        location=location,
+        by_linker=linker,
+    )
+
+
+def _name(text: str, *, after_colon: bool) -> NameToken | None:
+    """The name behind a message's words, unless it is a word of the sentence."""
+    token = read_name(text)
+    if token is None or token.name in _PLACEHOLDERS:
+        return None
+    if token.quoted or not is_plain_word(token.name):
+        return token
+    return token if after_colon and ends_clause(text, token.end) else None
+
+
+def _referenced_by(text: str) -> Location | None:
+    at = text.find(">>> referenced by ")
+    if at < 0:
+        return None
+    file, _, line = text[at + 18 :].split("\n", 1)[0].split(" ", 1)[0].partition(":")
+    return Location(file=file, line=int(line) if line.isdigit() else None)
+
+
+def chinese_symbol(hit: Hit) -> Iterator[Mention]:
+    """Chinese translations of `undefined symbol` and `symbol not found`, the name behind them."""
+    token = _name(hit.rest, after_colon=True)
+    if token is not None:
+        yield Mention(
+            Complaint.SYMBOL,
+            token.name,
+            hit.at,
+            library=token.library,
+            version=token.version,
+            needed_by=path_before(hit.before),
+        )
+
+
+def link_time_reference(hit: Hit) -> Iterator[Mention]:
+    """glibc: `FILE: symbol NAME, version VERSION not defined in file LIBRARY with link time reference`"""
+    at = hit.before.rfind("symbol ")
+    token = read_name(hit.before[at + 7 :]) if at >= 0 else None
+    if token is None or token.version is None:
+        return
+    library = hit.rest.strip().split(" ", 1)[0].rstrip(",")
+    yield Mention(
+        Complaint.SYMBOL,
+        token.name,
+        hit.at,
+        library=library or None,
+        version=token.version,
+        needed_by=path_before(hit.before[:at]),
+    )
+
+
+def relocation(hit: Hit) -> Iterator[Mention]:
+    """`cannot apply R_X86_64_JUMP_SLOT ...`: the C++ name of the line, or what is called a symbol."""
+    names = name_tokens.mangled_names(hit.line, 1)
+    if names:
+        yield Mention(Complaint.SYMBOL, names[0][1], hit.at, needed_by=path_before(hit.before))
+        return
+    at = hit.rest.find("symbol")
+    token = _name(hit.rest[at + 6 :], after_colon=True) if at >= 0 else None
+    if token is not None:
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=path_before(hit.before))
+
+
+def locate_symbol(hit: Hit) -> Iterator[Mention]:
+    """Android: `cannot locate symbol "NAME" referenced by "FILE"...`"""
+    token = read_name(hit.rest)
+    if token is not None and token.quoted:
+        at = hit.rest.find("referenced by")
+        file = name_tokens.first_quoted(hit.rest[at:]) if at >= 0 else None
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=file)
+
+
+def musl(hit: Hit) -> Iterator[Mention]:
+    """`Error relocating FILE: NAME: symbol not found`"""
+    file, _, behind = hit.rest.partition(": ")
+    name, found, _ = behind.partition(": symbol not found")
+    if found and name.strip():
+        yield Mention(Complaint.SYMBOL, name.strip(), hit.at, needed_by=file.strip())
+
+
+def flat_namespace(hit: Hit) -> Iterator[Mention]:
+    """dyld: `dlopen(FILE, 0x0002): symbol not found in flat namespace '__ZN...'`"""
+    token = read_name(hit.rest.lstrip(" ("))
+    if token is not None:
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=_dlopened(hit), macos=True)
+
+
+def symbol_not_found(hit: Hit) -> Iterator[Mention]:
+    """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE` and `Expected in: FILE`"""
+    token = read_name(hit.rest.lstrip(" ("))
+    if token is None:
+        return
+    needed_by = _referenced_from(hit.rest + hit.following(4)) or _dlopened(hit)
+    yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=needed_by, macos=True)
+
+
+def _referenced_from(text: str) -> str | None:
+    at = text.find("Referenced from:")
+    if at < 0:
+        return None
+    line = text[at + 16 :].split("\n", 1)[0].split("Expected in", 1)[0].strip()
+    if line.startswith("<"):
+        line = line.partition(">")[2].strip()
+    return line or None
+
+
+def _dlopened(hit: Hit) -> str | None:
+    for text in (hit.before + hit.rest, hit.preceding(2)):
+        at = text.find("dlopen(")
+        if at >= 0:
+            return text[at + 7 : at + 4_103].split("\n", 1)[0].split(",", 1)[0].split(")", 1)[0]
+    return None
+
+
+def dlsym(hit: Hit) -> Iterator[Mention]:
+    """`dlsym(0x7f8, NAME): symbol not found`"""
+    inside, closed, behind = hit.rest.partition(")")
+    name = inside.rpartition(",")[2].strip().strip('"')
+    if closed and name and behind.startswith(":") and "not found" in behind:
+        yield Mention(Complaint.SYMBOL, name, hit.at, macos=True)
+
+
+# --- libraries ------------------------------------------------------------------------------------------------------
+
+_LOADING = ": error while loading shared libraries"
+
+
+def cannot_open(hit: Hit) -> Iterator[Mention]:
+    """`libX.so.1: cannot open shared object file: No such file or directory`"""
+    name = path_before(hit.before) or _last_word(hit.before)
+    if not name:
+        return
+    # `PROGRAM: error while loading shared libraries: libX` names the program before.
+    program, loading, _ = hit.before.partition(_LOADING)
+    needed_by = program.rpartition(" ")[2].lstrip("`'\"") if loading else None
+    yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=needed_by or None)
+
+
+def _last_word(before: str) -> str | None:
+    line = before.rstrip(" :\uff1a'\"`)")
+    word = line.rpartition(" ")[2].lstrip("'\"`([\u201c\u2018\uff1a")
+    return word.rpartition(":")[2] or None
+
+
+def not_loaded(hit: Hit) -> Iterator[Mention]:
+    """dyld: `Library not loaded: @rpath/libc10.dylib`; cuDNN: `Could not load library libcudnn_cnn_infer.so.8. Error:
+    ...`; NVRTC: `failed to open libnvrtc-builtins.so.12.8.`"""
+    words = hit.rest.strip().split(None, 1)
+    if not words:
+        return
+    name = words[0].strip("'\"`,.;:()\u2018\u2019\u201c\u201d").rsplit("/", 1)[-1]
+    if is_file(name):
+        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=_referenced_from(hit.following(3)))
+
+
+def none_loaded(hit: Hit) -> Iterator[Mention]:
+    """cuDNN 9: `Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9, libcudnn_cnn.so}`"""
+    names = [name.strip(" {}'\"") for name in hit.rest.split("}", 1)[0][:1_024].split(",")]
+    name = next((name for name in reversed(names) if is_file(name) and name[-1:].isdigit()), None)
+    if name is not None:
+        yield Mention(Complaint.LIBRARY, name, hit.at)
+
+
+def missing_file(hit: Hit) -> Iterator[Mention]:
+    """`FileNotFoundError: Cannot find DGL C++ graphbolt library at /x/libgraphbolt_pytorch_2.4.1.so`"""
+    for word in hit.rest[:1_024].split():
+        name = word.strip("'\"`,.;:()[]").replace("\\", "/").rsplit("/", 1)[-1]
+        if name.startswith("lib") and is_file(name):
+            yield Mention(Complaint.LIBRARY, name, hit.at)
+            return
+
+
+def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
+    """ldd: `\\tlibc10.so => not found`"""
+    name = hit.before.strip()
+    if is_file(name) and " " not in name:
+        yield Mention(Complaint.LIBRARY, name, hit.at)
+
+
+def static_tls(hit: Hit) -> Iterator[Mention]:
+    """glibc: `FILE: cannot allocate memory in static TLS block`; before 2.22 `dlopen: cannot load any more object with
+    static TLS`, without a file."""
+    file = path_before(hit.before.partition(": cannot")[0])
+    name = file.rsplit("/", 1)[-1] if file is not None else "static TLS"
+    yield Mention(Complaint.STATIC_TLS, name, hit.at, library=file)
+
+
+def module_init(hit: Hit) -> Iterator[Mention]:
+    """CPython: `dynamic module does not define module export function (PyInit__C)`"""
+    at = hit.rest.find("PyInit")
+    token = read_name(hit.rest[at:]) if at >= 0 else None
+    if token is None:
+        at = hit.rest.find("(init")
+        token = read_name(hit.rest[at + 1 :]) if at >= 0 else None
+    if token is not None:
+        yield Mention(Complaint.MODULE_INIT, token.name, hit.at, context=hit.preceding(4) + hit.line)
+
+
+# --- symbol versions ------------------------------------------------------------------------------------------------
+
+_SYMBOL_VERSION = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]{2,127}")
+
+
+def version_not_found(hit: Hit) -> Iterator[Mention]:
+    """`FILE: version `GLIBCXX_3.4.32' not found (required by FILE)`"""
+    at = hit.rest.find("not found")
+    if not 0 <= at <= 160:
+        return
+    named = _SYMBOL_VERSION.search(hit.rest, 0, at)
+    if named is None or ("_" not in named[0] and ".so" not in named[0]):
+        return
+    required = hit.rest.find("required by ")
+    needed_by = hit.rest[required + 12 :].split(")", 1)[0].strip() if required >= 0 else None
+    yield Mention(
+        Complaint.SYMBOL_VERSION,
+        named[0],
+        hit.at,
+        library=path_before(hit.before),
+        version=named[0],
+        needed_by=needed_by or None,
+    )

@@ -1,0 +1,144 @@
+"""What a log says of the process that wrote it: which torch, CUDA and Python were there.
+
+Such lines are those of `python -m torch.utils.collect_env`, of `pip list`, `pip show` and `conda list`, of a prompt
+that printed `torch.__version__`, and sentences with a version in them. Where lines of the surest kind that a text has
+disagree, nothing is taken from them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.model.versions import is_version
+
+_VERSION = r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+[\w.]{1,40})?)(?![\w-]|\.\d)"
+# Matched where `torch` stands, the surest first; each says which torch is there.
+_SAID: Final = (
+    # collect_env and what imitates it; a prompt; pip show; xFormers.
+    (
+        re.compile(rf"orch [Vv]ersion {{0,8}}[:=] {{0,20}}['\"]?{_VERSION}"),
+        re.compile(
+            rf"orch\.(?:__version__|version(?:\.__version__)?)\)?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+)['\"]?{_VERSION}"
+        ),
+        re.compile(rf"orch\nVersion: {_VERSION}"),
+    ),
+    # pip list, conda list; torch==2.1.0 (of pip freeze and of a command).
+    (
+        re.compile(rf"orch[ \t]{{2,80}}{_VERSION}"),
+        re.compile(rf"orch {{0,2}}={{1,2}} {{0,2}}{_VERSION}"),
+    ),
+    # A sentence.
+    (
+        re.compile(rf"orch(?: version)?[ :]{{1,3}}{_VERSION}"),
+        re.compile(rf"orch {{0,2}}[:=\uff1a]{{1,2}} {{0,2}}{_VERSION}"),
+        re.compile(rf"orch(?:\u7248\u672c)?(?:\u662f|\u4e3a| is| version is)?[ \uff1a:]{{0,3}}{_VERSION}"),
+    ),
+)
+# What refuses a torch names the one that it found.
+_HERE = re.compile(rf"(?:\(you have |but found version ){_VERSION}")
+_NAMES: Final = ("py", "Py", "t", "T")
+_CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
+_ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
+_PYTHON = re.compile(r"Python(?: version)?:? {1,20}(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
+_FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
+# Places that are looked at; a log repeats itself.
+_MOST = 20_000
+# A command that builds or installs names what shall be there, and a failed one what was not.
+_NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ", "Expected ")
+
+
+class LogFacts(Struct, frozen=True):
+    """What a text says of the place where its error came up; what it does not say is None.
+
+    Attributes:
+        torch: version with its local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is put on where the text says
+            that it was built without CUDA and ROCm.
+        python: (major, minor) of the interpreter.
+    """
+
+    torch: str | None = None
+    python: tuple[int, int] | None = None
+
+
+def log_facts(text: str) -> LogFacts:
+    """Read a (cleaned) text once."""
+    torch = _torch(text)
+    if torch is not None and "+" not in torch:
+        cuda, rocm = _CUDA.search(text), _ROCM.search(text)
+        without = ("None", "N/A", "No")
+        if cuda is not None and cuda[1] in without and (rocm is None or rocm[1] in without):
+            torch += "+cpu"
+        elif rocm is not None and rocm[1][0].isdigit():
+            torch += f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
+    return LogFacts(torch, _python(text))
+
+
+def _torch(text: str) -> str | None:
+    here = {match[1] for match in itertools.islice(_HERE.finditer(text), _MOST)}
+    if len(here) == 1:
+        return here.pop()
+    said: tuple[dict[str, None], ...] = tuple({} for _ in _SAID)
+    at = text.find("orch")
+    for _ in range(_MOST):
+        if at < 0:
+            break
+        if _is_torch_itself(text, at):
+            for rank, patterns in enumerate(_SAID):
+                found = next((match for pattern in patterns if (match := pattern.match(text, at)) is not None), None)
+                if found is not None and is_version(found[1]):
+                    said[rank][found[1]] = None
+                    break
+        at = text.find("orch", at + 4)
+    for versions in said:
+        if versions:
+            return _one_of(list(versions))
+    return None
+
+
+def _is_torch_itself(text: str, at: int) -> bool:
+    """Whether `orch` is the end of the word torch, or PyTorch, and no command that takes it away stands before."""
+    start = at - 1
+    if start < 0 or text[start] not in "tT":
+        return False
+    if text[max(0, start - 2) : start].lower() == "py":
+        start -= 2
+    before = text[max(0, start - 24) : start]
+    if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
+        return False
+    return not before.endswith(_NOT_THERE)
+
+
+def _one_of(versions: list[str]) -> str | None:
+    """The one version that all say, the one with a label or a third number where the others are short for it."""
+    longest = max(versions, key=len)
+    return longest if all(longest.startswith(version) for version in versions) else None
+
+
+def _python(text: str) -> tuple[int, int] | None:
+    for pattern in (_PYTHON, _FOLDER):
+        found = {(int(match[1]), int(match[2])) for match in itertools.islice(pattern.finditer(text), _MOST)}
+        if len(found) == 1:
+            return found.pop()
+    return None
+
+
+# --- paths ----------------------------------------------------------------------------------------------------------
+
+_PATH = re.compile(r"(?<![\w.~$\\/])(/(?!/)[^\s:'\"`(),;|<>\u2018\u2019\u201c\u201d]{4,1024})")
+_PATHS = 64
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Absolute paths of files that a text names, the first of them each once."""
+    found: dict[str, None] = {}
+    for match in itertools.islice(_PATH.finditer(text), _MOST):
+        path = match[1]
+        if any(part in path for part in (".so", ".py", "/site-packages", "/dist-packages", ".dylib")):
+            found[path] = None
+            if len(found) == _PATHS:
+                break
+    return tuple(found)

@@ -1,0 +1,91 @@
+"""One thing that a text complains of: what readers of messages make and answers are given to."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.model.finding import Location
+from abiscan.model.subject import SubjectKind
+
+
+class Complaint(enum.Enum):
+    """What a message says is wrong."""
+
+    SYMBOL = enum.auto()
+    """A name is not defined."""
+    LIBRARY = enum.auto()
+    """A library was not found."""
+    SYMBOL_VERSION = enum.auto()
+    """A library does not define a symbol version."""
+    STATIC_TLS = enum.auto()
+    """The loader has no room left for a library's thread-local variables."""
+    MODULE_INIT = enum.auto()
+    """A module has no function of the name that Python calls first."""
+    TORCH_OF_EXTENSION = enum.auto()
+    """An extension says itself that it was built for another torch."""
+    CUDA_OF_EXTENSION = enum.auto()
+    """Torch and an extension were built with different CUDA releases."""
+    CUDA_OF_TOOLKIT = enum.auto()
+    """The CUDA toolkit that is to build an extension is of another release than torch's."""
+    PYTHON_NAME = enum.auto()
+    """A Python name is not defined."""
+    SKIPPED_CALL = enum.auto()
+    """torch.compile does not trace a function."""
+    MISSING_OPERATOR = enum.auto()
+    """Torch has no operator of a name."""
+    NO_OVERLOAD = enum.auto()
+    """A function does not take these arguments."""
+
+
+_KINDS: Final = {
+    Complaint.SYMBOL: SubjectKind.SYMBOL,
+    Complaint.LIBRARY: SubjectKind.LIBRARY,
+    Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
+    Complaint.STATIC_TLS: SubjectKind.LIBRARY,
+    Complaint.MODULE_INIT: SubjectKind.SYMBOL,
+    Complaint.TORCH_OF_EXTENSION: SubjectKind.VERSION,
+    Complaint.CUDA_OF_EXTENSION: SubjectKind.VERSION,
+    Complaint.CUDA_OF_TOOLKIT: SubjectKind.VERSION,
+    Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
+    Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
+    Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
+    Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
+}
+
+
+class Mention(Struct, frozen=True):
+    """One thing that a text complains of.
+
+    Attributes:
+        complaint: what is wrong with it.
+        text: the name, library, version or message it is about; what makes it distinct.
+        position: offset in the text, for the order.
+        library: for a symbol, the library that its reference names; for a version, the library that lacks it.
+        version: for a symbol, the version asked for.
+        needed_by: the file (or the package) that needs it, where the message tells.
+        location: where in a source or a script.
+        by_linker: a linker says so, not a loader.
+        macos: a loader or linker of macOS says so.
+        releases: that the message names: of CUDA, torch's first; of torch, that of the build first.
+        context: the lines around, where types of arguments, files and kernels stand.
+    """
+
+    complaint: Complaint
+    text: str
+    position: int
+    library: str | None = None
+    version: str | None = None
+    needed_by: str | None = None
+    location: Location | None = None
+    by_linker: bool = False
+    macos: bool = False
+    releases: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def kind(self) -> SubjectKind:
+        """As the report has it."""
+        return _KINDS[self.complaint]

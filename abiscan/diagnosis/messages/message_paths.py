@@ -1,0 +1,42 @@
+"""Where the file that a message is about stands in its line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
+_PATH_MAX: Final = 4_096  # of Linux
+# What opens a file's name in prose and in messages of any script.
+_BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff0c\u3001"
+
+
+def path_before(before: str) -> str | None:
+    """The file that stands right before a colon: `ImportError: /x/_C.so: `."""
+    line = before.rstrip(" \t:\uff1a'\"`)\u2019\u201d")
+    error = line.rfind("Error: ")
+    if error >= 0 and is_file(line[error + 7 :]) and line[error + 7 :].startswith(("/", "~")):
+        return line[error + 7 :]  # its folders may have blanks in their names
+    start = max(line.rfind(" "), line.rfind("\t")) + 1
+    for opening in _BEFORE_PATH:
+        start = max(start, line.rfind(opening) + 1)
+    path = line[start:].lstrip("*>|")
+    if ":" in path and path[1:3] not in (":\\", ":/"):
+        path = path.rsplit(":", 1)[-1]
+    if len(path) > _PATH_MAX:
+        return None
+    return path if is_file(path) or (path.startswith("/") and len(path) > 1) else None
+
+
+def is_file(path: str) -> bool:
+    """Whether a text is the name of a shared object or library, perhaps with folders."""
+    base = path.replace("\\", "/").rpartition("/")[2]
+    return any(f"{suffix}." in f"{base}." for suffix in _LIBRARY_SUFFIXES) and "\n" not in path
+
+
+def file_in_parentheses(rest: str) -> str | None:
+    """`ldd -r` names the file behind the symbol: `undefined symbol: f\\t(./libx.so)`."""
+    line = rest.rstrip()
+    if not line.endswith(")"):
+        return None
+    path = line[line.rfind("(") + 1 : -1]
+    return path if "/" in path or is_file(path) else None

@@ -1,0 +1,121 @@
+"""A text as it was pasted -> plain lines, and the bounded surroundings of one word in them.
+
+Whatever a reader looks at closely is cut here: a line to `_LINE` characters, its surroundings to a few lines and
+`_AROUND` characters. So the work for one word is bounded, and that for a text is linear in its length.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+# Characters of a line on either side of a word. Mangled names beyond 4,096 are no compiler's.
+_LINE: Final = 6_144
+# Lines around a hit in which its context stands: compilers' notes, Dynamo's explanation, a traceback's last frame; and
+# characters, whatever the lines are like.
+_CONTEXT: Final = 12
+_AROUND: Final = 8_192
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\r(?=\n)")
+# Quoted mail and Markdown begin a line so.
+_MARGIN = r"[ \t]{0,16}(?:[>|#*][>|#* \t]{0,16})?"
+# A terminal breaks words anywhere, mail between them.
+_BROKEN = re.compile(
+    rf"([uU])ndefi(?:\n?n\n?e\n?d|ned)(?:\n?[ \t]{{0,4}}|[ \t]{{0,4}}\n{_MARGIN})symbol(?=[ \t]{{0,4}}[:\uff1a'`\"(\n])"
+)
+# One of these stands in a text that the pattern may match: most logs need not be searched twice.
+_BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
+_WHITE = re.compile(r"\S+")
+_ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
+
+
+def clean(text: str) -> str:
+    """The text without terminal colours and links, URL and HTML escapes decoded, a broken `undefined symbol` mended."""
+    if "\x1b" in text or "\r" in text:
+        text = _ANSI.sub("", text)
+    if _ESCAPE.search(text) is not None:
+        text = _WHITE.sub(_url_decoded, text)
+    if "&" in text and ("&lt;" in text or "&#" in text or "&quot;" in text):
+        import html
+
+        text = html.unescape(text)
+    if "quoted-printable" in text or "Quoted-Printable" in text:
+        text = text.replace("=\n", "").replace("=3D", "=").replace("=20", " ")
+    if any(broken in text for broken in _BREAKS):
+        text = _BROKEN.sub(r"\1ndefined symbol", text)
+    return text
+
+
+def _url_decoded(run: re.Match[str]) -> str:
+    word = run[0]
+    if "%" not in word or _ESCAPE.search(word) is None:
+        return word
+    from urllib.parse import unquote, unquote_plus
+
+    # `+` is a blank only where nothing else is: C++ file names have it.
+    return unquote(word) if "%20" in word else unquote_plus(word)
+
+
+class Hit(Struct, frozen=True):
+    """Where a word was found: the whole text, and the bounds of its line."""
+
+    text: str
+    at: int
+    start: int
+    end: int
+    word: str
+
+    @classmethod
+    def of(cls, text: str, at: int, word: str) -> Hit:
+        """The word at an offset, with its line. A `\\n` that JSON or Python's repr wrote out ends a line too."""
+        low, high = max(0, at - _LINE), min(len(text), at + len(word) + _LINE)
+        start = max(text.rfind("\n", low, at) + 1, low)
+        written = text.rfind("\\n", start, at)
+        if written >= 0:
+            start = written + 2
+        ends = [end for end in (text.find("\n", at, high), text.find("\\n", at, high)) if end >= 0]
+        return cls(text, at, start, min(ends, default=high), word)
+
+    @property
+    def line(self) -> str:
+        """The line of the word."""
+        return self.text[self.start : self.end]
+
+    @property
+    def before(self) -> str:
+        """The part of the line that stands before the word."""
+        return self.text[self.start : self.at]
+
+    @property
+    def rest(self) -> str:
+        """The part of the line that stands behind the word."""
+        return self.text[self.at + len(self.word) : self.end]
+
+    @property
+    def next_line(self) -> str:
+        """The line behind, without the margin of mail and Markdown."""
+        return self.following(1).lstrip("\n> \t|#")
+
+    def following(self, lines: int = _CONTEXT, characters: int = _AROUND) -> str:
+        """The lines behind this one."""
+        bound = min(len(self.text), self.end + characters)
+        end = self.end
+        for _ in range(lines):
+            found = self.text.find("\n", end + 1, bound)
+            if found < 0:
+                return self.text[self.end : bound]
+            end = found
+        return self.text[self.end : end]
+
+    def preceding(self, lines: int = _CONTEXT) -> str:
+        """The lines before this one."""
+        bound = max(0, self.start - _AROUND)
+        start = self.start
+        for _ in range(lines):
+            found = self.text.rfind("\n", bound, start - 1) if start > bound else -1
+            if found < 0:
+                return self.text[bound : self.start]
+            start = found + 1
+        return self.text[start : self.start]

@@ -1,0 +1,96 @@
+"""Messages of torch and of extensions about releases that differ, and about operators that nobody registered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_text import Hit
+
+_OPERATOR_BEFORE = re.compile(r"([A-Za-z_][\w.]{0,127}::\w[\w.]{0,127})['\"`]?\s{0,2}$")
+_OPERATOR = re.compile(r"\s{0,4}(?:operator\s{1,4})?['\"`]?([A-Za-z_][\w.]{0,127}::\w[\w.]{0,127})")
+_ATTRIBUTE = re.compile(r"'?\s{1,4}'([\w.]{1,128})' object has no attribute '(\w{1,128})'")
+
+
+def operator_before(hit: Hit) -> Iterator[Mention]:
+    """`operator torchvision::nms does not exist`"""
+    found = _OPERATOR_BEFORE.search(hit.before[-300:])
+    if found is not None and "perator" in hit.before[-320:]:
+        yield Mention(Complaint.MISSING_OPERATOR, found[1], hit.at)
+
+
+def operator_behind(hit: Hit) -> Iterator[Mention]:
+    """`No such operator x::y`; `Could not find schema for x::y`; `Unknown builtin op: x::y`"""
+    found = _OPERATOR.match(hit.rest.lstrip(": "))
+    if found is not None:
+        yield Mention(Complaint.MISSING_OPERATOR, found[1].rstrip("."), hit.at)
+
+
+def op_namespace(hit: Hit) -> Iterator[Mention]:
+    """`AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'`"""
+    found = _ATTRIBUTE.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
+
+
+# --- releases that differ -------------------------------------------------------------------------------------------
+
+_CUDA = re.compile(r"CUDA [Vv]ersion[ =]{0,4}(\d{1,2}\.\d{1,2})|\((\d{1,2}\.\d{1,2})\)")
+_PACKAGE = re.compile(r"PyTorch and (\w{1,128}) were compiled")
+
+
+def cuda_of_extension(hit: Hit) -> Iterator[Mention]:
+    """`Detected that PyTorch and torch_scatter were compiled with different CUDA versions. PyTorch has CUDA version
+    11.8 and ...`, or without the numbers."""
+    yield _cuda_releases(hit, Complaint.CUDA_OF_EXTENSION)
+
+
+def cuda_of_toolkit(hit: Hit) -> Iterator[Mention]:
+    """`The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).`"""
+    yield _cuda_releases(hit, Complaint.CUDA_OF_TOOLKIT)
+
+
+def _cuda_releases(hit: Hit, complaint: Complaint) -> Mention:
+    found = _CUDA.findall(hit.line + hit.following(2))
+    releases = tuple(a or b for a, b in found[:2])
+    package = _PACKAGE.search(hit.line)
+    return Mention(
+        complaint,
+        f"CUDA {' / '.join(releases)}" if releases else "different CUDA versions",
+        hit.at,
+        needed_by=package[1] if package is not None else None,
+        releases=releases,
+    )
+
+
+_BUILT_FOR = re.compile(
+    r"PyTorch\s{1,4}(\d[\w.+-]{0,47})(?:\s{1,4}with CUDA (\w{1,8}))?\s{1,4}\(you have (\d[\w.+-]{0,47})\)"
+)
+_EXTENSION = re.compile(r"(\w{1,64}) was built (?:for|with|against)")
+_COMPILED_WITH = re.compile(r"(\w[\w.-]{0,63}) (?:was|were) (?:built|compiled) (?:for|with|against) (?:PyTorch|torch)")
+_VERSION = re.compile(r"(?:PyTorch|[Tt]orch)[ =v]{0,4}(?:version )?(\d{1,2}\.\d{1,2}[\w.+]{0,24})")
+
+
+def built_for_torch(hit: Hit) -> Iterator[Mention]:
+    """xFormers: `xFormers was built for:`, then `PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)`"""
+    around = hit.line + hit.following(3)
+    found = _BUILT_FOR.search(around)
+    if found is None:
+        return
+    extension = _EXTENSION.search(hit.line) or _EXTENSION.search(hit.preceding(2))
+    yield Mention(
+        Complaint.TORCH_OF_EXTENSION,
+        f"torch {found[1]} / {found[3]}",
+        hit.at,
+        needed_by=extension[1] if extension is not None else None,
+        releases=(found[1].rstrip("."), found[3].rstrip(".")),
+    )
+
+
+def expected_torch(hit: Hit) -> Iterator[Mention]:
+    """torch-scatter up to 2.0: `Expected PyTorch version 1.4 but found version 1.5.`"""
+    versions = re.findall(r"(\d{1,2}\.\d{1,2}[\w.+]{0,24})", hit.rest[:256])
+    if len(versions) >= 2:
+        wanted, found = (version.rstrip(".") for version in versions[:2])
+        yield Mention(Complaint.TORCH_OF_EXTENSION, f"torch {wanted} / {found}", hit.at, releases=(wanted, found))

@@ -1,0 +1,24 @@
+"""Builds of torch that are no releases of the package index: from source, of a container, from between two releases."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.model import versions
+from abiscan.model.target import Target
+
+# Local version labels and pre-releases: NVIDIA's containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
+# (`+git1234567`), nightlies.
+_OTHER_BUILD = re.compile(r"\d(?:a|b|rc)\d|dev\d|nv\d|git[0-9a-f]{6,}")
+# setup.py of torch: version.txt has `2.1.0a0`, to which it puts the commit where PYTORCH_BUILD_VERSION is not set.
+_FROM_SOURCE = re.compile(r"\d+a0\+(?:git)?[0-9a-f]{6,40}|\+git[0-9a-f]{6,40}")
+
+
+def is_other_build(target: Target) -> bool:
+    """Whether the version says that this torch is no release."""
+    return not versions.is_release(target.torch) or bool(_OTHER_BUILD.search(f"{target.torch}+{target.variant}"))
+
+
+def built_from_source(target: Target) -> bool:
+    """Whether the version is one that only a build from a checkout has."""
+    return _FROM_SOURCE.search(f"{target.torch}+{target.variant}") is not None

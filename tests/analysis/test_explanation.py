@@ -1,0 +1,100 @@
+"""Whose torch and whose machine an answer is about: what the text says, and what lies here only where the text is from
+here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.explanation import explain
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.loader import LoaderSettings
+from abiscan.model.cause import CauseId
+from abiscan.model.subject import Subject
+
+NAME = "_ZNK3c107SymBool10guard_boolEPKcl"  # of torch 2.0.0 and later
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> ScanOptions:
+    """An environment without torch, in which a libcudart.so.12 is installed."""
+    site = tmp_path / "lib/python3.11/site-packages"
+    library = site / "nvidia/cuda_runtime/lib/libcudart.so.12"
+    library.parent.mkdir(parents=True)
+    library.write_bytes(b"\x7fELF")
+    environment = PythonEnvironment(None, None, (3, 11), str(site), str(site), (str(site),), None)
+    return ScanOptions(None, environment, LoaderSettings(str(tmp_path)))
+
+
+def _told(subjects: tuple[Subject, ...]) -> str:
+    return " ".join(fact for subject in subjects for cause in subject.causes for fact in cause.evidence)
+
+
+def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
+    (subject,) = explain(f"ImportError: /elsewhere/_C.so: undefined symbol: {NAME}", here)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert subject.causes[0].evidence[0].startswith("If your torch is older than")
+    assert not any("Judged for" in note for note in subject.notes)
+
+
+def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
+    text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
+    (subject,) = explain(text, here)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert "torch 1.13.1" in subject.causes[0].evidence[0]
+    assert subject.notes[-1].startswith("Judged for torch 1.13.1, which the text names")
+
+
+def test_the_command_line_counts_before_the_text(here: ScanOptions) -> None:
+    text = f"PyTorch version: 1.13.1\nImportError: /elsewhere/_C.so: undefined symbol: {NAME}"
+    (subject,) = explain(text, ScanOptions("2.13.0", here.environment, here.settings))
+    assert "2.13.0" in _told((subject,))
+    assert "1.13.1" not in " ".join(subject.notes)
+
+
+def test_a_build_from_source_is_told_as_one(here: ScanOptions) -> None:
+    text = f"PyTorch version: 2.1.0a0+git7bcf7da\nOSError: /elsewhere/_C.so: undefined symbol: {NAME}"
+    (subject,) = explain(text, here)
+    assert subject.causes[0].cause is CauseId.DISTRIBUTION_VARIANT
+    assert subject.causes[0].evidence[0].startswith("torch 2.1.0a0 (git7bcf7da) is a build from source")
+
+
+def test_what_lies_here_is_no_evidence_of_another_machine(here: ScanOptions, tmp_path: Path) -> None:
+    message = "libcudart.so.11.0: cannot open shared object file: No such file or directory"
+    elsewhere = explain(f'  File "/elsewhere/site-packages/a/__init__.py", line 1\nImportError: {message}', here)
+    assert "is here" not in _told(elsewhere)
+    script = tmp_path / "train.py"
+    script.write_text("import a")
+    own = explain(f'  File "{script}", line 1\nImportError: {message}', here)
+    assert "Another version is here: " in _told(own)
+    assert "libcudart.so.12" in _told(own)
+
+
+def test_the_python_of_the_text_counts(here: ScanOptions) -> None:
+    text = (
+        "Python version: 3.6.9 (default) [GCC 8.4.0] (64-bit runtime)\n"
+        "ImportError: /elsewhere/libtorch_python.so: undefined symbol: PyThread_tss_alloc"
+    )
+    (subject,) = explain(text, here)
+    assert subject.causes[0].cause is CauseId.PYTHON_ABI_MISMATCH
+    assert "3.6" in _told((subject,))
+
+
+def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
+    here: ScanOptions, torch_python: Path
+) -> None:
+    options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
+    (subject,) = explain(NAME, options)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert "which is installed here, exports it" in subject.notes[-1]
+    (subject,) = explain(NAME, ScanOptions("installed", options.environment, options.settings))
+    assert subject.causes[0].cause is not CauseId.BUILT_FOR_NEWER_TORCH
+
+
+def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: ScanOptions, torch_python: Path) -> None:
+    options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
+    (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported up to torch 2.1
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert not subject.causes[0].evidence[0].startswith("If your torch")

@@ -1,0 +1,76 @@
+"""How the time for a text grows with its length: twice the text, at most 2.5 times the time, whatever it consists of.
+
+Processor time of this process, the least of several runs: what else the machine does is not in it. The shapes are those
+on which a pattern that goes back over what it has read, or a copy of the rest for each place, takes the square.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+
+SIZE = 250_000
+# What a measurement of so few milliseconds may be off by.
+_NOISE = 0.06
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "at signs": lambda n: "undefined symbol: " + "@" * n,
+    "path-like": lambda n: "/a.so" * (n // 5) + ": undefined symbol: foo_bar",
+    "paths with blanks": lambda n: "/a b.so:" * (n // 8) + ": cannot open shared object file",
+    "backquotes": lambda n: "no matching function for call to " + "`" * n,
+    "opened backquotes": lambda n: "undefined reference to " + "`a" * (n // 2),
+    "apostrophes": lambda n: "undefined reference to " + "'\"" * (n // 2),
+    "words": lambda n: "lorem ipsum dolor sit amet " * (n // 27),
+    "lines of words": lambda n: "lorem ipsum dolor\n" * (n // 18),
+    "messages in one line": lambda n: "undefined symbol lorem ipsum " * (n // 29),
+    "names run together": lambda n: "_ZN3c10" * (n // 7),
+    "names": lambda n: "_ZN3c105ErrorC2Ev " * (n // 18),
+    "angle brackets": lambda n: "undefined reference to `" + "a::b<" * (n // 5) + "'",
+    "parentheses": lambda n: "undefined symbol: a::f(" + "(" * n,
+    "question marks": lambda n: "?a" * (n // 2),
+    "versions of torch": lambda n: "torch 2.1 " * (n // 10),
+    "percent signs": lambda n: "%20a" * (n // 4),
+    "escapes without an end": lambda n: "\x1b]" * (n // 2),
+    "line ends": lambda n: "\n" * n,
+    "a broken word": lambda n: "undefi\n" * (n // 7),
+    "not defined": lambda n: "x is not defined " * (n // 17),
+    "names that are not defined": lambda n: "".join(f"x{i:06} is not defined\n" for i in range(n // 23)),
+    "a link that fails": lambda n: "".join(f"a.o: undefined reference to `at::f{i:06}(int)'\n" for i in range(n // 46)),
+    "skipped calls": lambda n: "".join(f"{i:06} marked as skipped\n" for i in range(n // 25)),
+    "versions": lambda n: "version `" * (n // 9),
+    "blanks": lambda n: "undefined symbol:" + " " * n,
+    "HTML": lambda n: "&#39;" * (n // 5),
+    "slashes": lambda n: "/" * n,
+    "one long word": lambda n: "undefined symbol: " + "a" * n,
+    "one long C++ name": lambda n: "undefined symbol: _ZN" + "1a" * (n // 2),
+    "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
+}
+
+
+def _seconds(text: str, knowledge: Knowledge) -> float:
+    started = time.process_time()
+    explain(text, knowledge)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_twice_the_text_takes_twice_the_time(shape: str, nothing: Knowledge) -> None:
+    once, twice = SHAPES[shape](SIZE), SHAPES[shape](2 * SIZE)
+    assert len(twice) > 1.9 * len(once)
+    least = min(_seconds(once, nothing) for _ in range(2))
+    most = min(_seconds(twice, nothing) for _ in range(2))
+    assert most <= 2.5 * least + _NOISE
+    # The square of half a million is some minutes.
+    assert most < 5
+
+
+def test_the_work_for_one_place_is_bounded(nothing: Knowledge) -> None:
+    """Half of a megabyte around one message costs what the search for words costs."""
+    message = "undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl"
+    alone = min(_seconds(message, nothing) for _ in range(3))
+    inside = min(_seconds("x" * SIZE + " " + message + " " + "y" * SIZE, nothing) for _ in range(3))
+    assert inside <= alone + 0.5

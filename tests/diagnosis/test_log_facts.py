@@ -1,0 +1,58 @@
+"""What a log says of its torch and Python. The lines are those that collect_env, pip, conda and prompts print."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
+
+
+@pytest.mark.parametrize(
+    ("text", "torch"),
+    [
+        ("PyTorch version: 2.1.0a0+git7bcf7da\nIs debug build: False", "2.1.0a0+git7bcf7da"),
+        ("PyTorch version: 1.4.0\nCUDA used to build PyTorch: None", "1.4.0+cpu"),
+        ("PyTorch version: 2.4.0\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 6.1.4", "2.4.0+rocm6.1"),
+        ("torch                              1.9.1+cu111\ntorch-cluster    1.6.0", "1.9.1+cu111"),
+        (">>> torch.__version__\n'2.1.2+cu121'", "2.1.2+cu121"),
+        ("Name: torch\nVersion: 2.4.0+cu121\nSummary: x", "2.4.0+cu121"),
+        ("pytorch                   1.8.1           py3.8_cuda11.1_cudnn8.0.5_0    pytorch", "1.8.1"),
+        ("[pip3] torch==1.8.0\n[pip3] torchaudio==0.8.0a0+a751e1d", "1.8.0"),
+        ("pytorch=1.13.1+cu117, python=3.9", "1.13.1+cu117"),
+        ("my torch is 2.3.1.", "2.3.1"),
+        ("\u6211\u7684torch\u7248\u672c\u662f2.1.0", "2.1.0"),
+        ("PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)", "2.1.0+cu121"),
+        ("RuntimeError: Expected PyTorch version 1.4 but found version 1.5.", "1.5"),
+        # The surest lines count: a command that was tried is not what is there.
+        ("pip install torch==2.4.0\nPyTorch version: 2.3.0+cu121", "2.3.0+cu121"),
+        # Lines that disagree say nothing.
+        ("works with torch 2.6.0 and not with torch 2.7.0", None),
+        ("flash_attn-2.7.4+cu12torch2.4cxx11abiTRUE-cp310.whl and torch-1.9.0+cu111.html", None),
+        ("Uninstalling torch-2.0.0", None),
+        ("torchvision 0.20.1", None),
+        ("pytorch-triton           3.0.0", None),
+        ("requires torch 2.0", None),
+        ("", None),
+    ],
+)
+def test_torch(text: str, torch: str | None) -> None:
+    assert log_facts(text).torch == torch
+
+
+@pytest.mark.parametrize(
+    ("text", "python"),
+    [
+        ("Python version: 3.11.3 (main, Apr 19 2023) [GCC 12.2.1] (64-bit runtime)", (3, 11)),
+        ('File "/opt/conda/lib/python3.8/site-packages/torch/__init__.py"', (3, 8)),
+        ("Python 3.8.13 (default, Oct 21 2022, 23:50:54) ", (3, 8)),
+        ("/usr/lib/python3.8/a and /usr/lib/python3.9/b", None),
+        ("", None),
+    ],
+)
+def test_python(text: str, python: tuple[int, int] | None) -> None:
+    assert log_facts(text) == LogFacts(None, python)
+
+
+def test_paths() -> None:
+    text = "ImportError: /a/site-packages/x/_C.so: undefined symbol: f\nsee https://example.org/b.so and ./c.so"
+    assert paths_in(text) == ("/a/site-packages/x/_C.so",)
