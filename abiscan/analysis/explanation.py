@@ -14,6 +14,7 @@ from abiscan.diagnosis.messages.answers import answer
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE, named_release
@@ -93,10 +94,11 @@ def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
             # The newest release, or a torch of another machine: neither is the one that the error is about.
             known = _without_torch(known)
+    python = None if facts.python is None else PythonVersion(*facts.python)
     if not here:
-        known = replace(known, environment=Environment(python=facts.python) if facts.python is not None else None)
-    elif facts.python is not None and known.environment is not None:
-        known = replace(known, environment=replace(known.environment, python=facts.python))
+        known = replace(known, environment=None if python is None else Environment(python=python))
+    elif python is not None and known.environment is not None:
+        known = replace(known, environment=replace(known.environment, python=python))
     return known
 
 

@@ -31,14 +31,23 @@ def package(missing: MissingName) -> str | None:
     """
     found = _SITE.search((missing.file_name or "").replace("\\", "/"))
     name = missing.distribution or (found[1].removesuffix(".libs") if found is not None else None)
+    return normalised(name)
+
+
+def normalised(name: str | None) -> str | None:
+    """A project's name as the index spells it (PEP 503); None for what is none, or is no extension's."""
     if name is None or not _DISTRIBUTION.fullmatch(name) or name.lower() in ("torch", "lib", "build", "bin"):
         return None
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def rebuild(missing: MissingName) -> str:
-    """Build the extension from source against the torch that is there, as one command."""
-    name = package(missing)
+def rebuild(missing: MissingName, project: str | None = None) -> str:
+    """Build the extension from source against the torch that is there, as one command.
+
+    Args:
+        project: what a message calls the extension, where nothing else tells.
+    """
+    name = package(missing) or normalised(project)
     if name in PUBLISH_SOURCE:
         return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
     base = re.split(r"[/\\!]", missing.file_name or "")[-1]

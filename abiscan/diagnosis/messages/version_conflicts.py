@@ -64,12 +64,7 @@ def cuda_releases(mention: Mention, missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
         return
-    package = fixes.word((mention.needed_by or "").replace("_", "-"), "")
-    source = (
-        f"pip install --no-build-isolation --no-binary {package} --no-cache-dir --force-reinstall --no-deps {package}"
-        if package
-        else fixes.rebuild(missing)
-    )
+    source = fixes.rebuild(missing, project=mention.needed_by)
     of_torch = f" for CUDA {numbers[0]} (torch's)" if numbers else " for torch's CUDA"
     fix = f"Install the extension's wheel{of_torch}, or build it from source against this torch:\n{source}"
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
