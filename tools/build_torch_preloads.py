@@ -14,6 +14,7 @@ import argparse
 import gzip
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -22,14 +23,16 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
-from abiscan.environment.torch_init import Preloads, read_preloads  # noqa: E402
+from abiscan.environment.preload_sequence import Preloads  # noqa: E402
+from abiscan.environment.preloads import PreloadTable  # noqa: E402
+from abiscan.environment.torch_init import read_preloads  # noqa: E402
 from abiscan.model.versions import is_release, order  # noqa: E402
 
 _MACHINE = "x86_64"
 
 
-def read_releases(directory: Path) -> dict[str, Preloads]:
-    """Release -> its sequence, oldest first."""
+def read_releases(directory: Path) -> dict[str, tuple[Preloads, str]]:
+    """Release -> its sequence and the sha256 of its source, oldest first."""
     found = {}
     for path in directory.iterdir():
         if path.suffix not in {".zip", ".whl"} or not path.stem.endswith(_MACHINE):
@@ -37,17 +40,20 @@ def read_releases(directory: Path) -> dict[str, Preloads]:
         version = path.stem.removeprefix("torch-").partition("-")[0].partition("+")[0]
         if is_release(version):
             with zipfile.ZipFile(path) as archive:
-                found[version] = read_preloads(archive.read("torch/__init__.py").decode("utf-8"))
+                source = archive.read("torch/__init__.py")
+            found[version] = read_preloads(source.decode("utf-8")), sha256(source).hexdigest()
     return dict(sorted(found.items(), key=lambda item: order(item[0]) or ()))
 
 
-def table(releases: dict[str, Preloads]) -> bytes:
+def table(releases: dict[str, tuple[Preloads, str]]) -> bytes:
     """The file's contents, uncompressed."""
     rows: list[tuple[str, Preloads]] = []
-    for version, preloads in releases.items():
+    sources = {}
+    for version, (preloads, digest) in releases.items():
         if not rows or rows[-1][1] != preloads:
             rows.append((version, preloads))
-    return msgspec.json.format(msgspec.json.encode(rows), indent=0)
+        sources[digest] = rows[-1][0]
+    return msgspec.json.format(msgspec.json.encode(PreloadTable(tuple(rows), sources)), indent=0)
 
 
 def main() -> int:

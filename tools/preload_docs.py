@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from abiscan.environment.preloads import preloads_by_release
-from abiscan.environment.torch_init import Preload, Preloads
+from abiscan.environment.preload_sequence import Preload, Preloads
+from abiscan.environment.preloads import preload_table
 
 TARGET = Path(__file__).parents[1] / "docs" / "loader.md"
 _BEGIN = "<!-- preloads: made by tools/preload_docs.py from abiscan/data/torch_preloads.json.gz -->\n"
@@ -25,7 +25,7 @@ def render(current: str) -> str:
         raise ValueError(f"{TARGET.name}: no {_BEGIN.strip()} and {_END.strip()}")
     table = ["| from | opened in any case, where this is mapped | opened when it failed | looked for in |"]
     table += ["| --- | --- | --- | --- |"]
-    for version, each in preloads_by_release():
+    for version, each in preload_table().rows:
         always = f"`{each.runtime}`: {_names(each.after)}" if each.after else "nothing"
         table.append(f"| {version} | {always} | {_instead(each)} | {_places(each.instead[:1])} |")
     return before + begin + "\n" + "\n".join(table) + "\n\n" + end + after

@@ -16,11 +16,12 @@ import zlib
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import Struct
 
 from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads
 from abiscan.environment.small_files import read_file
-from abiscan.environment.torch_init import CUDA_MAJOR, MAX_SOURCE, Preload, Preloads, UnknownSequence, read_preloads
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
 
@@ -49,6 +50,8 @@ _LATER = ("_sha2", "_csv")
 CUDA_BINDINGS = ("runtime", "driver", "cydriver", "_internal/driver", "_internal/utils")
 CUDA_BINDINGS_WITH_PATHFINDER = ("cyruntime", "_internal/runtime", "_internal/runtime_ptds")
 _IMPORTS_CUDA_BINDINGS = "\n    from cuda.bindings import"
+# Larger by far than any: torch 2.15 has 133 kB.
+_MAX_SOURCE = 1 << 20
 _TABLE = "torch_preloads.json.gz"
 # zlib's word for a gzip header around the data, with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
@@ -64,29 +67,55 @@ def global_dependencies(torch: InstalledTorch) -> str:
     return os.path.join(torch.library_dir, "libtorch_global_deps.so")
 
 
+class PreloadTable(Struct, frozen=True):
+    """What the releases open.
+
+    Attributes:
+        rows: releases, oldest first, each with what holds from it on until the next.
+        sources: sha256 of a release's `torch/__init__.py` -> the release of its row.
+    """
+
+    rows: tuple[tuple[str, Preloads], ...]
+    sources: dict[str, str]
+
+
 def preloads_of(torch: InstalledTorch) -> Preloads:
     """The libraries that this torch opens by path, by its own source; by its release where that does not tell."""
-    source = _read(os.path.join(torch.root, "__init__.py"))
+    content = read_file(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE)
+    if content is None:
+        return preloads_of_release(torch.torch)
+    table = preload_table()
+    # Following a source takes 10 ms; one that a release has has been followed already.
+    known = table.sources.get(_digest(content))
+    if known is not None:
+        return dict(table.rows)[known]
+    from abiscan.environment.torch_init import UnknownSequence, read_preloads
+
     try:
-        if source is not None:
-            return read_preloads(source)
+        return read_preloads(content.decode("utf-8", "replace"))
     except UnknownSequence:
-        pass  # patched beyond recognition: what its release does is the best that is known
-    return preloads_of_release(torch.torch)
+        # Patched beyond recognition: what its release does is the best that is known.
+        return preloads_of_release(torch.torch)
 
 
 def preloads_of_release(version: str) -> Preloads:
     """The libraries that a release opens by path; of a version that is not known, what the newest does."""
     wanted = order(version)
-    table = preloads_by_release()
-    known = [each for since, each in table if wanted is None or (order(since) or ()) <= wanted]
-    return known[-1] if known else table[0][1]
+    rows = preload_table().rows
+    known = [each for since, each in rows if wanted is None or (order(since) or ()) <= wanted]
+    return known[-1] if known else rows[0][1]
 
 
-def preloads_by_release() -> list[tuple[str, Preloads]]:
-    """Releases, oldest first, each with what holds from it on until the next."""
+def preload_table() -> PreloadTable:
+    """The shipped table (`tools/build_torch_preloads.py`)."""
     with open(data_file(_TABLE), "rb") as file:
-        return msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=list[tuple[str, Preloads]])
+        return msgspec.json.decode(zlib.decompress(file.read(), _GZIP), type=PreloadTable)
+
+
+def _digest(source: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(source).hexdigest()
 
 
 def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | None) -> str | None:
@@ -121,5 +150,5 @@ def has_rocm_init(torch: InstalledTorch) -> bool:
 
 
 def _read(path: str) -> str | None:
-    content = read_file(path, MAX_SOURCE)
+    content = read_file(path, _MAX_SOURCE)
     return None if content is None else content.decode("utf-8", "replace")

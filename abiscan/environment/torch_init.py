@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-# Larger by far than any: torch 2.15's __init__.py has 133 kB, and the functions of the largest 5 kB.
-MAX_SOURCE = 1 << 20
+from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads
+
+# Larger by far than any: the functions of the largest have 5 kB.
 _MAX_FUNCTION = 1 << 15
 _MAX_DEPTH = 8
 _MAX_STEPS = 5000
@@ -23,37 +24,6 @@ _MAX_LENGTH = 5000
 _ENTRY = "_load_global_deps"
 # What stands in a pattern for the directory of `sys.path` that is searched.
 _DIRECTORY = "{path}"
-# What stands in a pattern for the major version of `torch.version.cuda`.
-CUDA_MAJOR = "{cuda}"
-
-
-class Preload(Struct, frozen=True, array_like=True):
-    """A library that is opened by its path.
-
-    Attributes:
-        patterns: shell patterns (glob) below a directory of `sys.path`, best first; the first directory that has a
-            match for any of them counts. `CUDA_MAJOR` stands in them where a build without CUDA does not look.
-        required: finding none ends the sequence with an error.
-    """
-
-    patterns: tuple[str, ...]
-    required: bool
-
-
-class Preloads(Struct, frozen=True):
-    """The sequence in which a release of torch opens libraries, around `libtorch_global_deps.so`.
-
-    Attributes:
-        runtime: what the path of a loaded object must contain for `after` to be opened; None for always.
-        after: opened when the global dependencies are loaded. The first failure ends the sequence, and nothing more.
-        errors: one of these must be in the message with which the global dependencies fail, for `instead`.
-        instead: opened when they failed, before they are tried again. A failure is the end of `import torch`.
-    """
-
-    runtime: str | None = None
-    after: tuple[Preload, ...] = ()
-    errors: tuple[str, ...] = ()
-    instead: tuple[Preload, ...] = ()
 
 
 class UnknownSequence(Exception):  # noqa: N818 - an outcome of reading, which the caller answers with its table

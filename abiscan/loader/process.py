@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from abiscan.elf import ElfFile, open_elf
 from abiscan.environment import preloads
 from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.preload_sequence import Preload
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.torch_init import Preload
 from abiscan.errors import UnreadableFile
 from abiscan.loader.closure import Closure, Mapper
 from abiscan.loader.failure import LoadFailure, Undecidable

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+from abiscan.environment.preload_sequence import Preload, Preloads
 from abiscan.environment.preloads import find_preload
-from abiscan.environment.torch_init import Preload, Preloads
 
 GLOBAL = "libtorch_global_deps.so"
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.environment.preload_sequence import Preloads
 from abiscan.environment.preloads import preloads_of_release
-from abiscan.environment.torch_init import Preloads, UnknownSequence, read_preloads
+from abiscan.environment.torch_init import UnknownSequence, read_preloads
 from tests.environment.opened import libraries_of, opened_by_reading, opened_by_running
 from tests.loader import kit
 
