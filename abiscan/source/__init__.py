@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import (
-    LANGUAGES,
     SourceHit,
     SourceRules,
     match_source,
 )
+from abiscan.source.source_set import FileSet, Neighbours, NoOthers, SourceSet
 from abiscan.source.source_tree import (
     SourceFile,
     attach_sources,
@@ -19,9 +20,13 @@ from abiscan.source.source_tree import (
 
 __all__ = [
     "LANGUAGES",
+    "FileSet",
+    "Neighbours",
+    "NoOthers",
     "SourceFile",
     "SourceHit",
     "SourceRules",
+    "SourceSet",
     "attach_sources",
     "is_source",
     "look_at_source",
