@@ -10,16 +10,19 @@ from abiscan.source.match import (
 )
 from abiscan.source.source_set import FileSet, Neighbours, NoOthers, SourceSet
 from abiscan.source.source_tree import (
+    MAX_BYTES,
     SourceFile,
     attach_sources,
     is_source,
     look_at_source,
     scan_source,
     scan_tree,
+    sources_below,
 )
 
 __all__ = [
     "LANGUAGES",
+    "MAX_BYTES",
     "FileSet",
     "Neighbours",
     "NoOthers",
@@ -33,4 +36,5 @@ __all__ = [
     "match_source",
     "scan_source",
     "scan_tree",
+    "sources_below",
 ]

@@ -1,5 +1,5 @@
-"""`op-not-registered`: the functions that a PYBIND11_MODULE binds, through macros and functions that it calls, and which of
-them take or return tensors.
+"""`op-not-registered`: the functions that a PYBIND11_MODULE binds, through macros and functions that it calls, and
+which of them take or return tensors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Preprocessor conditions, judged for a compilation by HIP: true, false, or not known.
 
 Which macros are defined there: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
-(`__HIP_PLATFORM_AMD__`, `__HIPCC__`, no `__CUDA_ARCH__`, no `__NVCC__`); torch adds USE_ROCM (torch/utils/cpp_extension.py).
+(`__HIP_PLATFORM_AMD__`, `__HIPCC__`, no `__CUDA_ARCH__`, no `__NVCC__`); torch adds USE_ROCM
+(torch/utils/cpp_extension.py).
 """
 
 from __future__ import annotations

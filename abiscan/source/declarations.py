@@ -1,7 +1,7 @@
 """What a name was declared as, read off the tokens around its use: as far as that goes without a compiler.
 
-Scopes are those of blocks, parameter lists and template headers, walked outward and upward from the use. Where an answer
-would need overload resolution, `auto` of a call, or headers that are not at hand, there is none.
+Scopes are those of blocks, parameter lists and template headers, walked outward and upward from the use. Where an
+answer would need overload resolution, `auto` of a call, or headers that are not at hand, there is none.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class _Type(Struct, frozen=True):
 
 
 def pointee(code: Code, first: int, last: int) -> Pointee:
-    """What the expression in `code.tokens[first:last]` points to: a sum of a pointer and offsets, `&array[i]`, a cast, a
-    member of an accessor."""
+    """What the expression in `code.tokens[first:last]` points to: a sum of a pointer and offsets, `&array[i]`, a cast,
+    a member of an accessor."""
     return _pointee(code, first, last, _MAX_STEPS)
 
 
@@ -230,6 +230,14 @@ def _alias(code: Code, index: int) -> _Type | None:
         if found[start].text == "typedef":
             return _type_of(found[start + 1 : index]) or _Type((), (), 0)
     return None
+
+
+def origin_of(code: Code, offset: int, name: str) -> Origin:
+    """How a type's name came to be, as seen from a character offset."""
+    at = code.index_at(offset)
+    if at is None or not name.isidentifier():
+        return Origin.UNKNOWN
+    return _named(code, _Type((name,), (), 0), at, _MAX_STEPS).origin
 
 
 def declared_type(code: Code, at: int, name: str) -> tuple[_Type, int] | None:

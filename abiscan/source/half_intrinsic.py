@@ -1,8 +1,9 @@
 """`half-intrinsic`: which uses of `__ldg` can read a c10::Half where HIP compiles them, and find no overload.
 
 torch's own headers overload `__ldg` for c10::BFloat16 under CUDA and HIP, and for c10::Half under CUDA alone
-(c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another type,
-where no instantiation has Half, where the file or a header of its project brings an overload, and where HIP skips it.
+(c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another
+type, where no instantiation has Half, where the file or a header of its project brings an overload, and where HIP
+skips it.
 """
 
 from __future__ import annotations

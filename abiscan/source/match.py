@@ -81,15 +81,20 @@ def match_source(
         module: what fingerprints call the file (default: `path`).
         others: where the files that it includes are found; `path` is its name there.
     """
-    language = LANGUAGES.get(PurePath(path).suffix.lower())
-    if language is None or not rules.concern(text):
-        return ()
-    places = _refined(_File(tokens(text), language).places(rules), Code(path, text), others or NoOthers())
+    places = places_in(text, path, rules, others or NoOthers())
     lines = [at for at, char in enumerate(text) if char == "\n"] if places else []
     grouped: dict[tuple[str, str], list[Place]] = {}
     for place in places:
         grouped.setdefault((place.rule.id, place.text), []).append(place)
     return tuple(_hit(group, path, lines, module or path) for _key, group in sorted(grouped.items()))
+
+
+def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[Place]:
+    """Every place of a source that some rule means, in order. Arguments as for `match_source`."""
+    language = LANGUAGES.get(PurePath(path).suffix.lower())
+    if language is None or not rules.concern(text):
+        return []
+    return _refined(_File(tokens(text), language).places(rules), Code(path, text), others)
 
 
 def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:

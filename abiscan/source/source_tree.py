@@ -153,6 +153,11 @@ def _text(path: Path) -> str | None:
         return None  # said where the file itself is looked at
 
 
+def sources_below(root: Path) -> Iterator[Path]:
+    """The C++, CUDA and HIP sources below a directory, sorted, or the file itself; at most MAX_FILES."""
+    return islice((path for path in _walk(root) if path.suffix.lower() in LANGUAGES), MAX_FILES)
+
+
 def _walk(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root
