@@ -24,9 +24,10 @@ def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
     element = _without_const(written, index + 2, close - 1)
     if element is None:
         return NotRewritten("it has several template arguments")
+    plain = element
     if origin_of(written.code, place.at, element) is Origin.PARAMETER:
-        element = f"std::remove_const_t<{element}>"
-    edits = [Edit(written.tokens[index].at, written.end(close - 1), f"data_ptr<{element}>")]
+        plain = f"std::remove_const_t<{element}>"
+    edits = [Edit(written.tokens[index].at, written.end(close - 1), f"data_ptr<{plain}>")]
     if not _is_const_already(written, start, close + 2):
         edits.append(Edit(written.tokens[start].at, written.tokens[start].at, f"static_cast<const {element}*>("))
         edits.append(Edit(written.end(close + 1), written.end(close + 1), ")"))
