@@ -64,7 +64,7 @@ class Pointee(Struct, frozen=True):
     """What an expression of pointer type points to.
 
     Attributes:
-        name: of the type, without const and namespaces (`Half`, `int64_t`, `scalar_t`); empty where UNKNOWN.
+        name: of the type, without const and namespaces (`Half`, `int64_t`, `scalar_t`); empty where it is not told.
     """
 
     name: str
@@ -238,6 +238,17 @@ def origin_of(code: Code, offset: int, name: str) -> Origin:
     if at is None or not name.isidentifier():
         return Origin.UNKNOWN
     return _named(code, _Type((name,), (), 0), at, _MAX_STEPS).origin
+
+
+def alias_target(code: Code, name: str) -> str | None:
+    """The last name of what `using name = type` or a typedef anywhere in a file stands for; None without one."""
+    if name not in code.text:
+        return None
+    for index, token in enumerate(code.tokens):
+        alias = _alias(code, index) if token.text == name and token.kind == "name" and index else None
+        if alias is not None and alias.name:
+            return alias.name[-1]
+    return None
 
 
 def declared_type(code: Code, at: int, name: str) -> tuple[_Type, int] | None:

@@ -12,9 +12,12 @@ from collections.abc import Iterable
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
-from abiscan.source.declarations import Origin, Pointee, pointee
+from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
 from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet, with_included
+
+# The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
+_DISPATCHED = "scalar_t"
 
 
 def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
@@ -26,6 +29,10 @@ def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
     if end < 0:
         return None
     read = pointee(code, index + 2, end)
+    if read.origin is Origin.UNKNOWN and read.name not in ("", _DISPATCHED):
+        # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
+        targets = (alias_target(each, read.name) for each in with_included(code, others))
+        read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
     if read.origin is Origin.NAMED and read.name != "Half":
         return None
     files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
@@ -37,17 +44,16 @@ def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
 
 
 def _confidence(read: Pointee) -> Confidence:
-    if read.origin is Origin.UNKNOWN:
+    if not read.name:
         return Confidence.LOW
     return Confidence.HIGH if read.name == "Half" else Confidence.MEDIUM
 
 
 def _words(read: Pointee) -> str:
-    if read.origin is Origin.PARAMETER:
-        return f"of the template parameter `{read.name}`, in a file that handles c10::Half"
-    if read.origin is Origin.UNKNOWN:
-        return "of a type that is not told here, in a file that handles c10::Half"
-    return "of c10::Half"
+    if read.name == "Half":
+        return "of c10::Half"
+    what = f"`{read.name}`, which stands for several types" if read.name else "a type that is not told here"
+    return f"of {what}, in a file that handles c10::Half"
 
 
 def _concerns(text: str) -> bool:

@@ -138,8 +138,6 @@ def scan_tree(
         except OSError as error:
             errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
             continue
-        if path.suffix.lower() == ".py" and b"triton_meta" not in data:
-            continue
         scanned = scan_source(data, display(path), rules, prepared=prepared, others=others)
         if scanned.hits:
             files.append(scanned)

@@ -1,8 +1,9 @@
 """Rewrites, compiled and run for every type: before and after print the same, and the flagged import is gone.
 
-The oracles are the compiler, the linker (`nm -D`), and the program's own output. torch's headers and libraries are those of
-the environment that runs the tests. There is no HIP compiler here: a host compiler takes the kernel as HIP does, with
-`hip_stub` in the place of HIP's headers, whose `__ldg` has the overloads that HIP's has. nvcc compiles it where it is.
+The oracles are the compiler, the linker (`nm -D`), and the program's own output. torch's headers and libraries are
+those of the environment that runs the tests. There is no HIP compiler here: a host compiler takes the kernel as HIP
+does, with `hip_stub` in the place of HIP's headers, whose `__ldg` has the overloads that HIP's has. nvcc compiles it
+where it is.
 """
 
 from __future__ import annotations
@@ -41,7 +42,16 @@ def rewritten(name: str) -> str:
 def compiled(source: Path, *options: str) -> subprocess.CompletedProcess[str]:
     torch = torch_folder()
     return subprocess.run(
-        [str(COMPILER), "-std=c++20", "-w", f"-I{torch}/include", str(source), "-o", str(source.with_suffix("")), *options],
+        [
+            str(COMPILER),
+            "-std=c++20",
+            "-w",
+            f"-I{torch}/include",
+            str(source),
+            "-o",
+            str(source.with_suffix("")),
+            *options,
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -100,7 +110,16 @@ def test_load_of_half_under_cuda(tmp_path: Path) -> None:
     source = tmp_path / "load.cu"
     source.write_text(rewritten("load.cu") + "template <typename T> void launch();\n" + launches)
     done = subprocess.run(
-        [str(NVCC), "-std=c++20", "-w", "-c", f"-I{torch_folder()}/include", str(source), "-o", str(tmp_path / "load.o")],
+        [
+            str(NVCC),
+            "-std=c++20",
+            "-w",
+            "-c",
+            f"-I{torch_folder()}/include",
+            str(source),
+            "-o",
+            str(tmp_path / "load.o"),
+        ],
         capture_output=True,
         text=True,
         check=False,

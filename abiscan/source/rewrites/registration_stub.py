@@ -1,8 +1,8 @@
 """For functions on tensors that pybind11 alone binds: a Python module that registers each as an operator.
 
 What a stub cannot know stands in it as NotImplementedError: the shape and dtype of a result. A function that returns
-nothing needs no more than `return None`. API: torch.library.custom_op (torch 2.4 and later), which reads types of `typing`
-that are no strings.
+nothing needs no more than `return None`. API: torch.library.custom_op (torch 2.4 and later), which reads types of
+`typing` that are no strings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCALARS = {
     **dict.fromkeys(("int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t"), "int"),
 }
 _NAMESPACES = frozenset({"std", "at", "c10", "torch", "::", "&", "unsigned", "typename"})
-_HEAD = '''"""Operators for the functions that {source} binds by pybind11, so that torch.compile can trace calls of them.
+_HEAD = '''"""Operators for what {source} binds by pybind11, so that torch.compile can trace calls of it.
 
 Written by `abiscan fix` as a beginning. Import `{module}` as it is imported elsewhere; narrow `mutates_args` to the
 arguments that a function writes to; write what a result looks like where a fake implementation raises.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 
 from msgspec import Struct
@@ -96,19 +97,20 @@ class Written:
 
         Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
         """
+        lowest = self._line_start(index)
         at = index - 1
-        while at >= 0:
+        while at >= lowest:
             text = self.tokens[at].text
             if text in (")", "]"):
                 if self.partner[at] < 0:
                     return None
                 at = self.partner[at] - 1
-                if at >= 0 and self.tokens[at].text == ">":
+                if at >= lowest and self.tokens[at].text == ">":
                     opened = self._angle_start(at)
                     if opened is None:
                         return None
                     at = opened - 1
-                if at < 0 or not (self.tokens[at].kind == "name" or self.tokens[at].text in (")", "]")):
+                if at < lowest or not (self.tokens[at].kind == "name" or self.tokens[at].text in (")", "]")):
                     return at + 1  # a parenthesized expression
                 if self.tokens[at].text in _KEYWORDS:
                     return at + 1
@@ -117,17 +119,31 @@ class Written:
                 return None
             # A name: what leads to it goes on before `::`, `.` or `->`.
             at -= 1
-            while at >= 1 and self.tokens[at].text == "::" and self.tokens[at - 1].kind == "name":
+            while at > lowest and self.tokens[at].text == "::" and self.tokens[at - 1].kind == "name":
                 at -= 2
-            if at >= 0 and self.tokens[at].text == "::":
-                return at if at == 0 or self.tokens[at - 1].text != ">" else None
-            if at >= 0 and self.tokens[at].text == "template":
+            if at >= lowest and self.tokens[at].text == "::":
+                return at if at == lowest or self.tokens[at - 1].text != ">" else None
+            if at >= lowest and self.tokens[at].text == "template":
                 at -= 1
-            if at >= 0 and self.tokens[at].text in (".", "->"):
+            if at >= lowest and self.tokens[at].text in (".", "->"):
                 at -= 1
                 continue
             return at + 1
-        return 0
+        return lowest if at == lowest - 1 else None
+
+    def _line_start(self, index: int) -> int:
+        """The first token that an expression at `index` can begin with: in a macro the first of its body, else 0."""
+        start = self.tokens[index].at
+        while (start := self.text.rfind("\n", 0, start)) >= 0 and self.text[max(start - 2, 0) : start].rstrip(
+            "\r"
+        ).endswith("\\"):
+            pass
+        first = bisect_left(self.tokens, start + 1, key=lambda token: token.at)
+        if self.word(first) != "#" or self.word(first + 1) != "define":
+            return 0
+        name = first + 2
+        parameters = self.word(name + 1) == "(" and self.tokens[name + 1].at == self.end(name)
+        return self.partner[name + 1] + 1 if parameters and self.partner[name + 1] > 0 else name + 1
 
     def _angle_start(self, index: int) -> int | None:
         level = 0
