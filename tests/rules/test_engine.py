@@ -159,6 +159,11 @@ def test_pybind_alone_is_noted_and_a_registered_operator_is_not() -> None:
     library = bound("_ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c1011DispatchKeyEEPKcj", 3, Status.RESOLVED)
     assert found("op-not-registered", subject(wrap, module))
     assert not found("op-not-registered", subject(wrap))
+    # What torch/extension.h of torch 2.5 to 2.13 has a module import (nm -D on wheels of torchao and torchrl).
+    load = bound("_ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb", 4, Status.RESOLVED)
+    device = bound("_ZN8pybind116detail11type_casterIN3c106DeviceEvE4loadENS_6handleEb", 5, Status.RESOLVED)
+    assert found("op-not-registered", subject(load, module))
+    assert not found("op-not-registered", subject(device, module))
     assert not found("op-not-registered", subject(wrap, module, library))
 
 

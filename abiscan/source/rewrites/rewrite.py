@@ -14,7 +14,7 @@ from abiscan.source.code import Code
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.place import Place
 from abiscan.source.rewrites.registration_stub import registration_stub
-from abiscan.source.rewrites.registry import REWRITES, STUB_RULE
+from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
 from abiscan.source.rewrites.written import Edit, NotRewritten, Written, edited
 from abiscan.source.source_set import SourceSet
 
