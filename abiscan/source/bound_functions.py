@@ -150,14 +150,12 @@ class _Unit:
         for code in self.files:
             if name not in code.text:
                 continue
-            found = code.tokens
-            for at in range(1, len(found) - 1):
-                if found[at].text == name and found[at + 1].text == "(" and found[at].kind == "name":
-                    before = found[at - 1]
-                    if before.text not in _NOT_BEFORE and (
-                        before.kind == "name" or before.text in (">", "*", "&", "::")
-                    ):
-                        yield code, at
+            for at in code.before_parentheses.get(name, ()):
+                before = code.tokens[at - 1] if at else None
+                if before is None or before.text in _NOT_BEFORE:
+                    continue
+                if before.kind == "name" or before.text in (">", "*", "&", "::"):
+                    yield code, at
 
     def signature(self, name: str) -> Signature | None:
         """The first declaration of a function by its last name that has one."""

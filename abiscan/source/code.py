@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 
 from msgspec import Struct
@@ -38,7 +39,7 @@ class Code:
         self.text = text
 
     @cached_property
-    def _parts(self) -> tuple[list[Token], dict[str, Macro], list[str]]:
+    def _parts(self) -> tuple[list[Token], dict[str, Macro]]:
         return _parts(self.text)
 
     @property
@@ -52,10 +53,10 @@ class Code:
         """What the file defines, by name."""
         return self._parts[1]
 
-    @property
+    @cached_property
     def includes(self) -> list[str]:
-        """Paths of its `#include`s as written, in order."""
-        return self._parts[2]
+        """Paths of its `#include`s as written, in order; of every branch, and at no more than the price of a search."""
+        return re.findall(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", self.text, re.MULTILINE)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -70,6 +71,16 @@ class Code:
     @cached_property
     def _starts(self) -> dict[int, int]:
         return {token.at: index for index, token in enumerate(self.tokens)}
+
+    @cached_property
+    def before_parentheses(self) -> dict[str, list[int]]:
+        """Where each name stands before a `(` in `tokens`: calls, declarations and definitions."""
+        places: dict[str, list[int]] = {}
+        found = self.tokens
+        for at in range(len(found) - 1):
+            if found[at + 1].text == "(" and found[at].kind == "name":
+                places.setdefault(found[at].text, []).append(at)
+        return places
 
     def index_at(self, offset: int) -> int | None:
         """The index in `tokens` of the token at a character offset; None where a directive or no branch has it."""
@@ -104,18 +115,16 @@ class _Branch(Struct):
     known: list[bool | None]
 
 
-def _parts(text: str) -> tuple[list[Token], dict[str, Macro], list[str]]:
+def _parts(text: str) -> tuple[list[Token], dict[str, Macro]]:
     every = tokens(text, strings=True)
     kept: list[Token] = []
     macros: dict[str, Macro] = {}
-    includes: list[str] = []
     branches: list[_Branch] = []
     at = 0
     stands = True
     while at < len(every):
         token = every[at]
         if token.kind == "include":
-            includes.append(token.text)
             at += 1
         elif token.text == "#" and token.kind == "mark" and _starts_line(text, token.at):
             end = _line_end(text, token.at)
@@ -136,7 +145,7 @@ def _parts(text: str) -> tuple[list[Token], dict[str, Macro], list[str]]:
             if stands:
                 kept.append(token)
             at += 1
-    return kept, macros, includes
+    return kept, macros
 
 
 def _follow(branches: list[_Branch], line: list[Token]) -> None:

@@ -22,6 +22,9 @@ _DISPATCHED = "scalar_t"
 
 def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
     """What is known of one call; None where it is in order."""
+    files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
+    if not any("Half" in each.text or "HALF" in each.text for each in files):
+        return None
     index = code.index_at(place.at)
     if index is None:
         return None  # HIP does not compile it
@@ -35,7 +38,6 @@ def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
         read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
     if read.origin is Origin.NAMED and read.name != "Half":
         return None
-    files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
     if any(_overloads(each, place.text) for each in files):
         return None
     if read.name != "Half" and not any(_names_half(each.names) for each in files):

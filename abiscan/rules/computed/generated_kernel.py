@@ -19,8 +19,9 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
 META = "triton_meta"
-# What stands in a generated module or in the text of a kernel in one, and hardly elsewhere.
-_MARKS = (META, "torch._inductor", "@triton.jit")
+# What stands in a generated module, and in the text of a kernel in one.
+_MODULE_MARKS = (META, "torch._inductor")
+_KERNEL_MARKS = (META, "@triton.jit")
 # Characters; a parsed module takes some 100 bytes of memory for each. The largest generated ones have 2 MiB.
 MAX_TEXT = 4 << 20
 # Kernels as strings in strings.
@@ -65,7 +66,7 @@ def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Findin
         path: as reports should name it.
         module: what fingerprints call the file.
     """
-    if len(text) > MAX_TEXT or not any(mark in text for mark in _MARKS):
+    if len(text) > MAX_TEXT or not any(mark in text for mark in _MODULE_MARKS):
         return ()
     found: _Found = {}
     _module(text, 1, found, _MAX_DEPTH)
@@ -108,7 +109,11 @@ class _Text(Struct, frozen=True):
 
 def _kernel_texts(tree: ast.Module) -> Iterator[_Text]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and any(m in node.value for m in _MARKS):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and any(m in node.value for m in _KERNEL_MARKS)
+        ):
             yield _Text(node.value, node.lineno)
 
 
