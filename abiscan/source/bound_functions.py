@@ -5,6 +5,7 @@ which of them take or return tensors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -19,6 +20,8 @@ _MAX_DEPTH = 6
 _MAX_TOKENS = 100_000
 # Functions of one module that are looked at; the largest that is known binds some 150.
 _MAX_FUNCTIONS = 1000
+# Modules of one file; others than tests have one.
+_MAX_MODULES = 16
 _REGISTERS = ("TORCH_LIBRARY", "STABLE_TORCH_LIBRARY", "RegisterOperators")
 
 
@@ -58,8 +61,14 @@ class BoundFunction(Struct, frozen=True):
     signature: Signature | None
 
 
-def refine_bound(place: Place, code: Code, others: SourceSet) -> Refined | None:
-    """What is known of one PYBIND11_MODULE; None where it binds no function on tensors, or operators are registered."""
+def refine_bound(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+    """What is known of each PYBIND11_MODULE of a file; None where it binds no function on tensors, or operators are
+    registered."""
+    looked_at = [_refined(place, code, others) for place in places[:_MAX_MODULES]]
+    return looked_at + [None] * (len(places) - len(looked_at))
+
+
+def _refined(place: Place, code: Code, others: SourceSet) -> Refined | None:
     bound = bound_functions(place.at, code, others)
     known = [function for function in bound if function.signature is not None]
     on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]
@@ -87,7 +96,7 @@ def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunctio
         return []
     unit = _Unit(code, others)
     body = unit.expanded(code.tokens[opening + 1 : code.partner[opening]])
-    return list(_definitions(body, unit))[:_MAX_FUNCTIONS]
+    return list(islice(_definitions(body, unit), _MAX_FUNCTIONS))
 
 
 class _Unit:

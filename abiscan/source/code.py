@@ -37,6 +37,8 @@ class Code:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        # Tokens that questions about declarations may still walk over, for all of them together.
+        self.steps_left = 10_000_000
 
     @cached_property
     def _parts(self) -> tuple[list[Token], dict[str, Macro]]:
@@ -180,8 +182,10 @@ def _macro(line: list[Token]) -> Macro:
 
 
 def _starts_line(text: str, at: int) -> bool:
-    start = text.rfind("\n", 0, at) + 1
-    return not text[start:at].strip() if at - start < 200 else False
+    # No directive is indented further, and a file of one line must not be searched from every `#` on.
+    lowest = max(0, at - 200)
+    start = text.rfind("\n", lowest, at)
+    return (start >= 0 or lowest == 0) and not text[start + 1 if start >= 0 else 0 : at].strip()
 
 
 def _line_end(text: str, at: int) -> int:

@@ -18,8 +18,6 @@ from abiscan.source.lexer import Token
 _MAX_TYPE = 64
 # Aliases and initializers that lead to one another.
 _MAX_STEPS = 8
-# Tokens that are walked over for one name.
-_MAX_WALK = 200_000
 _CV = frozenset(
     {"const", "volatile", "constexpr", "static", "extern", "inline", "register", "mutable", "typename", "struct"}
 )
@@ -266,10 +264,9 @@ def _visible(code: Code, at: int) -> Iterator[tuple[int, str]]:
     for the parameters, template parameters and conditions of what the token is in."""
     found, partner = code.tokens, code.partner
     header = False
-    walked = 0
     at -= 1
-    while at >= 0 and walked < _MAX_WALK:
-        walked += 1
+    while at >= 0 and code.steps_left > 0:
+        code.steps_left -= 1
         token = found[at]
         if token.kind == "name":
             yield at, token.text

@@ -8,7 +8,7 @@ skips it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
@@ -20,11 +20,19 @@ from abiscan.source.source_set import SourceSet, with_included
 _DISPATCHED = "scalar_t"
 
 
-def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
-    """What is known of one call; None where it is in order."""
+def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+    """What is known of each call in a file; None where it is in order."""
     files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
+    in_order: list[Refined | None] = [None] * len(places)
     if not any("Half" in each.text or "HALF" in each.text for each in files):
-        return None
+        return in_order
+    if any(_overloads(each, places[0].text) for each in files):
+        return in_order
+    dispatched = any(_names_half(each.names) for each in files)
+    return [_refined(place, code, others, dispatched=dispatched) for place in places]
+
+
+def _refined(place: Place, code: Code, others: SourceSet, *, dispatched: bool) -> Refined | None:
     index = code.index_at(place.at)
     if index is None:
         return None  # HIP does not compile it
@@ -36,11 +44,7 @@ def refine_half(place: Place, code: Code, others: SourceSet) -> Refined | None:
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
         targets = (alias_target(each, read.name) for each in with_included(code, others))
         read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
-    if read.origin is Origin.NAMED and read.name != "Half":
-        return None
-    if any(_overloads(each, place.text) for each in files):
-        return None
-    if read.name != "Half" and not any(_names_half(each.names) for each in files):
+    if read.name != "Half" and (read.origin is Origin.NAMED or not dispatched):
         return None
     return Refined(confidence=_confidence(read), fields={"detail": _words(read)})
 

@@ -99,15 +99,19 @@ def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> li
 
 def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
     """The places that a closer look, where the rule has one, leaves standing."""
-    result = []
+    by_rule: dict[str, list[Place]] = {}
     for place in places:
-        look = REFINEMENTS.get(place.rule.id)
-        refined = None if look is None else look(place, code, others)
-        if refined is not None:
-            result.append(replace(place, confidence=refined.confidence, fields=refined.fields))
-        elif look is None:
-            result.append(place)
-    return result
+        by_rule.setdefault(place.rule.id, []).append(place)
+    result: list[Place] = []
+    for rule, found in by_rule.items():
+        look = REFINEMENTS.get(rule)
+        if look is None:
+            result += found
+            continue
+        for place, refined in zip(found, look(found, code, others), strict=True):
+            if refined is not None:
+                result.append(replace(place, confidence=refined.confidence, fields=refined.fields))
+    return sorted(result, key=lambda place: place.at)
 
 
 def _hit(places: list[Place], path: str, lines: list[int], module: str) -> SourceHit:

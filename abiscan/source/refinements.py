@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from abiscan.source.bound_functions import refine_bound
 from abiscan.source.code import Code
@@ -10,8 +10,9 @@ from abiscan.source.half_intrinsic import refine_half
 from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet
 
-# Rule -> the place, its file and where included files are, to what is known of it; None where it is in order.
-REFINEMENTS: Mapping[str, Callable[[Place, Code, SourceSet], Refined | None]] = {
+# Rule -> its places in a file (at least one), the file and where included files are, to what is known of each; None
+# for one that is in order.
+REFINEMENTS: Mapping[str, Callable[[Sequence[Place], Code, SourceSet], list[Refined | None]]] = {
     "half-intrinsic": refine_half,
     "op-not-registered": refine_bound,
 }

@@ -19,6 +19,8 @@ from abiscan.source.languages import LANGUAGES
 MAX_INCLUDED = 256
 # Characters of an included file that is read; the largest headers of projects have 1 MiB.
 MAX_INCLUDED_SIZE = 4 << 20
+# Characters of a file with all that it includes.
+_MAX_UNIT = 8 << 20
 # Characters of all files of a set that are kept.
 _MAX_KEPT = 64 << 20
 
@@ -127,7 +129,11 @@ def with_included(code: Code, others: SourceSet) -> Iterator[Code]:
     """A file and the files of its set that it includes, directly or not, each once, the nearest first."""
     seen = {code.path}
     pending = [code]
+    size = 0
     for current in pending:
+        size += len(current.text)
+        if size > _MAX_UNIT and current is not code:
+            return
         yield current
         for name in current.includes:
             found = others.find(current.path, name) if len(seen) < MAX_INCLUDED else None

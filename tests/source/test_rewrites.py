@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,30 @@ def test_no_stub_for_what_is_registered() -> None:
 )
 def test_module_name_of_setup(setup: str, expected: str | None) -> None:
     assert module_name(setup, "csrc/bind.cpp") == expected
+
+
+@pytest.mark.parametrize(
+    ("unit", "before"),
+    [
+        ("x = __ldg(p);\n", "using h = c10::Half; template <typename T> void k(const T* p) {\n"),
+        ("auto q = __ldg(q);\n", "using h = c10::Half; void k() {\n"),
+        ("AT_ERROR(1);", ""),
+        ("x.const_data_ptr<T>().", ""),
+        ("x.const_data_ptr<T>() + \\\n", "#define M "),
+        ("f(x.const_data_ptr<T>(),", ""),
+        ("PYBIND11_MODULE(a, m) { m.def(1, 2); }", "Tensor "),
+        ('m.def("f", &f);', "Tensor f(); PYBIND11_MODULE(a, m) {"),
+        ("#", "AT_ERROR(1); "),
+        ("#if (", "AT_ERROR(1);\n"),
+    ],
+)
+def test_time_grows_with_the_text(unit: str, before: str) -> None:
+    """Ten times the text: quadratic work would take a hundred times as long."""
+    times = []
+    for count in (1_000, 10_000):
+        text = before + unit * count
+        start = time.process_time()
+        rewrite_source(text, "k.cu", RULES, NoOthers())
+        list(stubs_for(text, "k.cu", RULES, NoOthers(), None))
+        times.append(time.process_time() - start)
+    assert times[1] < 40 * times[0] + 1

@@ -15,9 +15,12 @@ def read_only_load(place: Place, written: Written) -> list[Edit] | NotRewritten:
     edits = [written.replaced(index, "doLdg")]
     if HEADER in written.code.includes:
         return edits
-    at = _behind_includes(written, place.at)
+    at = written.included.get(HEADER)
+    if at is None:
+        at = _behind_includes(written, place.at)
     if at is None:
         return NotRewritten(f"it has no #include before it that <{HEADER}> could follow")
+    written.included[HEADER] = at
     return [Edit(at, at, f"#include <{HEADER}>\n"), *edits]
 
 

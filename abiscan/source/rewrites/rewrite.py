@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import posixpath
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
@@ -76,7 +76,8 @@ def rewrite_source(
         wanted: rules that are rewritten; None for all.
     """
     written = Written(path, text)
-    edits: list[Edit] = []
+    edits: set[Edit] = set()
+    ranges: list[tuple[int, int]] = []
     left: list[LeftAsIs] = []
     done: set[str] = set()
     newlines = [at for at, char in enumerate(text) if char == "\n"]
@@ -86,14 +87,17 @@ def rewrite_source(
         if rewrite is None or (wanted is not None and rule not in wanted):
             continue
         made = rewrite(place, written)
-        if isinstance(made, list) and _overlap(made, edits):
+        if isinstance(made, list) and _overlap(made, ranges):
             made = NotRewritten("it overlaps another rewrite: run the command again afterwards")
         if isinstance(made, NotRewritten):
             left.append(LeftAsIs(path, bisect_right(newlines, place.at - 1) + 1, rule, made.reason))
         else:
-            edits += [edit for edit in made if edit not in edits]
+            edits.update(made)
+            for edit in made:
+                if edit.end > edit.start:
+                    insort(ranges, (edit.start, edit.end))
             done.add(rule)
-    return Rewritten(path, text, edited(text, edits) if edits else text, tuple(sorted(done)), tuple(left))
+    return Rewritten(path, text, edited(text, list(edits)) if edits else text, tuple(sorted(done)), tuple(left))
 
 
 def _module_named(text: str, at: int) -> str | None:
@@ -102,8 +106,17 @@ def _module_named(text: str, at: int) -> str | None:
     return name if name.isidentifier() and name != "TORCH_EXTENSION_NAME" else None
 
 
-def _overlap(made: list[Edit], edits: list[Edit]) -> bool:
-    return any(a.start < b.end and b.start < a.end for a in made for b in edits)
+def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
+    """Whether an edit changes what another one has changed.
+
+    Args:
+        ranges: those already made, sorted, none of which overlap.
+    """
+    for edit in made:
+        at = bisect_left(ranges, (edit.end, 0))
+        if at and ranges[at - 1][1] > edit.start:
+            return True
+    return False
 
 
 def stubs_for(

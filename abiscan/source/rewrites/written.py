@@ -38,6 +38,8 @@ class Written:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        # Where the rewrites of this file put an `#include`: the path of the header -> offset.
+        self.included: dict[str, int] = {}
 
     @cached_property
     def code(self) -> Code:
@@ -99,7 +101,9 @@ class Written:
         """
         lowest = self._line_start(index)
         at = index - 1
-        while at >= lowest:
+        for _step in range(_MAX_EXPRESSION):
+            if at < lowest:
+                break
             text = self.tokens[at].text
             if text in (")", "]"):
                 if self.partner[at] < 0:
@@ -134,10 +138,12 @@ class Written:
     def _line_start(self, index: int) -> int:
         """The first token that an expression at `index` can begin with: in a macro the first of its body, else 0."""
         start = self.tokens[index].at
-        while (start := self.text.rfind("\n", 0, start)) >= 0 and self.text[max(start - 2, 0) : start].rstrip(
-            "\r"
-        ).endswith("\\"):
-            pass
+        for _line in range(_MAX_EXPRESSION):
+            start = self.text.rfind("\n", 0, start)
+            if start < 0 or not self.text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
+                break
+        else:
+            return index  # a macro too long to look for its beginning from every line
         first = bisect_left(self.tokens, start + 1, key=lambda token: token.at)
         if self.word(first) != "#" or self.word(first + 1) != "define":
             return 0
