@@ -38,7 +38,7 @@ class Code:
         self.path = path
         self.text = text
         # Tokens that questions about declarations may still walk over, for all of them together.
-        self.steps_left = 10_000_000
+        self.steps_left = 2_000_000
 
     @cached_property
     def _parts(self) -> tuple[list[Token], dict[str, Macro]]:
