@@ -74,6 +74,8 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
             case ShareEnd():
                 ends.append(item)
     own = [a.target for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
+    silent = sum(end.silent_sources for end in ends)
+    unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
     target, told = _of_the_run(ends[0].target if ends else None, own)
     return Report(
         version=__version__,
@@ -81,7 +83,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
         rules=tuple(rules),
-        notes=tuple(dict.fromkeys((*told, *(note for end in ends for note in end.notes)))),
+        notes=tuple(dict.fromkeys((*told, *unlisted, *(note for end in ends for note in end.notes)))),
         containers=tuple(sorted(containers, key=lambda c: c.path)),
     )
 

@@ -69,10 +69,12 @@ class ShareEnd(Struct, frozen=True):
     Attributes:
         target: the torch that its files were judged against.
         notes: sentences for a person.
+        silent_sources: how many sources were read and have no report, since no rule finds anything in them.
     """
 
     target: Target
     notes: tuple[str, ...]
+    silent_sources: int = 0
 
 
 Scanned = OpenedContainer | ScannedArtifact | InputError | ShareEnd
@@ -122,7 +124,7 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
     if share.sources:
         yield from context.source_errors
     opened: set[str] = set()
-    number = 0
+    number = silent = 0
     found = expand(
         share.targets,
         cwd=options.settings.cwd,
@@ -144,6 +146,7 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
             reports: tuple[ArtifactReport, ...] = ()
             try:
                 reports = tuple(analyse(item, context))
+                silent += not reports
             except UnreadableFile as error:
                 yield InputError(error.path, error.reason)
             context.loader.forget()
@@ -162,7 +165,7 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
             yield ScannedArtifact(file.path, None, (report_of_source(file),))
     if options.progress is not None:
         options.progress("")
-    yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()))
+    yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()), silent)
 
 
 def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:

@@ -3,24 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
-from abiscan.targets import Artifact
+from abiscan.targets.artifact import Artifact, Group
+from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
-    from abiscan.source import SourceFile
+    from abiscan.source import SourceFile, SourceSet
 
 
 def analyse_source(artifact: Artifact) -> Iterator[ArtifactReport]:
-    """The report of a source among the targets; none where no rule finds anything in it."""
+    """The report of a source among the targets; none where no rule finds anything in it and others were named with it:
+    a tree has thousands. A generated module is always reported."""
     from abiscan.source import look_at_source
 
-    findings = look_at_source(artifact.display, artifact.read(), module_key(artifact.path, artifact.member))
-    if findings:
+    module = module_key(artifact.path, artifact.member)
+    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact))
+    if findings or artifact.kind is ArtifactKind.GENERATED_KERNEL or _is_alone(artifact):
         yield _report(artifact.path, artifact.member, artifact.kind, artifact.size, findings)
+
+
+def _others(artifact: Artifact) -> SourceSet:
+    """Where the headers that a source includes are: what it was found with, or what lies around a file named itself."""
+    from abiscan.source import Neighbours
+
+    if _is_alone(artifact) and artifact.disk_path is not None:
+        return Neighbours(artifact.display, artifact.disk_path)
+    return _of_group(artifact.group)
+
+
+def _is_alone(artifact: Artifact) -> bool:
+    return artifact.group.facts.kind is ContainerKind.FILE
+
+
+# The sources of one container are scanned one after the other.
+@lru_cache(maxsize=1)
+def _of_group(group: Group) -> SourceSet:
+    from abiscan.source import FileSet
+
+    sources = {each.display: each for each in group if each.kind is ArtifactKind.SOURCE}
+
+    def read(display: str) -> str | None:
+        try:
+            return sources[display].read().decode("utf-8", "replace")
+        except UnreadableFile:
+            return None  # said where the file itself is looked at
+
+    return FileSet(sources, read)
 
 
 def report_of_source(file: SourceFile) -> ArtifactReport:

@@ -27,6 +27,7 @@ _COMMANDS = {
     "explain": "abiscan.cli.explain",
     "rules": "abiscan.cli.rules",
     "releases": "abiscan.cli.releases",
+    "fix": "abiscan.cli.fix",
     "schema": "abiscan.cli.schema",
 }
 

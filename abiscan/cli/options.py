@@ -103,6 +103,9 @@ def policy_of(given: dict[str, object]) -> Policy:
         from abiscan.gate.config import parse_fail_on
 
         policy = replace(policy, fail_on=parse_fail_on(str(given["fail_on"])))
+    select, ignore = rules_of(given["select"], "--select"), rules_of(given["ignore"], "--ignore")
+    if select or ignore:
+        policy = replace(policy, select=select, ignore_rules=ignore)
     if given["baseline"] is not None:
         policy = replace(policy, baseline=str(given["baseline"]))
     if given["no_stale"]:
@@ -120,6 +123,30 @@ def policy_of(given: dict[str, object]) -> Policy:
             parse_stable_abi(version)
         policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
     return policy
+
+
+def rules_of(given: object, option: str) -> tuple[str, ...]:
+    """The rules that an option names, each by its id, several with commas.
+
+    Raises:
+        UsageError: no rule has such an id.
+    """
+    names = tuple(dict.fromkeys(name.strip() for each in strings(given) for name in each.split(",") if name.strip()))
+    if not names:
+        return ()
+    from abiscan.gate.requirements import GATE_RULES
+    from abiscan.rules import rule_infos
+
+    known = [info.id for info in (*rule_infos(), *GATE_RULES)]
+    for name in names:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, n=1)
+            raise UsageError(
+                f"{option}: no rule {name!r}" + (f"; did you mean {near[0]}?" if near else "; see abiscan rules")
+            )
+    return names
 
 
 def _may_be_configured() -> bool:

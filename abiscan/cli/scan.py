@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     type=click.Choice(["error", "warning", "note", "never"]),
     help="Lowest severity that fails the run (default: error).",
 )
+@click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")
 @click.option("--baseline", metavar="FILE", help="Accept what this file lists; only what is new fails.")
 @click.option("--write-baseline", metavar="FILE", help="Write what is found now as the baseline, and pass.")
 @click.option("--no-stale", is_flag=True, help="Let baseline entries pass that match nothing any more.")

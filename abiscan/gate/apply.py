@@ -1,4 +1,4 @@
-"""The order in which a policy acts: requirements, severities, ignores, baseline, verdict.
+"""The order in which a policy acts: requirements, severities, selection, ignores, baseline, verdict.
 
     FAIL        a finding that stands has a severity of `fail_on` or worse, or an entry is stale
     INCOMPLETE  nothing failed, and something could not be read or decided
@@ -45,7 +45,7 @@ def apply(
     unexplained = _fails_without_a_finding(report)
     report, undecided = _with_own_findings(report, policy)
     notes += undecided
-    report = _with_severities(report, policy)
+    report = _with_selection(_with_severities(report, policy), policy)
     report, ignore_stale, used_whole = _with_ignores(report, policy, today)
     stale = list(ignore_stale)
     if baseline is not None:
@@ -102,6 +102,19 @@ def _with_severities(report: Report, policy: Policy) -> Report:
     )
 
 
+def _with_selection(report: Report, policy: Policy) -> Report:
+    """The report with the findings of rules that the run leaves out marked."""
+    if not policy.select and not policy.ignore_rules:
+        return report
+    return replace(
+        report,
+        artifacts=tuple(
+            replace(artifact, findings=tuple(_accepted(f, policy.left_out(f.rule)) for f in artifact.findings))
+            for artifact in report.artifacts
+        ),
+    )
+
+
 def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
     """The report with the findings of the policy's own requirements, and notes on what they could not decide."""
     if policy.require_torch is None and not policy.require_stable_abi:
@@ -141,6 +154,9 @@ def _with_ignores(
         for finding in artifact.findings:
             covering = [ignore for ignore in live if ignore.covers(finding, artifact)]
             used |= {ignore.where for ignore in covering}
+            if finding.suppressed:
+                findings.append(finding)
+                continue
             reason = f"ignored: {covering[0].reason} ({covering[0].where})" if covering else None
             findings.append(_accepted(finding, reason))
         artifacts.append(replace(artifact, findings=tuple(findings)))

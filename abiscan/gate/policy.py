@@ -71,6 +71,8 @@ class Policy(Struct, frozen=True):
         fail_on: the lowest severity that does; None for none.
         severities: (rule id, severity) pairs that replace what the rule says.
         allow_stale: baseline entries that match nothing are reported and do not fail.
+        select: rules whose findings count; empty for all. ignore_rules: rules whose findings do not. The command
+            line names both; a configuration file says why, with `ignores`.
         baseline: path of the baseline, as the configuration file gives it (relative to that file).
         require_torch: a version specifier (PEP 440); every known build that satisfies it must load every file.
         require_stable_abi: only torch's C shims may be used.
@@ -80,11 +82,19 @@ class Policy(Struct, frozen=True):
     fail_on: Severity | None = Severity.ERROR
     severities: tuple[tuple[str, Severity], ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore_rules: tuple[str, ...] = ()
     allow_stale: bool = False
     baseline: str | None = None
     require_torch: str | None = None
     require_stable_abi: bool = False
     stable_abi_version: str | None = None
+
+    def left_out(self, rule: str) -> str | None:
+        """Why the findings of a rule do not count in this run; None where they do."""
+        if rule in self.ignore_rules:
+            return "ignored: --ignore"
+        return "ignored: not in --select" if self.select and rule not in self.select else None
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""

@@ -168,6 +168,13 @@ class CxxName(Struct, frozen=True, eq=False):
         return self.in_style(Style.DISPLAY).args
 
     @property
+    def scope_args(self) -> tuple[str, ...] | None:
+        """Template arguments of the innermost scope, a class: `at::Tensor, void` of `type_caster<at::Tensor>::load`."""
+        node = self.searched.name if isinstance(self.searched, Template) else self.searched
+        args = _own_args(node.scope) if isinstance(node, Nested) else None
+        return None if args is None else Renderer(Style.DISPLAY).texts(args)
+
+    @property
     def parameters(self) -> tuple[str, ...] | None:
         """Parameter types, as the demangler writes them; None for what is no function."""
         return self.in_style(Style.DISPLAY).params

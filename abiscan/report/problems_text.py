@@ -14,7 +14,7 @@ from abiscan.report.wording import counted, readable_names, source_place
 
 # How many of each a file's block may show before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
-_SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
+SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
 # Findings that say of each import what the causes say already, once, above.
 _TOLD_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-library"})
 
@@ -59,7 +59,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         shown = [
             f
             for f in shown
-            if f.severity is not Severity.NOTE
+            if (f.severity is not Severity.NOTE or style.fails(f.severity))
             and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]
     by_rule: dict[str, list[Finding]] = {}
@@ -67,11 +67,13 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         by_rule.setdefault(finding.rule, []).append(finding)
     lines: list[str] = []
     rules = list(by_rule)
-    for rule in rules if style.verbose else rules[:_FINDINGS]:
+    failing = sum(style.fails(found[0].severity) for found in by_rule.values())
+    told = rules if style.verbose else rules[: max(_FINDINGS, failing)]
+    for rule in told:
         lines += _rule_lines(by_rule[rule], style)
-    if not style.verbose and len(rules) > _FINDINGS:
-        lines.append(style.dim(f"  findings of {len(rules) - _FINDINGS} more rules: -v shows all"))
-    hidden = severity_counts(artifact.standing)[Severity.NOTE]
+    if len(rules) > len(told):
+        lines.append(style.dim(f"  findings of {len(rules) - len(told)} more rules: -v shows all"))
+    hidden = 0 if style.fails(Severity.NOTE) else severity_counts(artifact.standing)[Severity.NOTE]
     if hidden and not style.verbose and len(lines) == 0 and not artifact.causes:
         lines.append(style.dim(f"  {counted(hidden, 'note')}: -v shows {'it' if hidden == 1 else 'them'}"))
     return lines
@@ -79,7 +81,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     first = findings[0]
-    label = f"  {style.paint(first.severity.value, _SEVERITY_COLOR[first.severity])}[{first.rule}]: "
+    label = f"  {style.paint(first.severity.value, SEVERITY_COLOR[first.severity])}[{first.rule}]: "
     lines: list[str] = []
     for finding in findings if style.verbose else findings[:1]:
         lines += wrap(finding.message, style, label, "    ")

@@ -6,16 +6,23 @@ import textwrap
 
 from msgspec import Struct
 
+from abiscan.model.finding import Severity
 from abiscan.report.escape import printable
 
 
 class Style(Struct, frozen=True):
-    """How to write: width in columns (None: never wrap, for a pipe), colours, all of it."""
+    """How to write: width in columns (None: never wrap, for a pipe), colours, all of it, and the lowest severity that
+    fails the run (None for none), which is written in any case."""
 
     width: int | None = 80
     color: bool = False
     verbose: bool = False
     quiet: bool = False
+    fail_on: Severity | None = None
+
+    def fails(self, severity: Severity) -> bool:
+        """Whether a finding of this severity fails the run."""
+        return severity.at_least(self.fail_on)
 
     def paint(self, text: str, code: str) -> str:
         """`text` in an ANSI style, where colours are wanted."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from abiscan.model.binding import LoaderOutcome, Owner, Status
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
@@ -17,6 +19,7 @@ from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.problems_text import cause_lines, finding_lines
+from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import refusal_of, severity_counts, status_counts, summary_of
 from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
@@ -43,7 +46,7 @@ _COLORS: dict[ArtifactVerdict | Verdict, str] = {
 
 def render(report: Report, style: Style | None = None) -> str:
     """The whole report as text, ending in a newline."""
-    style = style or Style()
+    style = replace(style or Style(), fail_on=report.fail_on)
     lines: list[str] = []
     brief = len(report.artifacts) >= _BRIEF_FROM and not style.verbose
     place = {display: number for number, container in enumerate(report.containers) for display in container.artifacts}
@@ -72,8 +75,11 @@ def _artifact_lines(
     """What is in order first, so that what is not stands last, where a terminal ends."""
     lines: list[str] = []
     bad: list[ArtifactReport] = []
+    sources = [a for a in artifacts if a.kind is not ArtifactKind.SHARED_OBJECT]
     for artifact in artifacts:
-        if _is_bad(artifact):
+        if artifact.kind is not ArtifactKind.SHARED_OBJECT and artifact.findings:
+            continue
+        if _is_bad(artifact, style):
             bad.append(artifact)
         elif brief or (_is_accepted(artifact) and not style.verbose):
             if not style.quiet:
@@ -86,7 +92,8 @@ def _artifact_lines(
         # The files of one wheel mostly share their causes: one is told in full, the others in short.
         short = number > 0 and len(bad) > _IN_FULL and not style.verbose
         lines += (_short_block if short else _block)(artifact, target, style)
-    return lines
+    told = source_lines(sources, style)
+    return [*lines, *([""] if lines and told else []), *told]
 
 
 def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
@@ -164,17 +171,19 @@ def _is_accepted(artifact: ArtifactReport) -> bool:
     return bool(errors) and all(f.suppressed for f in errors)
 
 
-def _is_bad(artifact: ArtifactReport) -> bool:
+def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
     if _is_accepted(artifact):
         return False
     return artifact.verdict in (
         ArtifactVerdict.FAILS,
         ArtifactVerdict.UNDECIDED,
         ArtifactVerdict.UNREADABLE,
-    ) or any(f.severity is Severity.ERROR for f in artifact.standing)
+    ) or any(f.severity is Severity.ERROR or style.fails(f.severity) for f in artifact.standing)
 
 
 def _one_line(artifact: ArtifactReport, style: Style) -> str:
+    if artifact.kind is not ArtifactKind.SHARED_OBJECT:
+        return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None))}"
     counts = severity_counts(artifact.standing)
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if artifact.loader.outcome is LoaderOutcome.FAILS:
@@ -216,7 +225,7 @@ def _headline(artifact: ArtifactReport, target: Target | None) -> str:
     counts = status_counts(artifact.imports)
     missing = counts[Status.MISSING] + counts[Status.UNREACHABLE]
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
-        return name
+        return f"{name}: read, nothing found"
     refusal = refusal_of(artifact)
     if refusal is not None:
         return f"{name}: {refusal.message}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
@@ -117,6 +119,7 @@ def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) ->
         name is not None
         and (not pattern.base or name.base in pattern.base)
         and (not pattern.scope or name.scope == pattern.scope)
+        and (not pattern.scope_argument or (name.scope_args or ("",))[0] in pattern.scope_argument)
         and (not pattern.scope_starts or name.scope[: len(pattern.scope_starts)] == pattern.scope_starts)
         and (pattern.declares_parameter is None or name.declares_parameters == pattern.declares_parameter)
     )
@@ -154,7 +157,7 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: R
 def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Finding:
     name = subject.parse(bound.symbol.name)
     fields = symbol_fields(rule, bound, name, subject)
-    return make_finding(
+    found = make_finding(
         rule,
         fields,
         (subject.module, bound.symbol.name),
@@ -163,6 +166,14 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subj
         fix_fields=pasteable(fields),
         symbol=bound.symbol.name,
     )
+    if pattern.also is None or not _target_exports(pattern.also.symbol.format_map(fields), subject):
+        return found
+    return replace(found, fix=found.fix + pattern.also.fix)
+
+
+def _target_exports(symbol: str, subject: RuleSubject) -> bool:
+    """Whether the target's release exports a name in some build."""
+    return subject.target is not None and covers(subject.windows(symbol) or Windows(), subject.target.torch)
 
 
 def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], subject: RuleSubject) -> Finding:

@@ -49,12 +49,25 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     fix: str | None = None
 
 
+class WayOut(Struct, frozen=True, forbid_unknown_fields=True):
+    """What helps too, but only on releases that export a name.
+
+    Attributes:
+        fix: put behind the fix, as it stands.
+        symbol: the mangled name, a template.
+    """
+
+    fix: str
+    symbol: str
+
+
 class ImportPattern(Pattern, frozen=True):
     """A set of imports. Every field that is set must hold; an empty one says nothing.
 
     Attributes:
         scope: the namespaces and classes around the name, exactly.
         scope_starts: the same, outermost first; more may follow.
+        scope_argument: the first template argument of the innermost scope, as the demangler writes it.
         base: the unqualified name without template arguments.
         name, name_starts: whole C names, or how they begin. Never applied to mangled C++ names.
         declares_parameter: whether a template argument carries the declaration of its parameter (`Tn...`).
@@ -65,12 +78,14 @@ class ImportPattern(Pattern, frozen=True):
         file_ends: how the file's own name ends.
         outside_limited_api: a CPython name that is not part of the stable ABI.
         fate: see `Fate`.
+        also: see `WayOut`.
     """
 
     owner: tuple[Owner, ...] = ()
     status: tuple[Status, ...] = ()
     scope: tuple[str, ...] = ()
     scope_starts: tuple[str, ...] = ()
+    scope_argument: tuple[str, ...] = ()
     base: tuple[str, ...] = ()
     name: tuple[str, ...] = ()
     name_starts: tuple[str, ...] = ()
@@ -82,6 +97,7 @@ class ImportPattern(Pattern, frozen=True):
     file_ends: tuple[str, ...] = ()
     outside_limited_api: bool | None = None
     fate: tuple[Fate, ...] = ()
+    also: WayOut | None = None
 
     @property
     def reads_name(self) -> bool:

@@ -76,9 +76,15 @@ def rewrite_texts(
     rule: Rule, fields: dict[str, str], code: str | None = None, subject: RuleSubject | None = None
 ) -> str:
     """What to write instead, each with the releases that export it: "`data_ptr<float>()` (exported by ...)"."""
+    looked_up = [
+        (rewrite, None if subject is None else rewrite_windows(rewrite, fields, code, subject))
+        for rewrite in rule.rewrites
+    ]
+    target = None if subject is None or subject.target is None else subject.target.torch
+    # What the target does not export is no way out on it, unless nothing is.
+    fitting = [each for each in looked_up if target is None or each[1] is None or covers(each[1], target)]
     shown = []
-    for rewrite in rule.rewrites:
-        windows = None if subject is None else rewrite_windows(rewrite, fields, code, subject)
+    for rewrite, windows in fitting or looked_up:
         span = None if subject is None else subject.span
         exported = "" if windows is None else f" (exported by {windows_text(windows, span)})"
         shown.append(f"`{rewrite.write.format_map(fields)}`{exported}")

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import (
-    LANGUAGES,
     SourceHit,
     SourceRules,
     match_source,
 )
+from abiscan.source.source_set import FileSet, Neighbours, NoOthers, SourceSet
 from abiscan.source.source_tree import (
+    MAX_BYTES,
     SourceFile,
     attach_sources,
     is_source,
     look_at_source,
     scan_source,
     scan_tree,
+    sources_below,
 )
 
 __all__ = [
     "LANGUAGES",
+    "MAX_BYTES",
+    "FileSet",
+    "Neighbours",
+    "NoOthers",
     "SourceFile",
     "SourceHit",
     "SourceRules",
+    "SourceSet",
     "attach_sources",
     "is_source",
     "look_at_source",
     "match_source",
     "scan_source",
     "scan_tree",
+    "sources_below",
 ]

@@ -1,4 +1,4 @@
-"""C++, CUDA and HIP text to tokens: names and punctuation, with comments and literals gone. No preprocessor runs.
+"""C++, CUDA and HIP text to tokens: names and punctuation, with comments gone, and literals where not asked for.
 
 Lexical grammar: ISO C++20, clause 5 [lex].
 """
@@ -17,9 +17,9 @@ _TOKEN = re.compile(
       | //[^\n\\]*(?:\\.[^\n\\]*)*            # a backslash at the end continues a line comment
       | /\*.*?(?:\*/|\Z)
       | (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)
-      | (?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"?
       | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*'?
     )
+  | (?P<string>(?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)
   | (?P<include>\#[ \t]*(?:include|include_next|import)[ \t]*(?:<[^<>\n]{0,512}>|"[^"\n]{0,512}"))
   | (?P<name>[A-Za-z_]\w*)
   | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 class Token(Struct, frozen=True):
     """Attributes:
-    kind: `name`, `number`, `mark` or `include`.
+    kind: `name`, `number`, `mark`, `include`, or `string` where strings were asked for.
     text: as it stands; for an include the path alone.
     at: character offset.
     """
@@ -41,12 +41,16 @@ class Token(Struct, frozen=True):
     at: int
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of a source file; whatever it holds, this ends, in time linear in its length."""
+def tokens(text: str, *, strings: bool = False) -> list[Token]:
+    """The tokens of a source file; whatever it holds, this ends, in time linear in its length.
+
+    Args:
+        strings: whether string literals are among them (raw ones never are).
+    """
     found = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
-        if kind is None or kind in ("skip", "delimiter"):
+        if kind is None or kind in ("skip", "delimiter") or (kind == "string" and not strings):
             continue
         word = match.group()
         if kind == "include":

@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Location
 from abiscan.rules.element_types import written_type
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
+from abiscan.source.code import Code
+from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import Token, tokens
+from abiscan.source.place import Place
+from abiscan.source.refinements import REFINEMENTS
+from abiscan.source.source_set import NoOthers, SourceSet
 
-# Language by file name ending; the rest of a source tree is not looked at.
-LANGUAGES = {
-    **dict.fromkeys((".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp", ".inc"), Language.CPP),
-    **dict.fromkeys((".cu", ".cuh"), Language.CUDA),
-    **dict.fromkeys((".hip", ".hiph"), Language.HIP),
-}
 # Tokens looked through for the end of a list of template arguments.
 _MAX_ARGUMENTS = 96
 # Scopes before a name that are read; no rule asks for more than two.
@@ -38,15 +38,6 @@ class SourceHit(Struct, frozen=True):
 
     finding: Finding
     element: str | None
-
-
-class _Place(Struct, frozen=True):
-    rule: Rule
-    pattern: SourcePattern
-    text: str
-    element: str | None
-    inside: str
-    at: int
 
 
 class SourceRules:
@@ -79,26 +70,51 @@ class SourceRules:
         return any(all(any(word in text for word in group) for group in groups) for groups in self._needed)
 
 
-def match_source(text: str, path: str, rules: SourceRules, module: str | None = None) -> tuple[SourceHit, ...]:
+def match_source(
+    text: str, path: str, rules: SourceRules, *, module: str | None = None, others: SourceSet | None = None
+) -> tuple[SourceHit, ...]:
     """What the rules say of one source file: one hit for each rule and spelling, with its lines.
 
     Args:
         text: of the file.
         path: as reports should name it; its ending tells the language.
         module: what fingerprints call the file (default: `path`).
+        others: where the files that it includes are found; `path` is its name there.
     """
-    language = LANGUAGES.get(PurePath(path).suffix.lower())
-    if language is None or not rules.concern(text):
-        return ()
-    places = _File(tokens(text), language).places(rules)
+    places = places_in(text, path, rules, others or NoOthers())
     lines = [at for at, char in enumerate(text) if char == "\n"] if places else []
-    grouped: dict[tuple[str, str], list[_Place]] = {}
+    grouped: dict[tuple[str, str], list[Place]] = {}
     for place in places:
         grouped.setdefault((place.rule.id, place.text), []).append(place)
     return tuple(_hit(group, path, lines, module or path) for _key, group in sorted(grouped.items()))
 
 
-def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> SourceHit:
+def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[Place]:
+    """Every place of a source that some rule means, in order. Arguments as for `match_source`."""
+    language = LANGUAGES.get(PurePath(path).suffix.lower())
+    if language is None or not rules.concern(text):
+        return []
+    return _refined(_File(tokens(text), language).places(rules), Code(path, text), others)
+
+
+def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
+    """The places that a closer look, where the rule has one, leaves standing."""
+    by_rule: dict[str, list[Place]] = {}
+    for place in places:
+        by_rule.setdefault(place.rule.id, []).append(place)
+    result: list[Place] = []
+    for rule, found in by_rule.items():
+        look = REFINEMENTS.get(rule)
+        if look is None:
+            result += found
+            continue
+        for place, refined in zip(found, look(found, code, others), strict=True):
+            if refined is not None:
+                result.append(replace(place, confidence=refined.confidence, fields=refined.fields))
+    return sorted(result, key=lambda place: place.at)
+
+
+def _hit(places: list[Place], path: str, lines: list[int], module: str) -> SourceHit:
     first = places[0]
     rule, pattern = first.rule, first.pattern
     fields = {
@@ -106,11 +122,15 @@ def _hit(places: list[_Place], path: str, lines: list[int], module: str) -> Sour
         "type": written_type(first.element) if first.element is not None else "T",
         "inside": first.inside,
         "module": path,
+        "detail": "",
+        **first.fields,
     }
     fields["rewrites"] = rewrite_texts(rule, fields)
     numbers = sorted({bisect_right(lines, place.at - 1) + 1 for place in places})
     locations = tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES])
-    finding = make_finding(rule, fields, (module, first.text), pattern=pattern, locations=locations)
+    finding = make_finding(
+        rule, fields, (module, first.text), pattern=pattern, confidence=first.confidence, locations=locations
+    )
     return SourceHit(finding, first.element)
 
 
@@ -133,9 +153,9 @@ class _File:
         # Open parentheses: what was called, and whether its first argument has ended.
         self.calls: list[tuple[str, bool]] = []
 
-    def places(self, rules: SourceRules) -> list[_Place]:
+    def places(self, rules: SourceRules) -> list[Place]:
         """Every place that a rule means, in order, each for one pattern of a rule."""
-        places: list[_Place] = []
+        places: list[Place] = []
         for at, token in enumerate(self.found):
             if token.kind == "mark":
                 self._follow(at, token.text)
@@ -174,7 +194,7 @@ class _File:
             and self.names.isdisjoint(pattern.file_lacks)
         )
 
-    def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> _Place | None:
+    def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> Place | None:
         found, token = self.found, self.found[at]
         if not self._file_fits(pattern):
             return None
@@ -185,7 +205,7 @@ class _File:
             inside = self.calls[-1][0]
         if token.kind == "include":
             fits = token.text.startswith(pattern.include_starts)
-            return _Place(rule, pattern, token.text, None, inside, token.at) if fits else None
+            return Place(rule, pattern, token.text, None, inside, token.at) if fits else None
         if token.text in self.own_macros or _in_directive(found, at):
             return None
         text = _named(pattern, found, at)
@@ -198,7 +218,7 @@ class _File:
         element = arguments.split(",")[0].strip() if arguments else None
         if arguments is not None and pattern.member:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
-        return _Place(rule, pattern, text, element, inside, token.at)
+        return Place(rule, pattern, text, element, inside, token.at)
 
 
 def _named(pattern: SourcePattern, found: list[Token], at: int) -> str | None:

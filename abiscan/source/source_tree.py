@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,13 @@ from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
 from abiscan.rules.locate import MAX_LOCATIONS
 from abiscan.rules.rule import Rule
+from abiscan.source.languages import LANGUAGES
 from abiscan.source.match import (
-    LANGUAGES,
     SourceHit,
     SourceRules,
     match_source,
 )
+from abiscan.source.source_set import MAX_INCLUDED_SIZE, FileSet, SourceSet
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
@@ -59,8 +61,10 @@ def scan_source(
     data: bytes,
     path: str,
     rules: Iterable[Rule],
+    *,
     prepared: SourceRules | None = None,
     module: str | None = None,
+    others: SourceSet | None = None,
 ) -> SourceFile:
     """The findings of one file.
 
@@ -69,6 +73,7 @@ def scan_source(
         path: as reports should name it.
         rules: all rules; `prepared`: `SourceRules` of them, for callers with many files.
         module: what fingerprints call the file (default: `path`).
+        others: where the files that it includes are found.
     """
     text = data.decode("utf-8", "replace")
     if PurePath(path).suffix.lower() == ".py":
@@ -78,18 +83,24 @@ def scan_source(
         found = (compute[rule.id](rule, text, path, module or path) for rule in rules if rule.id in compute)
         hits = tuple(SourceHit(finding, None) for findings in found for finding in findings)
         return SourceFile(path, ArtifactKind.GENERATED_KERNEL, len(data), hits)
-    hits = match_source(text, path, prepared if prepared is not None else SourceRules(rules), module)
+    hits = match_source(
+        text, path, prepared if prepared is not None else SourceRules(rules), module=module, others=others
+    )
     return SourceFile(path, ArtifactKind.SOURCE, len(data), hits)
 
 
-def look_at_source(path: str, data: bytes, module: str) -> tuple[Finding, ...]:
+def look_at_source(path: str, data: bytes, module: str, others: SourceSet | None = None) -> tuple[Finding, ...]:
     """The findings of all rules in one source file.
 
     Args:
         path: as reports should name it; its ending tells the language.
         module: what the findings' fingerprints call the file (`abiscan.model.fingerprint.module_key`).
+        others: where the files that it includes are found; `path` is its name there.
     """
-    return tuple(hit.finding for hit in scan_source(data, path, load_rules(), _every_rule(), module).hits)
+    return tuple(
+        hit.finding
+        for hit in scan_source(data, path, load_rules(), prepared=_every_rule(), module=module, others=others).hits
+    )
 
 
 @cache
@@ -111,7 +122,10 @@ def scan_tree(
     prepared = SourceRules(rules)
     files: list[SourceFile] = []
     errors: list[InputError] = []
-    for number, path in enumerate(_walk(root)):
+    walked = list(islice(_walk(root), MAX_FILES + 1))
+    places = {display(path): path for path in walked}
+    others = FileSet(places, lambda shown: _text(places[shown]))
+    for number, path in enumerate(walked):
         if number >= MAX_FILES:
             errors.append(InputError(display(root), f"more than {MAX_FILES} source files: the rest was not read"))
             break
@@ -124,12 +138,22 @@ def scan_tree(
         except OSError as error:
             errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
             continue
-        if path.suffix.lower() == ".py" and b"triton_meta" not in data:
-            continue
-        scanned = scan_source(data, display(path), rules, prepared)
+        scanned = scan_source(data, display(path), rules, prepared=prepared, others=others)
         if scanned.hits:
             files.append(scanned)
     return sorted(files, key=lambda each: each.path), errors
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= MAX_INCLUDED_SIZE else None
+    except OSError:
+        return None  # said where the file itself is looked at
+
+
+def sources_below(root: Path) -> Iterator[Path]:
+    """The C++, CUDA and HIP sources below a directory, sorted, or the file itself; at most MAX_FILES."""
+    return islice((path for path in _walk(root) if path.suffix.lower() in LANGUAGES), MAX_FILES)
 
 
 def _walk(root: Path) -> Iterator[Path]:

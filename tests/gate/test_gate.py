@@ -377,3 +377,22 @@ def test_the_gates_own_rules_obey_the_policy() -> None:
     assert report.verdict is Verdict.PASS
     assert [f.severity for f in standing(report)] == [Severity.WARNING]
     assert all(rule.summary and rule.why and rule.use_instead for rule in GATE_RULES)
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "left"),
+    [
+        ((), (), {"const-data-ptr", "unstable-abi"}),
+        (("unstable-abi",), (), {"unstable-abi"}),
+        ((), ("unstable-abi",), {"const-data-ptr"}),
+        (("const-data-ptr", "unstable-abi"), ("unstable-abi",), {"const-data-ptr"}),
+    ],
+)
+def test_rules_of_the_command_line(select: tuple[str, ...], ignore: tuple[str, ...], left: set[str]) -> None:
+    """What is left out stays in the report, marked, and does not fail it."""
+    policy = Policy(fail_on=Severity.NOTE, select=select, ignore_rules=ignore)
+    report = apply(a_report(an_artifact(findings=(WARNING, NOTE))), policy)
+    assert {finding.rule for finding in standing(report)} == left
+    assert len(report.artifacts[0].findings) == 2
+    only = apply(a_report(an_artifact(findings=(NOTE,))), Policy(fail_on=Severity.NOTE, ignore_rules=("unstable-abi",)))
+    assert only.verdict is Verdict.PASS

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.binding import Status
-from abiscan.model.finding import Severity
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
+from abiscan.model.finding import Finding, Location, Severity
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
 from abiscan.report import text
 from abiscan.report.style import Style, wrap
 from tests.report import samples
@@ -139,6 +139,49 @@ def test_notes_of_rules_are_counted_until_verbose_shows_them() -> None:
     assert "  note[unstable-abi]: unstable" in lines_of(
         samples.an_artifact(findings=(note,)), style=replace(PIPE, verbose=True)
     )
+
+
+def a_source(path: str, *findings: Finding) -> ArtifactReport:
+    return samples.an_artifact(
+        path, kind=ArtifactKind.SOURCE, machine=None, verdict=ArtifactVerdict.NOT_TORCH, findings=findings
+    )
+
+
+def a_note(path: str, *lines: int, rule: str = "half-intrinsic") -> Finding:
+    places = tuple(Location(file=path, line=line) for line in lines)
+    return samples.a_finding(rule, None, severity=Severity.NOTE, message=f"{rule} here", locations=places)
+
+
+def test_findings_of_sources_are_shown_by_rule() -> None:
+    error = samples.a_finding("generated-kernel", None, message="undefined", locations=(Location(file="k.py", line=3),))
+    sources = [a_source(f"{n}.cu", a_note(f"{n}.cu", 7, 9)) for n in range(6)]
+    lines = lines_of(*sources, a_source("k.py", error), a_source("fine.py"))
+    assert lines == [
+        "source    fine.py: read, nothing found",
+        "",
+        "error[generated-kernel]: undefined",
+        "  at k.py:3",
+        "  fix: Rebuild with torch 2.13.0",
+        "note[half-intrinsic]: half-intrinsic here",
+        *(f"  at {n}.cu:7, 9" for n in range(4)),
+        "  ... and in 2 more files: -v shows all",
+        "  fix: Rebuild with torch 2.13.0",
+    ]
+    assert lines_of(*sources, style=replace(PIPE, quiet=True)) == []
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_fails_the_gate_is_shown(quiet: bool) -> None:
+    """A note, the fourth rule of a file, a file among good ones: hidden otherwise."""
+    rules = ("unstable-abi", "message-logger", "cuda-set-device", "c10-cuda-check")
+    notes = tuple(a_note("", rule=rule) for rule in rules)
+    report = samples.a_report(samples.an_artifact("a.so"), samples.an_artifact("b.so", findings=notes))
+    failing = apply(report, Policy(fail_on=Severity.NOTE))
+    lines = text.render(failing, replace(PIPE, quiet=quiet)).splitlines()
+    assert [rule for rule in rules if f"  note[{rule}]: {rule} here" in lines] == list(rules)
+    source = samples.a_report(a_source("a.cu", a_note("a.cu", 1)))
+    shown = text.render(apply(source, Policy(fail_on=Severity.NOTE)), replace(PIPE, quiet=quiet))
+    assert "note[half-intrinsic]" in shown
 
 
 def test_what_is_accepted_takes_a_line() -> None:

@@ -46,31 +46,54 @@ def hits(text: str, path: str = "a.cpp") -> list[tuple[str, list[int | None]]]:
         ("t.packed_accessor<float, 2>();", [("packed-accessor", [1])]),
         ("t.packed_accessor32<float, 2>();", []),
         ("TORCH_CHECK_EQ(a, b);", [("message-logger", [1])]),
-        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {}", [("op-not-registered", [1])]),
-        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {} TORCH_LIBRARY(n, m) {}", []),
-        ("int f(); PYBIND11_MODULE(NAME, m) {}", []),
+        ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', [("op-not-registered", [1])]),
+        ('at::Tensor f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); } TORCH_LIBRARY(n, m) {}', []),
+        ("at::Tensor f(); PYBIND11_MODULE(NAME, m) {}", []),  # binds nothing
+        ('int f(); PYBIND11_MODULE(NAME, m) { m.def("f", &f); }', []),
+        ("torch::stable::Tensor t; t.const_data_ptr<float>();", []),  # another class, whose member is inline
     ],
 )
 def test_places(text: str, expected: list[tuple[str, list[int | None]]]) -> None:
     assert hits(text) == expected
 
 
-LDG = 'AT_DISPATCH_ALL_TYPES_AND2(at::ScalarType::Half, at::ScalarType::BFloat16, t, "f", [&] {});\nT x = __ldg(p);'
+HALF = 'AT_DISPATCH_FLOATING_TYPES_AND_HALF(t.scalar_type(), "f", [&] {});'
+KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* index, Info<int64_t, int> info) {\n%s\n}\n"
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "severity"),
+    ("path", "text", "severity", "confidence"),
     [
-        ("segment_csr_cuda.hip", LDG, "warning"),
-        ("segment_csr_cuda.cu", LDG, "note"),
-        ("segment_csr_cuda.cu", "#ifdef USE_ROCM\n#define __ldg(p) *(p)\n#endif\n" + LDG, None),
-        ("segment_csr_cuda.cpp", LDG, None),
-        ("segment_csr_cuda.hip", "T x = __ldg(p);", None),
+        ("k.hip", HALF + KERNEL % "T x = __ldg(p + 1);", "warning", "medium"),
+        ("k.cu", HALF + KERNEL % "T x = __ldg(p + 1);", "note", "medium"),
+        ("k.cuh", HALF + KERNEL % "for (int i = 0; i < n; i++) { T x = __ldg(&p[i * n]); }", "note", "medium"),
+        ("k.cu", HALF + KERNEL % "T x = __ldg(p);\n#ifdef USE_ROCM\n#endif", "note", "medium"),
+        ("k.cu", "void f(const c10::Half* p) { g(__ldg(p)); }", "note", "high"),
+        ("k.cu", "using half_t = at::Half; void f(half_t* p) { g(__ldg(p)); }", "note", "high"),
+        ("k.cu", HALF + "void f() { g(__ldg(h())); }", "note", "low"),
+        # torch's own headers overload it for BFloat16, CUDA's and HIP's for the plain types and __half
+        ("k.hip", "void f(const c10::BFloat16* p) { __ldg(p); } c10::Half h;", None, None),
+        ("k.hip", HALF + KERNEL % "int i = __ldg(index + 1);", None, None),
+        ("k.hip", HALF + KERNEL % "int i = __ldg(info.data + n * 2);", None, None),
+        ("k.hip", HALF + KERNEL % "auto q = index + 1; int i = __ldg(q);", None, None),
+        ("k.hip", HALF + KERNEL % "auto x = __ldg(reinterpret_cast<const int4*>(p));", None, None),
+        ("k.hip", HALF + KERNEL % "auto x = __ldg((const float*)p);", None, None),
+        ("k.hip", "c10::Half h; void f(const __half* p) { __ldg(p); }", None, None),
+        # no instantiation with Half in sight
+        ("k.hip", KERNEL % "T x = __ldg(p);", None, None),
+        # the file's own overload or macro, or code that HIP does not see
+        ("k.hip", HALF + "__device__ at::Half __ldg(const at::Half* p);" + KERNEL % "T x = __ldg(p);", None, None),
+        ("k.cu", "#ifdef USE_ROCM\n#define __ldg(p) *(p)\n#endif\n" + HALF + KERNEL % "T x = __ldg(p);", None, None),
+        ("k.cu", HALF + KERNEL % "#if !defined(USE_ROCM)\nT x = __ldg(p);\n#endif", None, None),
+        ("k.cu", HALF + KERNEL % "#if defined(USE_ROCM) || A\nT x = *p;\n#else\nT x = __ldg(p);\n#endif", None, None),
+        ("k.cu", HALF + KERNEL % "#if __CUDA_ARCH__ >= 350\nT x = __ldg(p);\n#endif", None, None),
     ],
 )
-def test_half_intrinsic(path: str, text: str, severity: str | None) -> None:
+def test_half_intrinsic(path: str, text: str, severity: str | None, confidence: str | None) -> None:
     found = [hit.finding for hit in match_source(text, path, RULES) if hit.finding.rule == "half-intrinsic"]
-    assert [finding.severity.value for finding in found] == ([] if severity is None else [severity])
+    assert [(each.severity.value, each.confidence.value) for each in found] == (
+        [] if severity is None else [(severity, confidence)]
+    )
 
 
 def test_message_names_the_call_and_the_rewrite() -> None:

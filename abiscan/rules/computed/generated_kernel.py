@@ -1,26 +1,64 @@
-"""Generated Triton kernels: names in `triton_meta` that nothing defines. Parsed, never run.
+"""Modules that torch.compile generates: names that nothing in them defines. Compiled to symbol tables, never run.
 
 TorchInductor writes one Python module for a graph; a kernel stands in it as a string that is compiled later
-(`async_compile.triton(name, '''...''')`), or as a module of its own in the compile cache.
+(`async_compile.triton(name, '''...''')`), or as a module of its own in the compile cache. Which names are global and
+which are mangled for being private to a class is the compiler's word (the standard library's symtable).
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import symtable
+from collections.abc import Iterator
+
+from msgspec import Struct
 
 from abiscan.model.finding import Finding, Location
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
-MARK = "triton_meta"
+META = "triton_meta"
+# What stands in a generated module, and in the text of a kernel in one.
+_MODULE_MARKS = (META, "torch._inductor")
+_KERNEL_MARKS = (META, "@triton.jit")
 # Characters; a parsed module takes some 100 bytes of memory for each. The largest generated ones have 2 MiB.
 MAX_TEXT = 4 << 20
-_BUILTINS = frozenset(dir(builtins))
+# Kernels as strings in strings.
+_MAX_DEPTH = 3
+# Of every module, beside the builtins (The Python Language Reference, 3.2 and 5.4).
+_OF_MODULES = frozenset({"__file__", "__builtins__", "__annotations__", "__path__", "__cached__", "__class__"})
+_BUILTINS = frozenset(dir(builtins)) | _OF_MODULES
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_NEWER = "use PyTorch 2.6 or later, clear the compile cache"
+_PRIVATE = (
+    "use another release of PyTorch (2.9.1 writes such modules, see pytorch issue 170398), clear the compile cache"
+)
+
+
+class _Use(Struct, frozen=True, order=True):
+    """Where a name is used: the line, and the part of the module as the middle of a sentence."""
+
+    line: int
+    where: str
+
+
+class _Undefined(Struct, frozen=True, order=True):
+    """A name that nothing defines.
+
+    Attributes:
+        name: as Python looks it up; written: as it stands.
+    """
+
+    name: str
+    written: str
+
+
+_Found = dict[_Undefined, set[_Use]]
 
 
 def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Finding, ...]:
-    """A finding for each undefined name, with the lines it is used in; none where the text is no Python.
+    """A finding for each undefined name, with the lines it is used in; none where the text is no generated Python.
 
     Args:
         rule: `generated-kernel`.
@@ -28,73 +66,179 @@ def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Findin
         path: as reports should name it.
         module: what fingerprints call the file.
     """
-    if MARK not in text or len(text) > MAX_TEXT:
+    if len(text) > MAX_TEXT or not any(mark in text for mark in _MODULE_MARKS):
         return ()
-    found: dict[str, set[tuple[int, str]]] = {}
-    _module(text, 1, frozenset(), found)
-    return tuple(_finding(rule, path, module, name, sorted(places)) for name, places in sorted(found.items()))
+    found: _Found = {}
+    _module(text, 1, found, _MAX_DEPTH)
+    return tuple(_finding(rule, path, module, name, sorted(uses)) for name, uses in sorted(found.items()))
 
 
-def _finding(rule: Rule, path: str, module: str, name: str, places: list[tuple[int, str]]) -> Finding:
-    fields = {"name": name, "detail": places[0][1], "target": ""}
-    locations = tuple(Location(file=path, line=line) for line, _where in places)
+def _finding(rule: Rule, path: str, module: str, undefined: _Undefined, uses: list[_Use]) -> Finding:
+    private = undefined.name != undefined.written
+    name = undefined.name
+    detail = uses[0].where
+    if private:
+        detail = f"{detail} (written `{undefined.written}`, which Python mangles inside a class)"
+    fields = {"name": name, "detail": detail, "target": _PRIVATE if private else _NEWER}
+    locations = tuple(Location(file=path, line=line) for line in sorted({use.line for use in uses}))
     return make_finding(rule, fields, (module, name), locations=locations)
 
 
-def _module(text: str, first_line: int, outer: frozenset[str], found: dict[str, set[tuple[int, str]]]) -> None:
+def _module(text: str, first_line: int, found: _Found, depth: int) -> None:
     try:
         tree = ast.parse(text)
+        table = symtable.symtable(text, "<generated>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    nodes = list(ast.walk(tree))
-    if any(isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names) for node in nodes):
-        return  # a star import may define anything
-    known = _BUILTINS | outer | _bound(nodes)
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and MARK in node.value:
-            _module(node.value, first_line + node.lineno - 1, frozenset(), found)
+    for kernel in _kernel_texts(tree) if depth else ():
+        _module(kernel.value, first_line + kernel.lineno - 1, found, depth - 1)
+    if not _is_generated(tree) or _imports_everything(tree):
+        return
+    undefined = _undefined(table)
+    if not undefined:
+        return
+    for name, use, scope in _uses(tree):
+        if name.name in undefined.get(scope, ()):
+            found.setdefault(name, set()).add(_Use(first_line + use.line - 1, use.where))
+
+
+class _Text(Struct, frozen=True):
+    value: str
+    lineno: int
+
+
+def _kernel_texts(tree: ast.Module) -> Iterator[_Text]:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and any(m in node.value for m in _KERNEL_MARKS)
+        ):
+            yield _Text(node.value, node.lineno)
+
+
+def _is_generated(tree: ast.Module) -> bool:
+    """Whether torch.compile wrote it, or a part of it: it has a `triton_meta`, or a function of @triton.jit beside an
+    import of torch._inductor."""
+    inductor = jit = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == META:
+            return True
+        if isinstance(node, ast.Name) and node.id == META and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.ImportFrom):
+            inductor = inductor or (node.module or "").startswith("torch._inductor")
+        if isinstance(node, ast.Name) and node.id in ("async_compile", "AsyncCompile"):
+            jit = True
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            jit = jit or any(ast.unparse(each).startswith("triton.jit") for each in node.decorator_list)
+    return inductor and jit
+
+
+def _imports_everything(tree: ast.Module) -> bool:
+    """Whether `from x import *` may define anything."""
+    return any(
+        isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names) for node in ast.walk(tree)
+    )
+
+
+# A function or class by its name and line; ("", 0) is the module.
+_Scope = tuple[str, int]
+
+
+def _undefined(module: symtable.SymbolTable) -> dict[_Scope, set[str]]:
+    """The names that each scope looks up among the module's, where nothing binds them. What comprehensions and lambdas
+    look up counts for the function around."""
+    tables = list(_tables(module))
+    bound = {symbol.get_name() for symbol in module.get_symbols() if _binds(symbol)}
+    for table, _scope in tables:
+        # `global x` in a function, then `x = ...`.
+        bound |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_declared_global() and _binds(symbol)}
+    undefined: dict[_Scope, set[str]] = {}
+    for table, scope in tables:
+        for symbol in table.get_symbols():
+            name = symbol.get_name()
+            looked_up = symbol.is_referenced() and (symbol.is_global() or table is module)
+            if looked_up and name not in bound and name not in _BUILTINS:
+                undefined.setdefault(scope, set()).add(name)
+    return undefined
+
+
+def _binds(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+def _tables(module: symtable.SymbolTable) -> Iterator[tuple[symtable.SymbolTable, _Scope]]:
+    pending: list[tuple[symtable.SymbolTable, _Scope]] = [(module, ("", 0))]
+    while pending:
+        table, scope = pending.pop()
+        yield table, scope
+        for child in table.get_children():
+            own = child.get_name().isidentifier() and child.get_name() not in _UNNAMED
+            pending.append((child, (child.get_name(), child.get_lineno()) if own else scope))
+
+
+# Names that the compiler gives to scopes of expressions.
+_UNNAMED = frozenset({"lambda", "listcomp", "setcomp", "dictcomp", "genexpr", "top"})
+
+
+def _uses(tree: ast.Module) -> Iterator[tuple[_Undefined, _Use, _Scope]]:
+    """Every name that is read: as Python looks it up, where, and in which scope."""
+    pending: list[tuple[ast.AST, _Context]] = [(tree, _Context(("", 0), None, "the module"))]
+    while pending:
+        node, context = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield _Undefined(_mangled(node.id, context.owner), node.id), _Use(node.lineno, context.where), context.scope
             continue
-        meta = _meta(node)
-        if meta is None:
+        if isinstance(node, ast.Dict) and context.where == f"`{META}`":
+            for key, value in zip(node.keys, node.values, strict=True):
+                entry = f"`{META}[{key.value!r}]`" if isinstance(key, ast.Constant) else context.where
+                inner = _Context(context.scope, context.owner, entry)
+                pending += [(part, inner) for part in (key, value) if part is not None]
             continue
-        for key, part in _entries(meta):
-            for name in ast.walk(part):
-                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id not in known:
-                    where = f"`{MARK}[{key!r}]`" if key else f"`{MARK}`"
-                    found.setdefault(name.id, set()).add((first_line + name.lineno - 1, where))
+        inner = _inside(node, context)
+        outside = _outside(node)
+        for child in ast.iter_child_nodes(node):
+            # Decorators, defaults and bases belong to the scope around.
+            pending.append((child, context if id(child) in outside else inner))
 
 
-def _meta(node: ast.AST) -> ast.expr | None:
-    """The value that a node gives to `triton_meta`."""
-    if isinstance(node, ast.keyword) and node.arg == MARK:
-        return node.value
-    if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == MARK for to in node.targets):
-        return node.value
-    return None
+class _Context(Struct, frozen=True):
+    """What is around a node: its scope, the class whose private names it uses, and how a sentence calls it."""
+
+    scope: _Scope
+    owner: str | None
+    where: str
 
 
-def _entries(meta: ast.expr) -> list[tuple[str, ast.expr]]:
-    if not isinstance(meta, ast.Dict):
-        return [("", meta)]
-    return [
-        (str(key.value) if isinstance(key, ast.Constant) else "", part)
-        for key, value in zip(meta.keys, meta.values, strict=True)
-        for part in ((key, value) if key is not None else (value,))
-    ]
+def _outside(node: ast.AST) -> frozenset[int]:
+    if not isinstance(node, _SCOPES):
+        return frozenset()
+    parts: list[ast.AST] = [*node.decorator_list]
+    if isinstance(node, ast.ClassDef):
+        parts += [*node.bases, *node.keywords]
+    else:
+        parts += [node.args, *([node.returns] if node.returns is not None else [])]
+    return frozenset(map(id, parts))
 
 
-def _bound(nodes: list[ast.AST]) -> frozenset[str]:
-    """Every name that the module binds anywhere; in which scope is not asked: what is defined must not be reported."""
-    names: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
-            names.add(node.name)
-    return frozenset(names)
+def _inside(node: ast.AST, context: _Context) -> _Context:
+    if isinstance(node, ast.ClassDef):
+        return _Context((node.name, node.lineno), node.name, f"the class `{node.name}`")
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        jit = any("jit" in ast.unparse(each) for each in node.decorator_list)
+        where = f"the kernel `{node.name}`" if jit else f"`{node.name}()`"
+        return _Context((node.name, node.lineno), context.owner, where)
+    if isinstance(node, ast.keyword) and node.arg in (META, "configs", "inductor_meta"):
+        return _Context(context.scope, context.owner, f"`{node.arg}`")
+    if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == META for to in node.targets):
+        return _Context(context.scope, context.owner, f"`{META}`")
+    return context
+
+
+def _mangled(name: str, owner: str | None) -> str:
+    """A name as Python looks it up inside a class (The Python Language Reference, 6.2.1, private name mangling)."""
+    stripped = (owner or "").lstrip("_")
+    if not stripped or not name.startswith("__") or name.endswith("__"):
+        return name
+    return f"_{stripped}{name}"

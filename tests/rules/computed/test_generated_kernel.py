@@ -67,5 +67,78 @@ def test_no_finding(text: str) -> None:
     assert names(text) == []
 
 
+# The shape of a module that TorchInductor writes for a graph, and of the kernel in it.
+GRAPH = """
+import torch
+from torch._inductor.async_compile import AsyncCompile
+from torch._C import _cuda_getCurrentRawStream as get_raw_stream
+empty_strided_cuda = torch._C._dynamo.guards._empty_strided_cuda
+async_compile = AsyncCompile()
+
+triton_poi_fused_0 = async_compile.triton('triton_poi_fused_0', '''
+import triton
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers, triton_heuristics
+
+@triton_heuristics.pointwise(size_hints={'x': 4}, triton_meta={'signature': {}, 'configs': [{}]}, inductor_meta={})
+@triton.jit
+def triton_poi_fused_0(in_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    tl.store(in_ptr0 + xindex, triton_helpers.maximum(xindex, 1), xindex < xnumel)
+''', device_str='cuda')
+
+
+class Runner:
+    def call(self, args):
+        arg0_1, s0 = args
+        buf = [empty_strided_cuda((s0,), (1,), torch.float32) for i in range(2)]
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_0.run(buf[0], s0, stream=stream0)
+        return (lambda x: x)(buf)
+
+runner = Runner()
+call = runner.call
+"""
+
+
+def test_a_good_module() -> None:
+    assert names(GRAPH) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "where"),
+    [
+        ("xoffset + tl", "s1 + tl", "s1", "the kernel `triton_poi_fused_0`"),
+        ("run(buf[0], s0", "run(buf[0], s7", "s7", "`call()`"),
+        ("range(2)", "range(s7)", "s7", "`call()`"),
+        ("'configs': [{}]", "'configs': [{'B': s3}]", "s3", "`triton_meta['configs']`"),
+        ("size_hints={'x': 4}", "configs=[s3]", "s3", "`configs`"),
+        ("call = runner.call", "call = runer.call", "runer", "the module"),
+    ],
+)
+def test_undefined_anywhere(old: str, new: str, name: str, where: str) -> None:
+    text = GRAPH.replace(old, new)
+    line = text[: text.index(new)].count("\n") + 1
+    assert names(text) == [(name, [line])]
+    assert where in match_kernels(RULE, text, "c.py", "c.py")[0].message
+
+
+def test_name_that_is_private_to_a_class() -> None:
+    """What torch 2.9.1 wrote (pytorch issue 170398): the module defines `__mm_kernel_0`, Python looks for another."""
+    text = GRAPH.replace("triton_poi_fused_0 = ", "__mm_kernel_0 = ").replace(
+        "triton_poi_fused_0.run", "__mm_kernel_0.run"
+    )
+    (finding,) = match_kernels(RULE, text, "c.py", "c.py")
+    assert "`_Runner__mm_kernel_0`" in finding.message
+    assert "2.9.1" in finding.fix
+    assert "2.6" not in finding.fix
+    scope: dict[str, object] = {}
+    # The oracle: the interpreter, on the two lines that matter.
+    exec("__k = 1\nclass Runner:\n    def call(self):\n        return __k\n", scope)
+    with pytest.raises(NameError, match="_Runner__k"):
+        scope["Runner"]().call()  # type: ignore[operator]
+
+
 def test_nothing_is_run() -> None:
     assert names("raise SystemExit(1)\n" + KERNEL) == [("s2", [9])]

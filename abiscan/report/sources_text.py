@@ -1,0 +1,72 @@
+"""What rules found in sources, for a terminal: a block a rule over all files, since one habit shows in many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport
+from abiscan.report.escape import printable
+from abiscan.report.problems_text import SEVERITY_COLOR
+from abiscan.report.style import Style, wrap
+from abiscan.report.wording import counted, source_place
+
+# What a rule's block shows before `-v` is named: messages, and files of each.
+_MESSAGES, _FILES = 3, 4
+# Lines of one file that are named.
+_LINES = 12
+
+
+class _Said(Struct):
+    """One message of a rule with the findings that say it."""
+
+    message: str
+    fix: str
+    findings: list[Finding] = field(default_factory=list)
+
+
+def source_lines(artifacts: Sequence[ArtifactReport], style: Style) -> list[str]:
+    """The findings of all source files that nothing accepts, gravest first."""
+    rules: dict[tuple[int, str, Severity], dict[tuple[str, str], _Said]] = {}
+    for artifact in artifacts:
+        for finding in artifact.standing:
+            if style.quiet and not style.fails(finding.severity):
+                continue
+            said = rules.setdefault((finding.severity.rank, finding.rule, finding.severity), {})
+            said.setdefault((finding.message, finding.fix), _Said(finding.message, finding.fix)).findings.append(
+                finding
+            )
+    lines: list[str] = []
+    for (_rank, rule, severity), messages in sorted(rules.items()):
+        lines += _rule_lines(rule, severity, list(messages.values()), style)
+    return lines
+
+
+def _rule_lines(rule: str, severity: Severity, messages: list[_Said], style: Style) -> list[str]:
+    lines: list[str] = []
+    label = f"{style.paint(severity.value, SEVERITY_COLOR[severity])}[{rule}]: "
+    shown = messages if style.verbose else messages[:_MESSAGES]
+    for number, said in enumerate(shown):
+        lines += wrap(said.message, style, label, "  ")
+        places = [_places(finding) for finding in said.findings]
+        for place in places if style.verbose else places[:_FILES]:
+            lines += wrap(place, style, "  at ", "    ")
+        if len(places) > _FILES and not style.verbose:
+            lines.append(style.dim(f"  ... and in {counted(len(places) - _FILES, 'more file')}: -v shows all"))
+        if number + 1 == len(shown) or shown[number + 1].fix != said.fix:
+            first, *rest = said.fix.split("\n")
+            lines += wrap(first, style, "  " + style.paint("fix: ", "32"), "    ")
+            lines += [f"      {printable(line)}" for line in rest]
+    if len(messages) > len(shown):
+        lines.append(style.dim(f"  ... and {counted(len(messages) - len(shown), 'more message')} of this rule: -v"))
+    return lines
+
+
+def _places(finding: Finding) -> str:
+    """`csrc/ops.cu:70, 146, 299`."""
+    numbers = [str(place.line) for place in finding.locations[1:] if place.line is not None]
+    first = source_place(finding.locations[0]) if finding.locations else None
+    more = f" and {len(numbers) - _LINES} more lines" if len(numbers) > _LINES else ""
+    return ", ".join([first or "", *numbers[:_LINES]]) + more

@@ -1,0 +1,304 @@
+"""`op-not-registered`: the functions that a PYBIND11_MODULE binds, through macros and functions that it calls, and
+which of them take or return tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct
+
+from abiscan.rules.texts import shortened
+from abiscan.source.code import Code, Macro, match_brackets
+from abiscan.source.lexer import Token
+from abiscan.source.place import Place, Refined
+from abiscan.source.source_set import SourceSet, with_included
+
+# Macros and functions in one another that are followed, and the tokens that they may become.
+_MAX_DEPTH = 6
+_MAX_TOKENS = 100_000
+# Functions of one module that are looked at; the largest that is known binds some 150.
+_MAX_FUNCTIONS = 1000
+# Modules of one file; others than tests have one.
+_MAX_MODULES = 16
+_REGISTERS = ("TORCH_LIBRARY", "STABLE_TORCH_LIBRARY", "RegisterOperators")
+
+
+class Parameter(Struct, frozen=True):
+    """A parameter of a C++ function: its type as tokens, its name (empty where it has none), and whether it has a
+    default."""
+
+    type: tuple[str, ...]
+    name: str
+    optional: bool
+
+
+class Signature(Struct, frozen=True):
+    """A C++ function as declared: what it returns and takes, as the texts of tokens."""
+
+    result: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def on_tensors(self) -> bool:
+        """Whether it takes or returns a tensor: torch's, or a type of the project's own that is named for one."""
+        every = [*self.result, *(word for parameter in self.parameters for word in parameter.type)]
+        return any("tensor" in word.lower() for word in every)
+
+
+class BoundFunction(Struct, frozen=True):
+    """What one `m.def("name", &function)` binds.
+
+    Attributes:
+        name: in Python.
+        target: the C++ function, with its scopes; empty for a lambda.
+        signature: None where no declaration of it is at hand.
+    """
+
+    name: str
+    target: str
+    signature: Signature | None
+
+
+def refine_bound(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+    """What is known of each PYBIND11_MODULE of a file; None where it binds no function on tensors, or operators are
+    registered."""
+    looked_at = [_refined(place, code, others) for place in places[:_MAX_MODULES]]
+    return looked_at + [None] * (len(places) - len(looked_at))
+
+
+def _refined(place: Place, code: Code, others: SourceSet) -> Refined | None:
+    bound = bound_functions(place.at, code, others)
+    known = [function for function in bound if function.signature is not None]
+    on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]
+    if not on_tensors:
+        # A function whose declaration is elsewhere may be on tensors where the file knows of any.
+        if len(known) == len(bound) or not any("Tensor" in each.text for each in with_included(code, others)):
+            return None
+        on_tensors = [function for function in bound if function.signature is None]
+    names = shortened([f"`{name}`" for name in dict.fromkeys(function.name for function in on_tensors)])
+    return Refined(fields={"detail": names})
+
+
+def registers_operators(code: Code) -> bool:
+    """Whether a file registers operators of torch itself."""
+    return any(name.startswith(_REGISTERS) for name in code.names)
+
+
+def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunction]:
+    """What the PYBIND11_MODULE at a character offset binds; nothing where the file registers operators."""
+    index = code.index_at(at)
+    if index is None or registers_operators(code):
+        return []
+    opening = code.partner[index + 1] + 1 if index + 1 < len(code.tokens) else 0
+    if opening <= 0 or opening >= len(code.tokens) or code.tokens[opening].text != "{" or code.partner[opening] < 0:
+        return []
+    unit = _Unit(code, others)
+    body = unit.expanded(code.tokens[opening + 1 : code.partner[opening]])
+    return list(islice(_definitions(body, unit), _MAX_FUNCTIONS))
+
+
+class _Unit:
+    """A file with what it includes: its macros, and where functions are declared."""
+
+    def __init__(self, code: Code, others: SourceSet) -> None:
+        self.files = list(with_included(code, others))
+        self._macros: dict[str, Macro] = {}
+        for each in reversed(self.files):
+            if "define" in each.text:
+                self._macros.update(each.macros)
+        self._left = _MAX_TOKENS
+
+    def expanded(self, body: Sequence[Token], depth: int = 0) -> list[Token]:
+        """Tokens with macros replaced, and calls of functions that are handed the module replaced by their bodies."""
+        result: list[Token] = []
+        at = 0
+        while at < len(body) and self._left > 0:
+            token = body[at]
+            self._left -= 1
+            macro = self._macros.get(token.text) if token.kind == "name" and depth < _MAX_DEPTH else None
+            if macro is not None and macro.parameters is None:
+                result += self.expanded(macro.body, depth + 1)
+            elif macro is not None and body[at + 1 : at + 2] and body[at + 1].text == "(":
+                arguments, end = _arguments(body, at + 1)
+                result += self.expanded(_replaced(macro, arguments), depth + 1)
+                at = end - 1
+            elif token.kind == "name" and depth < _MAX_DEPTH and (called := self._called(body, at)) is not None:
+                result += self.expanded(called, depth + 1)
+                at = _arguments(body, at + 1)[1] - 1
+            else:
+                result.append(token)
+            at += 1
+        return result
+
+    def _called(self, body: Sequence[Token], at: int) -> Sequence[Token] | None:
+        """The body of a function that `name(m)` or `name(m, ...)` at `at` calls as a statement."""
+        before = body[at - 1].text if at else ";"
+        if before not in (";", "{", "}", "::") or not body[at + 1 : at + 2] or body[at + 1].text != "(":
+            return None
+        arguments, _end = _arguments(body, at + 1)
+        if not arguments or len(arguments[0]) != 1 or arguments[0][0].kind != "name":
+            return None
+        for code, index in self._uses(body[at].text):
+            close = code.partner[index + 1]
+            after = close + 1
+            if (
+                close > 0
+                and code.tokens[after : after + 1]
+                and code.tokens[after].text == "{"
+                and code.partner[after] > 0
+            ):
+                parameters = [token.text for token in code.tokens[index + 2 : close]]
+                if "module" in parameters or "module_" in parameters:
+                    return code.tokens[after + 1 : code.partner[after]]
+        return None
+
+    def _uses(self, name: str) -> Iterator[tuple[Code, int]]:
+        """Where a name stands before `(` outside of expressions: declarations and definitions."""
+        for code in self.files:
+            if name not in code.text:
+                continue
+            for at in code.before_parentheses.get(name, ()):
+                before = code.tokens[at - 1] if at else None
+                if before is None or before.text in _NOT_BEFORE:
+                    continue
+                if before.kind == "name" or before.text in (">", "*", "&", "::"):
+                    yield code, at
+
+    def signature(self, name: str) -> Signature | None:
+        """The first declaration of a function by its last name that has one."""
+        first = None
+        for code, at in self._uses(name):
+            close = code.partner[at + 1]
+            if close < 0 or (code.tokens[close + 1 : close + 2] and code.tokens[close + 1].text in (".", "->")):
+                continue
+            result = _result(code, at)
+            if not result:
+                continue
+            parameters = tuple(
+                parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
+            )
+            found = Signature(result, parameters)
+            if found.on_tensors:
+                return found
+            first = first or found
+        return first
+
+
+_NOT_BEFORE = frozenset({"return", "else", "new", "throw", "case", "goto", "delete", "co_return"})
+
+
+def _result(code: Code, at: int) -> tuple[str, ...]:
+    """What stands before a declared name, back to the end of what was before."""
+    found = code.tokens
+    start = at
+    level = 0
+    while start > max(0, at - 48):
+        text = found[start - 1].text
+        level += (text == ">") - (text == "<")
+        if level <= 0 and text in (";", "{", "}", ")", "(", ",", "=", ":"):
+            break
+        start -= 1
+    words = [token.text for token in found[start:at] if token.kind == "name" or token.text in ("<", ">", ",", "*", "&")]
+    return tuple(word for word in words if word not in ("static", "inline", "extern", "template"))
+
+
+def _definitions(body: list[Token], unit: _Unit) -> Iterator[BoundFunction]:
+    """Each `.def("name", what, ...)` on the module; a class's methods (`py::class_<T>(m, ...).def`) are not meant."""
+    partner = match_brackets(body)
+    statement_of_class = False
+    for at, token in enumerate(body):
+        if token.text in (";", "{", "}"):
+            statement_of_class = False
+        elif token.text in ("class_", "enum_"):
+            statement_of_class = True
+        if token.text not in ("def", "impl") or statement_of_class or at < 2 or body[at - 1].text not in (".", "->"):
+            continue
+        if not body[at + 1 : at + 2] or body[at + 1].text != "(" or partner[at + 1] < 0:
+            continue
+        arguments = _split(body[at + 2 : partner[at + 1]])
+        if len(arguments) < 2 or not arguments[0]:
+            continue
+        yield _bound(_literal(arguments[0]), arguments[1], unit)
+
+
+def _literal(argument: Sequence[Token]) -> str:
+    text = "".join(token.text for token in argument if token.text != "#")
+    return text.replace('"', "")
+
+
+def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
+    words = [token.text for token in argument]
+    if words[:1] == ["["]:
+        opening = next((at for at, word in enumerate(words) if word == "("), None)
+        if opening is None:
+            return BoundFunction(name, "", Signature((), ()))
+        partner = match_brackets(list(argument))
+        close = partner[opening] if partner[opening] > 0 else len(words)
+        taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
+        arrow = words.index("{", close) if "{" in words[close:] else len(words)
+        # What a lambda returns without saying so is in its body.
+        return BoundFunction(name, "", Signature(tuple(words[close + 1 : arrow]), taken))
+    scoped: list[str] = []
+    for at, token in enumerate(argument):
+        # The function is the last name outside of template arguments: `&ns::f`, `py::overload_cast<A>(&f)`, `f<float>`.
+        if token.kind == "name" and (
+            words[at + 1 : at + 2] in ([], ["<"], [")"]) or words[at + 1 : at + 3] == [":", ":"]
+        ):
+            scoped = [token.text]
+            before = at
+            while before >= 2 and words[before - 1] == "::":
+                scoped.insert(0, words[before - 2])
+                before -= 2
+            if words[at + 1 : at + 2] == ["<"] and "(" not in words[at + 1 :]:
+                break
+    target = "::".join(scoped)
+    return BoundFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
+
+
+def _split(written: Sequence[Token]) -> list[Sequence[Token]]:
+    """Arguments or parameters: what commas outside of brackets divide."""
+    parts: list[Sequence[Token]] = []
+    level = angle = start = 0
+    for at, token in enumerate(written):
+        if token.kind == "mark":
+            level += (token.text in "([{") - (token.text in ")]}")
+            angle = max(0, angle + (token.text == "<") - (token.text == ">"))
+            if token.text == "," and level == 0 and angle == 0:
+                parts.append(written[start:at])
+                start = at + 1
+    if written[start:]:
+        parts.append(written[start:])
+    return parts
+
+
+def _parameter(written: Sequence[Token]) -> Parameter | None:
+    """A parameter's type and name; None for none (`void`)."""
+    words = [token.text for token in written]
+    optional = "=" in words
+    if optional:
+        words = words[: words.index("=")]
+    words = [word for word in words if word not in ("const", "__restrict__", "struct")]
+    if not words or words == ["void"]:
+        return None
+    named = len(words) > 1 and words[-1].isidentifier() and words[-2] != "::"
+    return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional)
+
+
+def _arguments(body: Sequence[Token], at: int) -> tuple[list[Sequence[Token]], int]:
+    """The arguments in the parentheses that open at `at`, and the index behind them."""
+    level = 0
+    for end in range(at, len(body)):
+        level += (body[end].text in ("(", "[", "{")) - (body[end].text in (")", "]", "}"))
+        if level == 0:
+            return _split(body[at + 1 : end]), end + 1
+    return _split(body[at + 1 :]), len(body)
+
+
+def _replaced(macro: Macro, arguments: list[Sequence[Token]]) -> list[Token]:
+    given = dict(zip(macro.parameters or (), arguments, strict=False))
+    result: list[Token] = []
+    for token in macro.body:
+        result += given[token.text] if token.kind == "name" and token.text in given else (token,)
+    return result

@@ -1,0 +1,383 @@
+"""What a name was declared as, read off the tokens around its use: as far as that goes without a compiler.
+
+Scopes are those of blocks, parameter lists and template headers, walked outward and upward from the use. Where an
+answer would need overload resolution, `auto` of a call, or headers that are not at hand, there is none.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from abiscan.source.code import Code
+from abiscan.source.lexer import Token
+
+# Tokens between a declared name and the beginning of its declaration.
+_MAX_TYPE = 64
+# Aliases and initializers that lead to one another.
+_MAX_STEPS = 8
+_CV = frozenset(
+    {"const", "volatile", "constexpr", "static", "extern", "inline", "register", "mutable", "typename", "struct"}
+)
+_RESTRICT = frozenset({"__restrict__", "__restrict", "restrict", "RESTRICT"})
+_NO_TYPE = frozenset(
+    {
+        "return",
+        "else",
+        "case",
+        "goto",
+        "new",
+        "delete",
+        "throw",
+        "operator",
+        "sizeof",
+        "co_return",
+        "using",
+        "namespace",
+    }
+)
+_BUILTIN = frozenset(
+    {"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "wchar_t", "size_t"}
+)
+# What may stand right before a declaration.
+_BEFORE_TYPE = frozenset({";", "{", "}", "(", ")", ",", "=", ":", "[", "]", "?"})
+_HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
+
+
+class Origin(enum.Enum):
+    """How a type's name came to be.
+
+    PARAMETER: of a template, so that each instantiation has its own. NAMED: it is what it says. UNKNOWN: another header
+    or the compiler knows.
+    """
+
+    PARAMETER = enum.auto()
+    NAMED = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+class Pointee(Struct, frozen=True):
+    """What an expression of pointer type points to.
+
+    Attributes:
+        name: of the type, without const and namespaces (`Half`, `int64_t`, `scalar_t`); empty where it is not told.
+    """
+
+    name: str
+    origin: Origin
+
+
+_UNKNOWN = Pointee("", Origin.UNKNOWN)
+
+
+class _Type(Struct, frozen=True):
+    """A type as declared: the parts of its name, its first template argument, and its pointer depth; arrays count."""
+
+    name: tuple[str, ...]
+    argument: tuple[Token, ...]
+    depth: int
+
+
+def pointee(code: Code, first: int, last: int) -> Pointee:
+    """What the expression in `code.tokens[first:last]` points to: a sum of a pointer and offsets, `&array[i]`, a cast,
+    a member of an accessor."""
+    return _pointee(code, first, last, _MAX_STEPS)
+
+
+def _pointee(code: Code, first: int, last: int, steps: int) -> Pointee:
+    found = code.tokens
+    if steps == 0 or first >= last:
+        return _UNKNOWN
+    if found[first].text == "(" and code.partner[first] == last - 1:
+        return _pointee(code, first + 1, last - 1, steps - 1)
+    cast = _cast(code, first, last)
+    if cast is not None:
+        return _named(code, cast, first, steps) if cast.depth else _UNKNOWN
+    answers = [_operand(code, start, stop, steps) for start, stop in _terms(code, first, last)]
+    known = [answer for answer in answers if answer is not None]
+    return known[0] if known else _UNKNOWN
+
+
+def _cast(code: Code, first: int, last: int) -> _Type | None:
+    """The type of `reinterpret_cast<T*>(...)` and its kin, and of `(T*)...`, at the beginning of an expression."""
+    found = code.tokens
+    if found[first].text in ("reinterpret_cast", "static_cast", "const_cast"):
+        end = _angle_end(found, first + 1, last)
+        return None if end is None else _type_of(found[first + 2 : end - 1])
+    if found[first].text == "(" and code.partner[first] > first:
+        inner = found[first + 1 : code.partner[first]]
+        if inner and inner[-1].text in ("*", *_RESTRICT):
+            return _type_of(inner)
+    return None
+
+
+def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The operands of `+` and `-` outside of brackets; those of a condition after its `?`."""
+    found = code.tokens
+    at = start = first
+    while at < last:
+        text = found[at].text
+        if text in ("(", "[", "{") and code.partner[at] > at:
+            at = code.partner[at] + 1
+            continue
+        if found[at].kind == "mark" and text in ("+", "-", "?", ":") and at > start:
+            yield start, at
+            start = at + 1
+        at += 1
+    if start < last:
+        yield start, last
+
+
+def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
+    """What one operand points to; None for what is no pointer."""
+    found = code.tokens
+    address = found[first].text == "&"
+    first += address
+    if first >= last or found[first].kind != "name" or found[first].text in _CV:
+        return None
+    if not address and _has_product(code, first, last):
+        return None  # an offset
+    declared = declared_type(code, first, found[first].text)
+    if declared is None:
+        return _UNKNOWN
+    kind, at = declared
+    rest = first + 1
+    if kind.name == ("auto",):
+        if found[at + 1 : at + 2] and found[at + 1].text != "=":
+            return _UNKNOWN
+        begin = at + 2
+        end = _statement_end(code, begin)
+        member = _accessor(code, begin, end)
+        return member if member is not None else _pointee(code, begin, end, steps - 1)
+    if rest < last and found[rest].text in (".", "->"):
+        member = _accessor(code, first, last)
+        if member is not None:
+            return member
+        # A member of a class with the element type as its first argument: TensorInfo<int64_t, int>::data.
+        if kind.argument:
+            argument = _type_of(list(kind.argument))
+            return _UNKNOWN if argument is None else _named(code, argument, first, steps)
+        return _UNKNOWN
+    depth = kind.depth + address
+    while rest < last and found[rest].text == "[" and code.partner[rest] > rest:
+        depth -= 1
+        rest = code.partner[rest] + 1
+    if depth < 1:
+        if kind.argument and kind.depth == 0:
+            argument = _type_of(list(kind.argument))
+            return _UNKNOWN if argument is None else _named(code, argument, first, steps)
+        return None if not kind.depth and not address else _UNKNOWN
+    return _named(code, kind, first, steps) if depth == 1 else Pointee("pointer", Origin.NAMED)
+
+
+def _has_product(code: Code, first: int, last: int) -> bool:
+    at = first
+    while at < last:
+        if code.tokens[at].text in ("(", "[") and code.partner[at] > at:
+            at = code.partner[at]
+        elif code.tokens[at].text == "*":
+            return True
+        at += 1
+    return False
+
+
+def _accessor(code: Code, first: int, last: int) -> Pointee | None:
+    """The type in `x.data_ptr<T>()` and its kin, at the end of an expression."""
+    found = code.tokens
+    for at in range(first, last):
+        if found[at].text in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data") and at + 1 < last:
+            end = _angle_end(found, at + 1, last)
+            if end is not None:
+                argument = _type_of(found[at + 2 : end - 1])
+                return None if argument is None else _named(code, argument, at, _MAX_STEPS // 2)
+    return None
+
+
+def _named(code: Code, kind: _Type, at: int, steps: int) -> Pointee:
+    """A type's name followed through aliases, as seen from the token at `at`."""
+    if not kind.name:
+        return _UNKNOWN
+    name = kind.name[-1]
+    if len(kind.name) > 1 or name in _BUILTIN or (name.endswith("_t") and name[0] in "iu" and name[-3:-2].isdigit()):
+        return Pointee(name, Origin.NAMED)
+    for index, word in _visible(code, at):
+        if word != name or index < 1:
+            continue
+        before = code.tokens[index - 1].text
+        if before in ("typename", "class") or (before == "." and code.tokens[index - 2].text in ("typename", "class")):
+            return Pointee(name, Origin.PARAMETER)
+        alias = _alias(code, index)
+        if alias is not None:
+            return _named(code, alias, index, steps - 1) if steps > 1 and alias.name else _UNKNOWN
+        if before in ("struct", "enum", "union"):
+            return Pointee(name, Origin.NAMED)
+    return Pointee(name, Origin.UNKNOWN)
+
+
+def _alias(code: Code, index: int) -> _Type | None:
+    """What `using NAME = type;` or `typedef type NAME;` with the name at `index` stands for."""
+    found = code.tokens
+    if found[index - 1].text == "using" and found[index + 1 : index + 2] and found[index + 1].text == "=":
+        return _type_of(found[index + 2 : _statement_end(code, index + 2)]) or _Type((), (), 0)
+    if found[index + 1 : index + 2] and found[index + 1].text == ";":
+        start = index
+        while start > max(0, index - _MAX_TYPE) and found[start - 1].text not in (";", "{", "}"):
+            start -= 1
+        if found[start].text == "typedef":
+            return _type_of(found[start + 1 : index]) or _Type((), (), 0)
+    return None
+
+
+def origin_of(code: Code, offset: int, name: str) -> Origin:
+    """How a type's name came to be, as seen from a character offset."""
+    at = code.index_at(offset)
+    if at is None or not name.isidentifier():
+        return Origin.UNKNOWN
+    return _named(code, _Type((name,), (), 0), at, _MAX_STEPS).origin
+
+
+def alias_target(code: Code, name: str) -> str | None:
+    """The last name of what `using name = type` or a typedef anywhere in a file stands for; None without one."""
+    if name not in code.text:
+        return None
+    for index, token in enumerate(code.tokens):
+        alias = _alias(code, index) if token.text == name and token.kind == "name" and index else None
+        if alias is not None and alias.name:
+            return alias.name[-1]
+    return None
+
+
+def declared_type(code: Code, at: int, name: str) -> tuple[_Type, int] | None:
+    """The type that the nearest declaration of a name before `at` gives it, and where the name stands in it."""
+    for index, word in _visible(code, at):
+        if word == name:
+            kind = _declares(code, index)
+            if kind is not None:
+                return kind, index
+    return None
+
+
+def _visible(code: Code, at: int) -> Iterator[tuple[int, str]]:
+    """Names before a token that its scopes can see, backward: not those in blocks and brackets that have closed, except
+    for the parameters, template parameters and conditions of what the token is in."""
+    found, partner = code.tokens, code.partner
+    header = False
+    at -= 1
+    while at >= 0 and code.steps_left > 0:
+        code.steps_left -= 1
+        token = found[at]
+        if token.kind == "name":
+            yield at, token.text
+        elif token.text == "{":
+            if partner[at] < 0 or partner[at] > at:
+                header = True
+        elif token.text == ";":
+            header = False
+        elif token.text == "}" and partner[at] >= 0:
+            at = partner[at]
+            header = False
+        elif token.text == "]" and partner[at] >= 0:
+            at = partner[at]
+        elif token.text == ")" and partner[at] >= 0:
+            other = partner[at]
+            controls = other > 0 and found[other - 1].text in _HEADERS
+            if not header and not controls:
+                at = other
+        at -= 1
+
+
+def _declares(code: Code, index: int) -> _Type | None:
+    """The type in front of the name at `index`, if what stands there declares it."""
+    found = code.tokens
+    after = found[index + 1].text if index + 1 < len(found) else ";"
+    if after not in (",", ")", "=", ";", "[", "{", ":", "("):
+        return None
+    start = index
+    level = 0
+    while start > max(0, index - _MAX_TYPE):
+        before = found[start - 1].text
+        if before == ">":
+            level += 1
+        elif before == "<":
+            if level == 0:
+                break
+            level -= 1
+        elif level == 0 and (before in _BEFORE_TYPE or found[start - 1].kind in ("string", "number")):
+            break
+        elif level and before in (";", "{", "}"):
+            return None
+        start -= 1
+    kind = _type_of(found[start:index])
+    if kind is None:
+        return None
+    return _Type(kind.name, kind.argument, kind.depth + 1) if after == "[" else kind
+
+
+def _type_of(written: list[Token]) -> _Type | None:
+    """The type that some tokens are, all of them; None where they are none."""
+    at = 0
+    words: list[str] = []
+    while at < len(written) and (written[at].kind == "name" or written[at].text == "::"):
+        text = written[at].text
+        if text in _NO_TYPE:
+            return None
+        if text == "::":
+            if words and at + 1 < len(written):
+                words[-1:] = [f"{words[-1]}::{written[at + 1].text}"]
+                at += 1
+        elif text not in _CV:
+            words.append(text)
+        at += 1
+    if not words:
+        return None
+    argument: tuple[Token, ...] = ()
+    if at < len(written) and written[at].text == "<":
+        end = _angle_end(written, at, len(written))
+        if end is None:
+            return None
+        argument = _first_argument(written[at + 1 : end - 1])
+        at = end
+    depth = 0
+    for token in written[at:]:
+        if token.text == "*":
+            depth += 1
+        elif token.text != "&" and token.text not in _CV and token.text not in _RESTRICT:
+            return None
+    if len(words) > 1 and depth == 0 and words[-1] in _RESTRICT:
+        words.pop()
+    # `unsigned long long`; of other names in a row the last is the type, those before are macros and attributes.
+    return _Type(tuple(words[-1].split("::")), argument, depth)
+
+
+def _first_argument(written: list[Token]) -> tuple[Token, ...]:
+    level = 0
+    for at, token in enumerate(written):
+        level += (token.text in "<([") - (token.text in ">)]") if token.kind == "mark" else 0
+        if token.text == "," and level == 0:
+            return tuple(written[:at])
+    return tuple(written)
+
+
+def _angle_end(found: list[Token], at: int, last: int) -> int | None:
+    """The index behind the template arguments that open at `at`."""
+    if at >= last or found[at].text != "<":
+        return None
+    level = 0
+    for end in range(at, min(last, at + 2 * _MAX_TYPE)):
+        text = found[end].text
+        level += (text == "<") - (text == ">")
+        if level == 0:
+            return end + 1
+        if text in (";", "{", "}"):
+            return None
+    return None
+
+
+def _statement_end(code: Code, at: int) -> int:
+    """The index of the `;` or `,` that ends what begins at `at`."""
+    found, partner = code.tokens, code.partner
+    while at < len(found) and found[at].text not in (";", ",", ")", "}"):
+        at = partner[at] + 1 if found[at].text in ("(", "[", "{") and partner[at] > at else at + 1
+    return at

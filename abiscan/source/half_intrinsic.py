@@ -1,0 +1,102 @@
+"""`half-intrinsic`: which uses of `__ldg` can read a c10::Half where HIP compiles them, and find no overload.
+
+torch's own headers overload `__ldg` for c10::BFloat16 under CUDA and HIP, and for c10::Half under CUDA alone
+(c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another
+type, where no instantiation has Half, where the file or a header of its project brings an overload, and where HIP
+skips it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from abiscan.model.cause import Confidence
+from abiscan.source.code import Code
+from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
+from abiscan.source.place import Place, Refined
+from abiscan.source.source_set import SourceSet, with_included
+
+# The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
+_DISPATCHED = "scalar_t"
+
+
+def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+    """What is known of each call in a file; None where it is in order."""
+    files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
+    in_order: list[Refined | None] = [None] * len(places)
+    if not any("Half" in each.text or "HALF" in each.text for each in files):
+        return in_order
+    if any(_overloads(each, places[0].text) for each in files):
+        return in_order
+    dispatched = any(_names_half(each.names) for each in files)
+    return [_refined(place, code, others, dispatched=dispatched) for place in places]
+
+
+def _refined(place: Place, code: Code, others: SourceSet, *, dispatched: bool) -> Refined | None:
+    index = code.index_at(place.at)
+    if index is None:
+        return None  # HIP does not compile it
+    end = code.partner[index + 1]
+    if end < 0:
+        return None
+    read = pointee(code, index + 2, end)
+    if read.origin is Origin.UNKNOWN and read.name not in ("", _DISPATCHED):
+        # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
+        targets = (alias_target(each, read.name) for each in with_included(code, others))
+        read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
+    if read.name != "Half" and (read.origin is Origin.NAMED or not dispatched):
+        return None
+    return Refined(confidence=_confidence(read), fields={"detail": _words(read)})
+
+
+def _confidence(read: Pointee) -> Confidence:
+    if not read.name:
+        return Confidence.LOW
+    return Confidence.HIGH if read.name == "Half" else Confidence.MEDIUM
+
+
+def _words(read: Pointee) -> str:
+    if read.name == "Half":
+        return "of c10::Half"
+    what = f"`{read.name}`, which stands for several types" if read.name else "a type that is not told here"
+    return f"of {what}, in a file that handles c10::Half"
+
+
+def _concerns(text: str) -> bool:
+    return "Half" in text or "HALF" in text or "__ldg" in text
+
+
+def _names_half(names: Iterable[str]) -> bool:
+    """Whether c10::Half is among the types that a file handles: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and
+    its kin."""
+    return any(name in ("Half", "kHalf") or (name.startswith("AT_DISPATCH_") and "HALF" in name) for name in names)
+
+
+def _overloads(code: Code, intrinsic: str) -> bool:
+    """Whether a file defines the intrinsic as a macro, or declares it for Half or as a template, where HIP sees it."""
+    if intrinsic not in code.text:
+        return False
+    if intrinsic in code.macros:
+        return True
+    found = code.tokens
+    for at, token in enumerate(found):
+        if token.text != intrinsic or token.kind != "name" or at == 0:
+            continue
+        # A declaration has its result type before it: a name, `*` or `&`; `return __ldg(p)` has not.
+        before = found[at - 1]
+        if before.text in ("return", "else") or not (before.kind == "name" or before.text in ("*", "&", ">")):
+            continue
+        end = code.partner[at + 1] if at + 1 < len(found) and found[at + 1].text == "(" else -1
+        parameters = {each.text for each in found[at + 2 : end]} if end > 0 else set()
+        if "Half" in parameters or ("const" in parameters and _is_template(code, at)):
+            return True
+    return False
+
+
+def _is_template(code: Code, at: int) -> bool:
+    found = code.tokens
+    while at > 0 and found[at - 1].text not in (";", "{", "}"):
+        at -= 1
+        if found[at].text == "template":
+            return True
+    return False

@@ -1,0 +1,125 @@
+"""Rewrites of tensor accessors: the same pointer, of the same type, by a name that every release exports."""
+
+from __future__ import annotations
+
+from abiscan.source.declarations import Origin, declared_type, origin_of
+from abiscan.source.place import Place
+from abiscan.source.rewrites.written import Edit, NotRewritten, Written
+
+_TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
+
+
+def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const where the context does not make it one.
+
+    at::TensorBase::data_ptr<T> is exported for the same types, and takes no const one (ATen/core/TensorBase.h).
+    """
+    index = written.index(place.at)
+    close = written.angle_end(index + 1)
+    start = written.object_start(_dot(written, index))
+    if close is None or written.word(close) != "(" or written.word(close + 1) != ")":
+        return NotRewritten("it is not called with template arguments alone")
+    if start is None:
+        return NotRewritten("where the expression before it begins cannot be told")
+    element = _without_const(written, index + 2, close - 1)
+    if element is None:
+        return NotRewritten("it has several template arguments")
+    plain = element
+    if origin_of(written.code, place.at, element) is Origin.PARAMETER:
+        plain = f"std::remove_const_t<{element}>"
+    edits = [Edit(written.tokens[index].at, written.end(close - 1), f"data_ptr<{plain}>")]
+    if not _is_const_already(written, start, close + 2):
+        edits.append(Edit(written.tokens[start].at, written.tokens[start].at, f"static_cast<const {element}*>("))
+        edits.append(Edit(written.end(close + 1), written.end(close + 1), ")"))
+    return edits
+
+
+def _dot(written: Written, index: int) -> int:
+    """The index of the `.` or `->` before a member's name."""
+    return index - 2 if written.word(index - 1) == "template" else index - 1
+
+
+def _without_const(written: Written, first: int, last: int) -> str | None:
+    """A template argument without its outermost const."""
+    level = 0
+    for at in range(first, last):
+        level += (written.word(at) == "<") - (written.word(at) == ">")
+        if written.word(at) == "," and level == 0:
+            return None
+    if last - first > 1 and written.word(first) == "const":
+        first += 1
+    if last - first > 1 and written.word(last - 1) == "const":
+        last -= 1
+    return written.between(first, last)
+
+
+def _is_const_already(written: Written, start: int, after: int) -> bool:
+    """Whether the expression initializes a variable declared `const T*`, or is the operand of a cast: then a pointer
+    to T becomes the same. `auto` would deduce another type, and so may a function template or an overload."""
+    if written.word(start - 1) == "(":
+        before = start - 2
+        if written.word(before) != ">" or written.word(after) != ")":
+            return False
+        words = [written.word(at) for at in range(max(0, before - 12), before)]
+        casts = ("reinterpret_cast", "static_cast", "const_cast")
+        opened = max((at for at, word in enumerate(words) if word in casts), default=None)
+        return opened is not None and ("const" in words[opened:] or words[opened] == "const_cast")
+    if written.word(start - 1) != "=" or written.word(after) not in (";", ","):
+        return False
+    at = start - 3  # before the name
+    words = []
+    while at >= 0 and len(words) < 16 and written.word(at) not in (";", "{", "}", "(", ")", ","):
+        words.append(written.word(at))
+        at -= 1
+    # Outermost const is the pointer's own; the one before the star is what matters.
+    stars = [position for position, word in enumerate(words) if word == "*"]
+    return len(stars) == 1 and "const" in words[stars[0] :]
+
+
+def tensor_data(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`x.data<T>()` to `x.data_ptr<T>()`, which is all that it does (ATen/core/TensorBase.h), on what is a tensor."""
+    index = written.index(place.at)
+    reason = _no_tensor(written, index)
+    return NotRewritten(reason) if reason else [written.replaced(index, "data_ptr")]
+
+
+def dispatched_type(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro asks it for (ATen/Dispatch.h)."""
+    index = written.index(place.at)
+    reason = _no_tensor(written, index)
+    return NotRewritten(reason) if reason else [written.replaced(index, "scalar_type")]
+
+
+def packed_accessor(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`packed_accessor<T, N, Traits, index>()` to the accessor of that index type, int64_t where none is named."""
+    index = written.index(place.at)
+    close = written.angle_end(index + 1)
+    if close is None:
+        return NotRewritten("where its template arguments end cannot be told")
+    commas, level = [], 0
+    for at in range(index + 2, close - 1):
+        level += (written.word(at) in ("<", "(")) - (written.word(at) in (">", ")"))
+        if written.word(at) == "," and level == 0:
+            commas.append(at)
+    if len(commas) < 3:
+        return [written.replaced(index, "packed_accessor64")]
+    width = {"int64_t": "64", "int32_t": "32", "int": "32"}.get(written.between(commas[2] + 1, close - 1))
+    if width is None:
+        return [written.replaced(index, "generic_packed_accessor")]
+    without = Edit(written.tokens[commas[2]].at, written.end(close - 2), "")
+    return [written.replaced(index, f"packed_accessor{width}"), without]
+
+
+def _no_tensor(written: Written, index: int) -> str | None:
+    """Why the object whose member stands at `index` is not known to be a tensor; None where it is."""
+    start = written.object_start(_dot(written, index))
+    if start is None or written.tokens[start].kind != "name":
+        return "what it is called on cannot be told"
+    name = written.word(start)
+    known = written.code.index_at(written.tokens[start].at)
+    declared = None if known is None else declared_type(written.code, known, name)
+    if declared is None:
+        return f"what `{name}` is was not found in this file"
+    kind = declared[0]
+    words = {*kind.name[-1:], *(token.text for token in kind.argument)}
+    return None if words & _TENSORS else f"`{name}` is not declared as a tensor in this file"

@@ -1,0 +1,31 @@
+"""Rewrites of error macros, each to what it expands to (c10/util/Exception.h of torch 1.13 to 2.15)."""
+
+from __future__ import annotations
+
+from abiscan.source.place import Place
+from abiscan.source.rewrites.written import Edit, NotRewritten, Written
+
+_NAMES = {
+    "AT_CHECK": "TORCH_CHECK",
+    "AT_ASSERT": "TORCH_INTERNAL_ASSERT",
+    "AT_ASSERTM": "TORCH_INTERNAL_ASSERT",
+}
+
+
+def error_macro(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`AT_ERROR(...)` to `TORCH_CHECK(false, ...)`, assertions to TORCH_INTERNAL_ASSERT, AT_CHECK to TORCH_CHECK."""
+    index = written.index(place.at)
+    close = written.partner[index + 1]
+    if close < 0:
+        return NotRewritten("its parentheses do not match")
+    name = written.word(index)
+    if name == "AT_ERROR":
+        first = "TORCH_CHECK(false" + (", " if close > index + 2 else "")
+        edits = [Edit(written.tokens[index].at, written.end(index + 1), first)]
+    else:
+        edits = [written.replaced(index, _NAMES[name])]
+    # The old ones are a whole statement, `do { } while (false)`; TORCH_CHECK is an `if` without `else`, and a branch.
+    if written.word(close + 1) == ";" and written.word(close + 2) == "else" and name != "AT_CHECK":
+        edits.append(Edit(written.tokens[index].at, written.tokens[index].at, "{ "))
+        edits.append(Edit(written.end(close + 1), written.end(close + 1), " }"))
+    return edits

@@ -1,0 +1,163 @@
+"""For functions on tensors that pybind11 alone binds: a Python module that registers each as an operator.
+
+What a stub cannot know stands in it as NotImplementedError: the shape and dtype of a result. A function that returns
+nothing needs no more than `return None`. API: torch.library.custom_op (torch 2.4 and later), which reads types of
+`typing` that are no strings.
+"""
+
+from __future__ import annotations
+
+import keyword
+import posixpath
+import re
+
+from abiscan.source.bound_functions import BoundFunction, Parameter, Signature
+
+# C++ type, without namespaces, const and references -> what torch.library.infer_schema reads.
+_SCALARS = {
+    "Tensor": "torch.Tensor",
+    "bool": "bool",
+    "double": "float",
+    "float": "float",
+    "string": "str",
+    "string_view": "str",
+    "ScalarType": "torch.dtype",
+    "Device": "torch.device",
+    "TensorList": "List[torch.Tensor]",
+    "IntArrayRef": "List[int]",
+    **dict.fromkeys(("short", "int", "long", "size_t"), "int"),
+    **dict.fromkeys(("int64_t", "int32_t", "int16_t", "int8_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t"), "int"),
+}
+_NAMESPACES = frozenset({"std", "at", "c10", "torch", "::", "&", "unsigned", "typename"})
+_HEAD = '''"""Operators for what {source} binds by pybind11, so that torch.compile can trace calls of it.
+
+Written by `abiscan fix` as a beginning. Import `{module}` as it is imported elsewhere; narrow `mutates_args` to the
+arguments that a function writes to; write what a result looks like where a fake implementation raises.
+"""
+
+from typing import List, Optional, Tuple
+
+import torch
+
+import {module} as _bound
+'''
+
+
+def module_name(setup: str, source: str) -> str | None:
+    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`; None where it does not say.
+
+    Args:
+        setup: text of setup.py.
+        source: path of the source.
+    """
+    for match in re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup):
+        if posixpath.basename(source) in setup[match.end() : match.end() + 20_000].partition("Extension(")[0]:
+            return match.group(1)
+    return None
+
+
+def registration_stub(source: str, module: str, functions: list[BoundFunction]) -> str | None:
+    """The text of the Python module; None where none of the functions can be registered so.
+
+    Args:
+        source: path of the file that binds them, for the text.
+        module: the name by which Python imports it.
+        functions: on tensors, each with its signature.
+    """
+    namespace = re.sub(r"\W", "_", module.rsplit(".", 1)[-1])
+    written: list[str] = []
+    left: list[str] = []
+    for function in {each.name: each for each in functions}.values():
+        text = _function(namespace, function)
+        if text is None:
+            left.append(f"#   {function.name}")
+        else:
+            written.append(text)
+    if not written:
+        return None
+    tail = ["\n# Not written, as they take or return what an operator cannot:", *left] if left else []
+    return "\n".join([_HEAD.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
+
+
+def _function(namespace: str, function: BoundFunction) -> str | None:
+    signature = function.signature
+    if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
+        return None
+    taken = [_annotated(number, each) for number, each in enumerate(signature.parameters)]
+    result = _result(signature)
+    if result is None or None in taken:
+        return None
+    names = [each.partition(":")[0] for each in taken if each is not None]
+    if len(set(names)) < len(names):
+        return None
+    fake = "return None" if result == "None" else _RAISE.format(name=function.name)
+    return _TEMPLATE.format(
+        namespace=namespace,
+        name=function.name,
+        parameters=", ".join(each for each in taken if each is not None),
+        names=", ".join(names),
+        result=result,
+        call="" if result == "None" else "return ",
+        fake=fake,
+    )
+
+
+_RAISE = 'raise NotImplementedError("{name}: return empty tensors of the shapes and dtypes of the result")'
+_TEMPLATE = """
+@torch.library.custom_op("{namespace}::{name}", mutates_args="unknown")
+def {name}({parameters}) -> {result}:
+    {call}_bound.{name}({names})
+
+
+@{name}.register_fake
+def _({names}):
+    {fake}
+"""
+
+
+def _annotated(number: int, parameter: Parameter) -> str | None:
+    annotation = _annotation(parameter.type)
+    name = parameter.name if parameter.name.isidentifier() else f"argument_{number}"
+    if keyword.iskeyword(name) or name in ("torch", "_bound"):
+        name = f"{name}_"
+    return None if annotation is None else f"{name}: {annotation}"
+
+
+def _result(signature: Signature) -> str | None:
+    words = [word for word in signature.result if word not in _NAMESPACES and not word.isupper()]
+    if words[-1:] == ["void"]:
+        return "None"
+    if words[:2] == ["tuple", "<"] and words[-1] == ">":
+        parts = [_annotation(part) for part in _parts(words[2:-1])]
+        return None if None in parts else f"Tuple[{', '.join(part for part in parts if part is not None)}]"
+    annotation = _annotation(tuple(words))
+    return annotation if annotation in ("torch.Tensor", "List[torch.Tensor]", "int", "float", "bool") else None
+
+
+def _parts(words: list[str]) -> list[tuple[str, ...]]:
+    parts: list[list[str]] = [[]]
+    level = 0
+    for word in words:
+        level += (word == "<") - (word == ">")
+        if word == "," and level == 0:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [tuple(part) for part in parts]
+
+
+def _annotation(written: tuple[str, ...]) -> str | None:
+    words = [word for word in written if word not in _NAMESPACES]
+    if len(words) == 1:
+        return _SCALARS.get(words[0])
+    if words in (["long", "long"], ["long", "int"], ["short", "int"]):
+        return "int"
+    if len(words) > 3 and words[1] == "<" and words[-1] == ">":
+        inner = _annotation(tuple(words[2:-1]))
+        if inner is None:
+            return None
+        if words[0] == "optional":
+            return f"Optional[{inner}]"
+        if words[0] in ("vector", "ArrayRef"):
+            return f"List[{inner}]"
+    return None

@@ -1,0 +1,143 @@
+"""Sources to what they become: the places that rules mean, each with its rewrite."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct
+
+from abiscan.source.bound_functions import bound_functions
+from abiscan.source.code import Code
+from abiscan.source.match import SourceRules, places_in
+from abiscan.source.place import Place
+from abiscan.source.rewrites.registration_stub import registration_stub
+from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
+from abiscan.source.rewrites.written import Edit, NotRewritten, Written, edited
+from abiscan.source.source_set import SourceSet
+
+
+class LeftAsIs(Struct, frozen=True):
+    """A place that a rule means and no rewrite was found for.
+
+    Attributes:
+        line: from 1.
+        reason: the end of a sentence.
+    """
+
+    path: str
+    line: int
+    rule: str
+    reason: str
+
+
+class Rewritten(Struct, frozen=True):
+    """What becomes of one file.
+
+    Attributes:
+        before, after: its text; empty before where it is a new file, the same where nothing changes.
+        rules: those whose places were rewritten.
+    """
+
+    path: str
+    before: str
+    after: str
+    rules: tuple[str, ...]
+    left: tuple[LeftAsIs, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to write."""
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """A unified diff as `git apply` and `patch -p1` take it."""
+        old = "/dev/null" if not self.before else f"a/{self.path}"
+        lines = difflib.unified_diff(_lines(self.before), _lines(self.after), old, f"b/{self.path}")
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines: a form feed ends no line of a diff.
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
+
+
+def rewrite_source(
+    text: str, path: str, rules: SourceRules, others: SourceSet, wanted: Collection[str] | None = None
+) -> Rewritten:
+    """One source with the rewrites of all its places that have one.
+
+    Args:
+        path: as reports should name it; its ending tells the language.
+        others: where the files that it includes are found; `path` is its name there.
+        wanted: rules that are rewritten; None for all.
+    """
+    written = Written(path, text)
+    edits: set[Edit] = set()
+    ranges: list[tuple[int, int]] = []
+    left: list[LeftAsIs] = []
+    done: set[str] = set()
+    newlines = [at for at, char in enumerate(text) if char == "\n"]
+    for place in places_in(text, path, rules, others):
+        rule = place.rule.id
+        rewrite = REWRITES.get(rule)
+        if rewrite is None or (wanted is not None and rule not in wanted):
+            continue
+        made = rewrite(place, written)
+        if isinstance(made, list) and _overlap(made, ranges):
+            made = NotRewritten("it overlaps another rewrite: run the command again afterwards")
+        if isinstance(made, NotRewritten):
+            left.append(LeftAsIs(path, bisect_right(newlines, place.at - 1) + 1, rule, made.reason))
+        else:
+            edits.update(made)
+            for edit in made:
+                if edit.end > edit.start:
+                    insort(ranges, (edit.start, edit.end))
+            done.add(rule)
+    return Rewritten(path, text, edited(text, list(edits)) if edits else text, tuple(sorted(done)), tuple(left))
+
+
+def _module_named(text: str, at: int) -> str | None:
+    """The name in `PYBIND11_MODULE(name, m)`; None where the build gives it."""
+    name = text[text.find("(", at) + 1 :].partition(",")[0].strip()[:200]
+    return name if name.isidentifier() and name != "TORCH_EXTENSION_NAME" else None
+
+
+def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
+    """Whether an edit changes what another one has changed.
+
+    Args:
+        ranges: those already made, sorted, none of which overlap.
+    """
+    for edit in made:
+        at = bisect_left(ranges, (edit.end, 0))
+        if at and ranges[at - 1][1] > edit.start:
+            return True
+    return False
+
+
+def stubs_for(
+    text: str, path: str, rules: SourceRules, others: SourceSet, module: str | None
+) -> Iterator[tuple[Place, Rewritten]]:
+    """The registration of what a source binds by pybind11 alone, as a new Python file beside it.
+
+    Args:
+        module: the name by which Python imports it, where the project says so.
+    """
+    for place in places_in(text, path, rules, others):
+        if place.rule.id != STUB_RULE:
+            continue
+        functions = [
+            each
+            for each in bound_functions(place.at, Code(path, text), others)
+            if each.signature is not None and each.signature.on_tensors
+        ]
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        named = _module_named(text, place.at)
+        stub = registration_stub(posixpath.basename(path), named or module or stem, functions)
+        if stub is not None:
+            target = posixpath.join(posixpath.dirname(path), f"{stem}_operators.py")
+            yield place, Rewritten(target, "", stub, (STUB_RULE,))

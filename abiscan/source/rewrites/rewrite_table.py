@@ -1,0 +1,23 @@
+"""Which rules have a mechanical rewrite, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from abiscan.source.place import Place
+from abiscan.source.rewrites.accessors import const_data_ptr, dispatched_type, packed_accessor, tensor_data
+from abiscan.source.rewrites.error_macros import error_macro
+from abiscan.source.rewrites.read_only_load import read_only_load
+from abiscan.source.rewrites.written import Edit, NotRewritten, Written
+
+# Rule -> the edits for one of its places, or why there are none.
+REWRITES: Mapping[str, Callable[[Place, Written], list[Edit] | NotRewritten]] = {
+    "const-data-ptr": const_data_ptr,
+    "deprecated-type-properties": dispatched_type,
+    "half-intrinsic": read_only_load,
+    "packed-accessor": packed_accessor,
+    "removed-macros": error_macro,
+    "tensor-data": tensor_data,
+}
+# The rule whose rewrite is a file of its own.
+STUB_RULE = "op-not-registered"

@@ -1,0 +1,194 @@
+"""The text of a file as a rewrite sees it: every token of every branch and macro body, and edits to it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+
+from msgspec import Struct
+
+from abiscan.source.code import Code, match_brackets
+from abiscan.source.lexer import Token, tokens
+
+# Tokens that a rewritten expression may have.
+_MAX_EXPRESSION = 400
+
+
+class Edit(Struct, frozen=True, order=True):
+    """Characters from `start` to before `end` become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class NotRewritten(Struct, frozen=True):
+    """A place that is left as it is, and why, as the end of a sentence."""
+
+    reason: str
+
+
+class Written:
+    """A file that is rewritten.
+
+    Attributes:
+        path: as reports name it.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        # Where the rewrites of this file put an `#include`: the path of the header -> offset.
+        self.included: dict[str, int] = {}
+
+    @cached_property
+    def code(self) -> Code:
+        """The same file for questions about declarations."""
+        return Code(self.path, self.text)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All tokens, string literals too."""
+        return tokens(self.text, strings=True)
+
+    @cached_property
+    def partner(self) -> list[int]:
+        """As `Code.partner`."""
+        return match_brackets(self.tokens)
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        return {token.at: index for index, token in enumerate(self.tokens)}
+
+    def index(self, offset: int) -> int:
+        """The index of the token at a character offset, which must be one's."""
+        return self._starts[offset]
+
+    def end(self, index: int) -> int:
+        """The offset behind a token."""
+        return self.tokens[index].at + len(self.tokens[index].text)
+
+    def word(self, index: int) -> str:
+        """A token's text; empty beyond the file."""
+        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
+
+    def between(self, first: int, last: int) -> str:
+        """The text from the token `first` to before the token `last`."""
+        return self.text[self.tokens[first].at : self.end(last - 1)]
+
+    def replaced(self, index: int, text: str) -> Edit:
+        """One token exchanged."""
+        return Edit(self.tokens[index].at, self.end(index), text)
+
+    def angle_end(self, index: int) -> int | None:
+        """The index behind the template arguments that open at `index`; None where none do."""
+        if self.word(index) != "<":
+            return None
+        level = 0
+        for at in range(index, min(len(self.tokens), index + _MAX_EXPRESSION)):
+            text = self.tokens[at].text
+            level += (text == "<") - (text == ">")
+            if level == 0:
+                return at + 1
+            if text in (";", "{", "}"):
+                return None
+        return None
+
+    def object_start(self, index: int) -> int | None:
+        """The first token of the postfix expression that ends before the `.` or `->` at `index`.
+
+        Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
+        """
+        lowest = self._line_start(index)
+        at = index - 1
+        for _step in range(_MAX_EXPRESSION):
+            if at < lowest:
+                break
+            text = self.tokens[at].text
+            if text in (")", "]"):
+                if self.partner[at] < 0:
+                    return None
+                at = self.partner[at] - 1
+                if at >= lowest and self.tokens[at].text == ">":
+                    opened = self._angle_start(at)
+                    if opened is None:
+                        return None
+                    at = opened - 1
+                if at < lowest or not (self.tokens[at].kind == "name" or self.tokens[at].text in (")", "]")):
+                    return at + 1  # a parenthesized expression
+                if self.tokens[at].text in _KEYWORDS:
+                    return at + 1
+                continue
+            if self.tokens[at].kind != "name" or text in _KEYWORDS:
+                return None
+            # A name: what leads to it goes on before `::`, `.` or `->`.
+            at -= 1
+            while at > lowest and self.tokens[at].text == "::" and self.tokens[at - 1].kind == "name":
+                at -= 2
+            if at >= lowest and self.tokens[at].text == "::":
+                return at if at == lowest or self.tokens[at - 1].text != ">" else None
+            if at >= lowest and self.tokens[at].text == "template":
+                at -= 1
+            if at >= lowest and self.tokens[at].text in (".", "->"):
+                at -= 1
+                continue
+            return at + 1
+        return lowest if at == lowest - 1 else None
+
+    def _line_start(self, index: int) -> int:
+        """The first token that an expression at `index` can begin with: in a macro the first of its body, else 0."""
+        start = self.tokens[index].at
+        for _line in range(_MAX_EXPRESSION):
+            start = self.text.rfind("\n", 0, start)
+            if start < 0 or not self.text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
+                break
+        else:
+            return index  # a macro too long to look for its beginning from every line
+        first = bisect_left(self.tokens, start + 1, key=lambda token: token.at)
+        if self.word(first) != "#" or self.word(first + 1) != "define":
+            return 0
+        name = first + 2
+        parameters = self.word(name + 1) == "(" and self.tokens[name + 1].at == self.end(name)
+        return self.partner[name + 1] + 1 if parameters and self.partner[name + 1] > 0 else name + 1
+
+    def _angle_start(self, index: int) -> int | None:
+        level = 0
+        for at in range(index, max(-1, index - _MAX_EXPRESSION), -1):
+            text = self.tokens[at].text
+            level += (text == ">") - (text == "<")
+            if level == 0:
+                return at
+            if text in (";", "{", "}", "&&", "="):
+                return None
+        return None
+
+
+_KEYWORDS = frozenset(
+    {
+        "return",
+        "else",
+        "case",
+        "throw",
+        "new",
+        "delete",
+        "if",
+        "while",
+        "for",
+        "switch",
+        "sizeof",
+        "co_return",
+        "co_yield",
+    }
+)
+
+
+def edited(text: str, edits: list[Edit]) -> str:
+    """The text with all edits made; of two that overlap the one that begins later is left out."""
+    parts = []
+    at = 0
+    for edit in sorted(edits):
+        if edit.start < at:
+            continue
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])

@@ -1,0 +1,142 @@
+"""The files that a source was found with, and which of them its `#include`s mean.
+
+No build says here where a compiler would look. A path as written is tried from the file's own folder; else the files of
+the set whose path ends so are meant, the nearest first. What lies outside of the set (torch's headers) is not read.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
+from typing import Protocol
+
+from abiscan.source.code import Code
+from abiscan.source.languages import LANGUAGES
+
+# Files that one source may draw in, directly or not.
+MAX_INCLUDED = 256
+# Characters of an included file that is read; the largest headers of projects have 1 MiB.
+MAX_INCLUDED_SIZE = 4 << 20
+# Characters of a file with all that it includes.
+_MAX_UNIT = 8 << 20
+# Characters of all files of a set that are kept.
+_MAX_KEPT = 64 << 20
+
+
+class SourceSet(Protocol):
+    """Where included files are found."""
+
+    def find(self, includer: str, name: str) -> Code | None:
+        """The file that `#include "name"` in the file `includer` means; None where the set has none."""
+
+
+class NoOthers:
+    """A source by itself."""
+
+    def find(self, includer: str, name: str) -> Code | None:
+        """None."""
+        return None
+
+
+class FileSet:
+    """Files by their paths, read when they are asked for.
+
+    Args:
+        paths: of all files, `/` between the parts.
+        read: the text of one, None where it cannot be read (which is reported where the file itself is scanned).
+    """
+
+    def __init__(self, paths: Iterable[str], read: Callable[[str], str | None]) -> None:
+        self._read = read
+        self._paths = frozenset(paths)
+        self._by_name: dict[str, list[str]] = {}
+        for path in sorted(self._paths):
+            self._by_name.setdefault(posixpath.basename(path), []).append(path)
+        self._codes: dict[str, Code | None] = {}
+        self._kept = 0
+
+    def find(self, includer: str, name: str) -> Code | None:
+        """As `SourceSet.find`."""
+        path = self._path(includer, name)
+        return None if path is None else self.code(path)
+
+    def _path(self, includer: str, name: str) -> str | None:
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
+        if beside in self._paths:
+            return beside
+        end = posixpath.normpath(name).lstrip("./")
+        ending = [
+            path
+            for path in self._by_name.get(posixpath.basename(name), ())
+            if path != includer and (path == end or path.endswith(f"/{end}"))
+        ]
+        return max(ending, key=lambda path: (len(posixpath.commonprefix([path, includer])), -len(path)), default=None)
+
+    def code(self, path: str) -> Code | None:
+        """One of the files."""
+        if path not in self._codes:
+            text = self._read(path) if self._kept < _MAX_KEPT else None
+            usable = text is not None and len(text) <= MAX_INCLUDED_SIZE
+            self._codes[path] = Code(path, text) if text is not None and usable else None
+            self._kept += len(text) if text is not None and usable else 0
+        return self._codes[path]
+
+
+class Neighbours:
+    """What lies around one file on disk: in its folder, in those above it, and in their `include` folders.
+
+    Args:
+        path: of that file, as reports name it; `disk_path`: where it lies.
+        above: how many folders upward are looked into.
+    """
+
+    def __init__(self, path: str, disk_path: str, above: int = 3) -> None:
+        self._places = {path: disk_path}
+        self._above = above
+
+    def find(self, includer: str, name: str) -> Code | None:
+        """As `SourceSet.find`."""
+        start = self._places.get(includer)
+        if start is None or os.path.isabs(name) or PurePath(name).suffix.lower() not in LANGUAGES:
+            return None
+        folder = os.path.dirname(start)
+        for _level in range(self._above + 1):
+            for candidate in (os.path.join(folder, name), os.path.join(folder, "include", name)):
+                code = self._open(os.path.normpath(candidate))
+                if code is not None:
+                    return code
+            if os.path.dirname(folder) == folder:
+                break
+            folder = os.path.dirname(folder)
+        return None
+
+    def _open(self, place: str) -> Code | None:
+        try:
+            if not os.path.isfile(place) or os.path.getsize(place) > MAX_INCLUDED_SIZE:
+                return None
+            with open(place, "rb") as file:
+                text = file.read(MAX_INCLUDED_SIZE).decode("utf-8", "replace")
+        except OSError:
+            return None  # as if it were elsewhere: a compiler that cannot read it says so
+        shown = os.path.relpath(place) if os.path.relpath(place)[:2] != ".." else place
+        self._places[shown] = place
+        return Code(shown, text)
+
+
+def with_included(code: Code, others: SourceSet) -> Iterator[Code]:
+    """A file and the files of its set that it includes, directly or not, each once, the nearest first."""
+    seen = {code.path}
+    pending = [code]
+    size = 0
+    for current in pending:
+        size += len(current.text)
+        if size > _MAX_UNIT and current is not code:
+            return
+        yield current
+        for name in current.includes:
+            found = others.find(current.path, name) if len(seen) < MAX_INCLUDED else None
+            if found is not None and found.path not in seen:
+                seen.add(found.path)
+                pending.append(found)

@@ -1,0 +1,126 @@
+"""`abiscan fix` as a user runs it. The oracle for diffs is git's own `apply`, for what is committed `git status`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = 'void f(at::Tensor t) {\n  const float* p = t.const_data_ptr<float>();\n  AT_ERROR("\xe9");\n}'.encode(
+    "latin-1"
+)
+AFTER = SOURCE.replace(b"const_data_ptr", b"data_ptr").replace(b"AT_ERROR(", b"TORCH_CHECK(false, ")
+
+
+def run(*args: str, cwd: Path, path: str | None = None) -> subprocess.CompletedProcess[bytes]:
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root), **({"PATH": path} if path is not None else {})}
+    return subprocess.run(
+        [sys.executable, "-m", "abiscan", "fix", *args], cwd=cwd, capture_output=True, check=False, env=env
+    )
+
+
+def git(*args: str, cwd: Path, stdin: bytes = b"") -> bytes:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *identity, *args], cwd=cwd, input=stdin, capture_output=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "a.cpp").write_bytes(SOURCE)
+    (tmp_path / "csrc" / "clean.cpp").write_text("int main() {}\n")
+    git("init", "-q", cwd=tmp_path)
+    git("add", "-A", cwd=tmp_path)
+    git("commit", "-q", "-m", "x", cwd=tmp_path)
+    return tmp_path
+
+
+def test_diff_is_what_git_applies(repository: Path) -> None:
+    done = run("csrc", cwd=repository)
+    assert done.returncode == 0
+    assert (repository / "csrc" / "a.cpp").read_bytes() == SOURCE
+    assert b"1 file would change" in done.stderr
+    git("apply", cwd=repository, stdin=done.stdout)
+    assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER
+
+
+def test_apply_writes_what_is_committed(repository: Path) -> None:
+    assert run("--apply", "csrc", cwd=repository).returncode == 0
+    assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER
+    assert git("status", "--porcelain", cwd=repository) == b" M csrc/a.cpp\n"
+
+
+def test_apply_spares_what_is_not_committed(repository: Path) -> None:
+    changed = SOURCE + b"\n// mine"
+    (repository / "csrc" / "a.cpp").write_bytes(changed)
+    done = run("--apply", "csrc", cwd=repository)
+    assert done.returncode == 2
+    assert b"changes that are not committed" in done.stderr
+    assert (repository / "csrc" / "a.cpp").read_bytes() == changed
+    assert run("--apply", "--force", "csrc", cwd=repository).returncode == 0
+    assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER + b"\n// mine"
+
+
+@pytest.mark.parametrize("name", ["new.cpp", "csrc/../new.cpp"])
+def test_apply_spares_what_git_does_not_have(repository: Path, name: str) -> None:
+    (repository / "new.cpp").write_bytes(SOURCE)
+    done = run("--apply", name, cwd=repository)
+    assert done.returncode == 2
+    assert b"git does not have it" in done.stderr
+
+
+def test_outside_of_git(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_bytes(SOURCE)
+    assert b"in no git repository" in run("--apply", "a.cpp", cwd=tmp_path).stderr
+    assert b"no git here" in run("--apply", "a.cpp", cwd=tmp_path, path="/nowhere").stderr
+    assert (tmp_path / "a.cpp").read_bytes() == SOURCE
+
+
+def test_repository_runs_nothing(repository: Path) -> None:
+    """A repository of somebody else names programs that git would run: a monitor of files, a filter."""
+    trap = repository / "trap.sh"
+    trap.write_text("#!/bin/sh\ntouch sprung\ncat\n")
+    trap.chmod(0o755)
+    git("config", "core.fsmonitor", str(trap), cwd=repository)
+    git("config", "filter.trap.clean", str(trap), cwd=repository)
+    (repository / ".gitattributes").write_text("*.cpp filter=trap\n")
+    (repository / "csrc" / "a.cpp").write_bytes(SOURCE + b" ")
+    assert run("--apply", "csrc", cwd=repository).returncode == 2
+    assert not list(repository.rglob("sprung"))
+
+
+def test_registration_is_a_new_file(tmp_path: Path) -> None:
+    text = 'at::Tensor f(at::Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
+    (tmp_path / "bind.cpp").write_text(text)
+    (tmp_path / "setup.py").write_text("CppExtension('pkg._C', ['bind.cpp'])")
+    done = run("--select", "op-not-registered", "bind.cpp", cwd=tmp_path)
+    assert b"--- /dev/null\n+++ b/bind_operators.py\n" in done.stdout
+    assert b"+import pkg._C as _bound\n" in done.stdout
+    git("init", "-q", cwd=tmp_path)
+    git("apply", cwd=tmp_path, stdin=done.stdout)
+    assert run("--select", "op-not-registered", "bind.cpp", cwd=tmp_path).stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("absent.cpp",), b"no such file"),
+        (("--select", "removed-macro", "."), b"did you mean removed-macros?"),
+        (("--select", "thc-api", "."), b"has no mechanical rewrite"),
+    ],
+)
+def test_usage(tmp_path: Path, args: tuple[str, ...], said: bytes) -> None:
+    done = run(*args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_nothing_to_do(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("int x;")
+    done = run("a.cpp", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"abiscan: nothing to rewrite\n")

@@ -1,0 +1,2 @@
+#pragma once
+struct __hip_bfloat16 { unsigned short x; };

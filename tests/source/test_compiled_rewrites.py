@@ -1,0 +1,127 @@
+"""Rewrites, compiled and run for every type: before and after print the same, and the flagged import is gone.
+
+The oracles are the compiler, the linker (`nm -D`), and the program's own output. torch's headers and libraries are
+those of the environment that runs the tests. There is no HIP compiler here: a host compiler takes the kernel as HIP
+does, with `hip_stub` in the place of HIP's headers, whose `__ldg` has the overloads that HIP's has. nvcc compiles it
+where it is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from abiscan.rules import load_rules
+from abiscan.source import NoOthers, SourceRules
+from abiscan.source.rewrites import rewrite_source
+
+SOURCES = Path(__file__).parent / "compiled"
+COMPILER = shutil.which("g++")
+NVCC = shutil.which("nvcc")
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ here: the rewritten text is tested elsewhere")
+
+
+def torch_folder() -> Path:
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def rewritten(name: str) -> str:
+    made = rewrite_source((SOURCES / name).read_text(), name, SourceRules(load_rules()), NoOthers())
+    assert made.left == ()
+    return made.after
+
+
+def compiled(source: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    torch = torch_folder()
+    return subprocess.run(
+        [
+            str(COMPILER),
+            "-std=c++20",
+            "-w",
+            f"-I{torch}/include",
+            str(source),
+            "-o",
+            str(source.with_suffix("")),
+            *options,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def output_of(program: Path) -> str:
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def imports_of(program: Path) -> str:
+    return subprocess.run(["nm", "-D", "-u", str(program)], capture_output=True, text=True, check=True).stdout
+
+
+def test_accessors_and_error_macros(tmp_path: Path) -> None:
+    libraries = torch_folder() / "lib"
+    options = (f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch_cpu", "-lc10")
+    outputs, imports = [], []
+    for name, text in (("before", (SOURCES / "accessors.cpp").read_text()), ("after", rewritten("accessors.cpp"))):
+        source = tmp_path / f"{name}.cpp"
+        source.write_text(text)
+        done = compiled(source, *options)
+        assert done.returncode == 0, done.stderr
+        outputs.append(output_of(tmp_path / name))
+        imports.append(imports_of(tmp_path / name))
+    assert outputs[0] == outputs[1]
+    assert "ComplexDouble" in outputs[0]
+    assert "14const_data_ptr" in imports[0]
+    assert "14const_data_ptr" not in imports[1]
+
+
+def test_load_of_half_under_hip(tmp_path: Path) -> None:
+    shutil.copy(SOURCES / "load_main.cpp", tmp_path / "load_main.cpp")
+    options = ("-x", "c++", "-DUSE_ROCM", f"-I{SOURCES / 'hip_stub'}", "-include", "hip/hip_runtime.h")
+    shutil.copy(SOURCES / "load.cu", tmp_path / "load.cu")
+    before = compiled(tmp_path / "load_main.cpp", *options)
+    assert "no matching function for call to" in before.stderr
+    assert "__ldg" in before.stderr
+    (tmp_path / "load.cu").write_text(rewritten("load.cu"))
+    after = compiled(tmp_path / "load_main.cpp", *options)
+    assert after.returncode == 0, after.stderr
+    assert output_of(tmp_path / "load_main").split() == [
+        *("float", "double", "int", "int64", "int16", "int8", "uint8", "bfloat16", "half")
+    ]
+
+
+@pytest.mark.skipif(NVCC is None, reason="no nvcc here")
+def test_load_of_half_under_cuda(tmp_path: Path) -> None:
+    """For the host and for a device, with a launch for each type."""
+    launches = "".join(
+        f"template <> void launch<{name}>() {{ copy_kernel<{name}><<<1, 1>>>(nullptr, nullptr, 0); }}\n"
+        for name in ("float", "double", "int", "int64_t", "short", "unsigned char", "c10::BFloat16", "c10::Half")
+    )
+    source = tmp_path / "load.cu"
+    source.write_text(rewritten("load.cu") + "template <typename T> void launch();\n" + launches)
+    done = subprocess.run(
+        [
+            str(NVCC),
+            "-std=c++20",
+            "-w",
+            "-c",
+            f"-I{torch_folder()}/include",
+            str(source),
+            "-o",
+            str(tmp_path / "load.o"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
