@@ -221,7 +221,7 @@ class ElfFile:
         if not wanted:
             return ()
         buffer = self.image.buffer
-        at, end = self.dynamic.strtab, self.dynamic.strtab_end
+        at, end = self.dynamic.strtab, self.dynamic.strings_end
         found: set[str] = set()
         while len(found) < limit:
             at = buffer.find(wanted, at, end)
