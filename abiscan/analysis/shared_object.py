@@ -11,11 +11,12 @@ from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_rel
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import exported_beside, load_path, needed_siblings
-from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
+from abiscan.analysis.verdict import broken_library, loads_on, notes_of, refused_here, verdict_of
 from abiscan.binary import Binary
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
 from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
+from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import (
     BoundImport,
     LoaderOutcome,
@@ -74,6 +75,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
+    problem = first_problem(binary) if prediction.outcome is not LoaderOutcome.LOADS else None
     report = ArtifactReport(
         path=artifact.path,
         member=artifact.member,
@@ -81,7 +83,13 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         size=artifact.size,
         machine=facts.machine,
         verdict=verdict_of(
-            imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken, unfit=bool(unfit)
+            imports,
+            needed,
+            torch,
+            concerns_torch=concerns_torch,
+            broken_library=broken,
+            unfit=bool(unfit),
+            problem=problem or refused_here(prediction, path, artifact.group.facts.kind),
         ),
         sha256=_sha256(binary) if context.options.hashes else None,
         build_id=facts.build_id,
@@ -111,7 +119,11 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     return replace(
         report,
-        notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, choice=judged_in.note, unfit=unfit)),
+        notes=tuple(
+            notes_of(
+                report, torch, matrix, binding.missing_libraries, choice=judged_in.note, unfit=unfit, problem=problem
+            )
+        ),
     )
 
 

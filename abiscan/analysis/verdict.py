@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
+from abiscan.model.binding import (
+    BoundImport,
+    LoaderOutcome,
+    LoaderPrediction,
+    LoaderStop,
+    NeededLibrary,
+    Owner,
+    Status,
+    StopKind,
+)
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import brought_otherwise
 from abiscan.releases.matrix import Matrix
 from abiscan.setting.target_torch import TargetTorch
+from abiscan.wheel.metadata import ContainerKind
 
 # Names of these are served by the machine, not by torch or the interpreter: they decide `loader`, not `verdict`.
 _OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
@@ -25,6 +36,7 @@ def verdict_of(
     concerns_torch: bool,
     broken_library: str | None,
     unfit: bool,
+    problem: LoaderStop | str | None,
 ) -> ArtifactVerdict:
     """For the target torch: every torch and Python import binds, and so does what the file itself should define.
 
@@ -32,7 +44,10 @@ def verdict_of(
         concerns_torch: whether the file wants anything of torch.
         broken_library: a library that it needs and that does not load (`broken_library`).
         unfit: whether it needs a library of CUDA or ROCm that the release brings in another version, or not at all.
+        problem: what the loader stops at in the file itself, or why it is not known whether it does.
     """
+    if isinstance(problem, LoaderStop):
+        return ArtifactVerdict.FAILS
     decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
     if any(b.status.is_unbound for b in decisive):
         return ArtifactVerdict.FAILS
@@ -40,6 +55,8 @@ def verdict_of(
         return ArtifactVerdict.FAILS
     if unfit:
         return ArtifactVerdict.FAILS
+    if problem is not None:
+        return ArtifactVerdict.UNDECIDED
     if not concerns_torch:
         found = ArtifactVerdict.NOT_TORCH
     elif torch is None or any(
@@ -67,6 +84,22 @@ def broken_library(prediction: LoaderPrediction, path: str, is_exported: Callabl
     return None
 
 
+def refused_here(prediction: LoaderPrediction, path: str, kind: ContainerKind) -> LoaderStop | None:
+    """Where the loader stops here, where that fails the file whatever its imports bind to: in itself; and, if it was
+    named itself, anywhere but at a driver's library.
+
+    Args:
+        path: of the file itself, as the loader was asked for it.
+        kind: of what the file was found in.
+    """
+    stop = prediction.stop
+    if stop is None or prediction.outcome is not LoaderOutcome.FAILS:
+        return None
+    if stop.kind is StopKind.LIBRARY_NOT_FOUND:
+        return stop if kind is ContainerKind.FILE and not is_driver(stop.object) else None
+    return stop if kind is ContainerKind.FILE or path in (stop.object, stop.required_by) else None
+
+
 def loads_on(matrix: Matrix, torch: str) -> bool:
     """Whether some known build of a version loads the file; True where none is known."""
     builds = [verdict for verdict in matrix.verdicts if verdict.torch == torch]
@@ -81,6 +114,7 @@ def notes_of(
     *,
     choice: str,
     unfit: Sequence[str],
+    problem: LoaderStop | str | None,
 ) -> Iterator[str]:
     """Sentences for a person: what was not there, and why verdict and loader differ.
 
@@ -88,7 +122,12 @@ def notes_of(
         missing: needed libraries that were not found.
         choice: what a user should know about the choice of the torch; empty where there is nothing.
         unfit: needed libraries of CUDA and ROCm that the release brings in another version, or not at all.
+        problem: what the loader stops at in the file itself, or why it is not known whether it does.
     """
+    if isinstance(problem, LoaderStop):
+        yield f"no glibc loads this file, whatever torch is there: {problem.message}"
+    elif problem is not None:
+        yield f"whether a loader loads this file cannot be known: {problem}"
     if unfit and torch is not None:
         brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
         says = ", ".join(f"{soname} ({other} is brought)" if other else soname for soname, other in brought.items())
@@ -111,7 +150,8 @@ def notes_of(
         here = torch is not None and torch.installed
         where = "not on this machine" if here else "brought by neither its package nor torch, and not judged"
         yield f"{where}: {', '.join(absent)}{tail}"
-    if report.verdict is ArtifactVerdict.LOADS and report.loader.outcome is LoaderOutcome.FAILS:
+    refused = report.loader.outcome is LoaderOutcome.FAILS and not any(b.status.is_unbound for b in report.imports)
+    if refused and report.verdict in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH) and problem is None:
         yield f"torch binds, but this machine's loader stops: {report.loader.error}"
     decisive = any(b.status.is_unbound for b in report.imports)
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.FAILS and not decisive:

@@ -128,14 +128,20 @@ class Image:
             raise UnreadableFile(self.path, f"corrupt ELF header: {count} program headers of {entry_size} bytes")
         if offset + count * entry_size > self.size:
             raise UnreadableFile(self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes")
+        return tuple(self.segments_at(offset, count))
+
+    def segments_at(self, offset: int, count: int | None = None) -> list[Segment]:
+        """Program headers as they stand at a file offset, as many as the file has or `count`."""
+        layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
+        number = len(self.segments) if count is None else count
         segments = []
-        for fields in layout.iter_unpack(self.buffer[offset : offset + count * entry_size]):
+        for fields in layout.iter_unpack(self.buffer[offset : offset + number * layout.size]):
             if self.is64:
                 kind, flags, off, vaddr, _paddr, filesz, memsz, align = fields
             else:
                 kind, off, vaddr, _paddr, filesz, memsz, flags, align = fields
             segments.append(Segment(kind, flags, off, vaddr, filesz, memsz, align))
-        return tuple(segments)
+        return segments
 
     def truncated_segment(self) -> Segment | None:
         """The first PT_LOAD segment that ends beyond the end of the file, if one does."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -15,11 +15,11 @@ from abiscan.elf.dynamic import (
     DT_HASH,
     DT_SYMTAB,
     DT_VERDEF,
-        DT_VERNEED,
+    DT_VERNEED,
     DT_VERSYM,
     Dynamic,
 )
-from abiscan.elf.hashing import gnu_hash, sysv_hash
+from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, read_sections
 from abiscan.errors import UnreadableFile
@@ -264,13 +264,14 @@ class SymbolTable:
             name, value, size, info, other, section = fields
         return RawSymbol(index, name, info, other, section, value, size)
 
-    def open_references(self, indices: Iterable[int], *, defines: bool) -> list[RawSymbol]:
+    def open_references(self, indices: Collection[int], *, defines: bool) -> list[RawSymbol]:
         """Those of the entries that are looked up by name and may be found nowhere, in the order given.
 
         Left out are local and hidden ones, which bind to the object itself.
 
         Args:
-            defines: leave out those, too, that this table defines in a way that a lookup accepts.
+            defines: leave out those, too, that this table defines in a way that a lookup accepts, and that its
+                hash table leads to.
 
         Raises:
             UnreadableFile: an entry lies outside of the file.
@@ -278,7 +279,8 @@ class SymbolTable:
         buffer, start, size = self._image.buffer, self._offset, self._layout.size
         unpack = struct.Struct(self._image.endian + ("BBHQ" if self._image.is64 else "IIBBH")).unpack_from
         is64 = self._image.is64
-        found = []
+        found: list[RawSymbol] = []
+        own: list[int] = []
         for index in indices:
             at = start + index * size + 4
             if at + size - 4 > self._end:
@@ -298,8 +300,14 @@ class SymbolTable:
                 and info & 0xF in DEFINITION_TYPES
                 and info >> 4 in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
             ):
+                own.append(index)
                 continue
             found.append(self.raw(index))
+        lost = self.unreached(own) if own else set()
+        if lost:
+            places = {index: place for place, index in enumerate(indices)}
+            found += [self.raw(index) for index in lost]
+            found.sort(key=lambda symbol: places[symbol.number])
         return found
 
     def name_of(self, symbol: RawSymbol) -> bytes:
@@ -371,6 +379,50 @@ class SymbolTable:
             room = (end - offset) // 2
             self._versym = self._image.words(offset, min(self.count(), room), "H", "the symbol version table")
         return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
+
+    def version_numbers(self, indices: Iterable[int]) -> set[int]:
+        """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.
+
+        Raises:
+            UnreadableFile: the table of versions is shorter.
+        """
+        address = self._dynamic.values.get(DT_VERSYM)
+        if address is None:
+            return set()
+        wanted = list(indices)
+        count = max(wanted, default=-1) + 1
+        offset = self._image.offset_of(address, "the symbol version table", 2 * count)
+        numbers = self._image.words(offset, count, "H", "the symbol version table")
+        return {numbers[index] & 0x7FFF for index in wanted}
+
+    def unreached(self, indices: Sequence[int]) -> set[int]:
+        """Those of the entries that a lookup of their own name does not come upon: no hash table leads to them."""
+        if self._gnu is None:
+            return {index for index in indices if index not in self.find(self.name_of(self.raw(index)))}
+        bloom, buckets, chains, symoffset, shift, bits = self._gnu
+        if not bloom or not buckets:
+            return set(indices)
+        buffer, unpack, words, low = self._image.buffer, self._u32, len(bloom), bits - 1
+        string, starts, entry = self._image.string, self._offset, self._layout.size
+        names = [
+            string(self._strtab + unpack(buffer, starts + index * entry)[0], self._strtab_end) for index in indices
+        ]
+        lost = set()
+        for index, hashed in zip(indices, gnu_hashes(names), strict=True):
+            word = bloom[hashed // bits % words]
+            at = buckets[hashed % len(buckets)]
+            reached = 0 < at <= index and word >> (hashed & low) & word >> (hashed >> shift & low) & 1
+            place = chains + 4 * (at - symoffset)
+            if not reached or place < self._hash_start or place + 4 * (index - at + 1) > self._hash_end:
+                lost.add(index)
+                continue
+            while at < index:
+                if unpack(buffer, place)[0] & 1:
+                    break
+                at, place = at + 1, place + 4
+            if at < index or (unpack(buffer, place)[0] ^ hashed) >> 1:
+                lost.add(index)
+        return lost
 
     @property
     def has_versions(self) -> bool:

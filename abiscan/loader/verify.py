@@ -4,6 +4,7 @@ glibc, with its messages."""
 from __future__ import annotations
 
 import enum
+import errno
 import mmap
 
 from abiscan.elf import ElfFile
@@ -17,7 +18,10 @@ from abiscan.elf.image import (
     Segment,
 )
 from abiscan.errors import UnreadableFile
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.integrity import check_flags, check_hash, check_mapped
 from abiscan.loader.linker import RuntimeLinker
+from abiscan.model.binding import LoaderStop, StopKind
 
 PT_GNU_STACK = 0x6474E551
 PF_X = 0x1
@@ -76,24 +80,34 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
     return None
 
 
-def verify_object(elf: ElfFile, linker: RuntimeLinker, *, stack_is_executable: bool) -> tuple[str, int] | None:
-    """(message, errno) of the loader's complaint about a file whose header it has accepted, or None.
+def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_executable: bool) -> None:
+    """What is checked of a file whose header is accepted, while it is mapped.
 
     Args:
+        path: by which the loader names it.
         stack_is_executable: whether the process's stack already is.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
     """
     problem = _verify_segments(elf.image.segments, elf.image.type, linker)
     if problem is not None:
-        return problem, 0
+        raise _invalid(path, problem)
+    check_mapped(elf, path)
     flags = elf.dynamic.flags_1
     if flags & DF_1_PIE:
-        return "cannot dynamically load position-independent executable", 0
+        raise _invalid(path, "cannot dynamically load position-independent executable")
     if flags & DF_1_NOOPEN:
-        return "shared object cannot be dlopen()ed", 0
+        raise _invalid(path, "shared object cannot be dlopen()ed")
     if not stack_is_executable and linker.at_least(2, 41) and wants_executable_stack(elf):
         # glibc 2.41 no longer changes the stack of a running process (elf/dl-load.c).
-        return "cannot enable executable stack as shared object requires", 22
-    return None
+        raise _invalid(path, "cannot enable executable stack as shared object requires", errno.EINVAL)
+    check_flags(elf, path)
+    check_hash(elf, path)
+
+
+def _invalid(path: str, words: str, number: int = 0) -> LoadFailure:
+    return LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words, errno=number))
 
 
 def wants_executable_stack(elf: ElfFile) -> bool:
