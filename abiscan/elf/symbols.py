@@ -395,6 +395,22 @@ class SymbolTable:
         numbers = self._image.words(offset, count, "H", "the symbol version table")
         return {numbers[index] & 0x7FFF for index in wanted}
 
+    def resolvers(self, indices: Iterable[int]) -> list[RawSymbol]:
+        """Those of the entries that are defined as indirect functions, whose code the loader calls.
+
+        Raises:
+            UnreadableFile: an entry lies outside of the table.
+        """
+        buffer, first, size = self._image.buffer, self._offset + (4 if self._image.is64 else 12), self._layout.size
+        room = (self._end - self._offset) // size
+        found = []
+        for index in indices:
+            if index >= room or buffer[first + index * size] & 0xF == STT_GNU_IFUNC:
+                symbol = self.raw(index)
+                if symbol.section:
+                    found.append(symbol)
+        return found
+
     def unreached(self, indices: Sequence[int]) -> set[int]:
         """Those of the entries that a lookup of their own name does not come upon: no hash table leads to them."""
         if self._gnu is None:

@@ -36,7 +36,6 @@ from abiscan.elf.dynamic import (
 from abiscan.elf.image import ET_DYN, PT_NOTE, PT_TLS, Segment
 from abiscan.elf.mapping import PAGE, PF_W, PF_X, Area, doubt, refusal
 from abiscan.elf.relocations import IRELATIVE, RELA_ONLY, RELATIVE, Table, packed_places, relocation_tables
-from abiscan.elf.symbols import STT_GNU_IFUNC
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.model.binding import LoaderStop, StopKind
@@ -432,10 +431,8 @@ def check_resolvers(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    for index in {index for index, _kind in elf.relocated}:
-        symbol = elf.symbols.raw(index)
-        if symbol.type == STT_GNU_IFUNC and symbol.section:
-            _check_code(elf, symbol.value, path, "resolver of an indirect function")
+    for symbol in elf.symbols.resolvers({index for index, _kind in elf.relocated}):
+        _check_code(elf, symbol.value, path, "resolver of an indirect function")
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
