@@ -195,7 +195,7 @@ def _torch_needs(facts: SharedObject, imports: Sequence[BoundImport], siblings: 
 
 
 def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tuple[BoundImport, ...]:
-    if matrix is None:
+    if matrix is None or not matrix.verdicts:
         return tuple(imports)
     unknown = set(matrix.unknown)
     result = []

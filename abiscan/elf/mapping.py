@@ -96,7 +96,7 @@ def refusal(loads: Sequence[Segment]) -> str | None:
     holes = any(end != _page(s.address) for end, s in zip(ends, loads[1:], strict=False))
     if holes and _page(last.address) < ends[0]:
         return "cannot change memory protections"
-    if any(s.memory_size - s.file_size >= MAX_ADDRESS_SPACE for s in loads):
+    if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - s.address for s in loads):
         return "cannot map zero-fill pages"
     return None
 

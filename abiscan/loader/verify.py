@@ -133,12 +133,15 @@ def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLi
     return None
 
 
-def headers_are_cut(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> bool:
-    """Whether the program headers of a file whose header is accepted end beyond it: the loader reads them with one
-    read, and refuses the file where that is short."""
+def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | None:
+    """errno (0 for a short read) where the loader cannot read the program headers of a file whose header is accepted:
+    it reads them with one read, at an offset that the system takes for a signed number; None where it can."""
     at, size, count_at = (32, 8, 56) if linker.bits == 64 else (28, 4, 44)
     offset, count = _number(buffer, at, size, linker), _number(buffer, count_at, 2, linker)
-    return count > 0 and offset + count * _PHENTSIZE[linker.bits] > len(buffer)
+    length = count * _PHENTSIZE[linker.bits]
+    if not count or offset + length <= len(buffer):
+        return None
+    return errno.EINVAL if offset >= 1 << 63 else 0
 
 
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:
