@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.fuzz.kinds import KINDS
 
@@ -107,12 +107,26 @@ class _Board:
         return kind, number, at
 
 
-def _work(
-    job: int, args: argparse.Namespace, kinds: list[str], first: int, board: _Board, out: int, end: float
-) -> None:
+class _Plan(NamedTuple):
+    """What all processes of a run share.
+
+    Attributes:
+        out: descriptor of the file that results go to.
+        end: when to stop, by the monotonic clock.
+    """
+
+    args: argparse.Namespace
+    kinds: list[str]
+    board: _Board
+    out: int
+    end: float
+
+
+def _work(job: int, first: int, plan: _Plan) -> None:
     """In a process of its own: inputs first, first + jobs, ... up to a number of them; what came of each to `out`."""
     from abiscan.errors import AbiscanError
 
+    args, kinds, board, out, end = plan
     os.environ["TMPDIR"] = tempfile.mkdtemp(prefix=f"abiscan-fuzz-job{job}-")
     tempfile.tempdir = None
 
@@ -126,11 +140,15 @@ def _work(
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_PER_PROCESS, resource.RLIM_INFINITY))
     counts: Counter[str] = Counter()
     slowest: dict[str, float] = {}
-    number = first
-    for number in range(first, first + _PER_PROCESS * args.jobs, args.jobs):
+    following = first
+    for done, number in enumerate(range(first, first + _PER_PROCESS * args.jobs, args.jobs)):
+        following = number
         if time.monotonic() > end or (args.count is not None and number >= args.count):
-            number = -1
+            following = -1
             break
+        if done % 100 == 0:
+            _line(out, {"counts": counts, "slowest": slowest})
+            counts.clear()
         kind = kinds[number // args.jobs % len(kinds)]
         board.write(job, kinds.index(kind), number)
         find: dict[str, Any] | None = None
@@ -158,25 +176,22 @@ def _work(
                 find = {"what": said["sort"], **said}
         if find is not None:
             _line(out, {"find": {"kind": kind, "number": number, "seed": args.seed} | find})
-    else:
-        number += args.jobs
+        following = number + args.jobs
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _line(out, {"job": job, "next": number, "counts": counts, "slowest": slowest, "peak_kib": peak})
+    _line(out, {"job": job, "next": following, "counts": counts, "slowest": slowest, "peak_kib": peak})
 
 
 def _line(out: int, value: dict[str, Any]) -> None:
     os.write(out, json.dumps(value).encode() + b"\n")
 
 
-def _spawn(
-    job: int, args: argparse.Namespace, kinds: list[str], first: int, board: _Board, out: int, end: float
-) -> int:
-    board.write(job, 0, first)
+def _spawn(job: int, first: int, plan: _Plan) -> int:
+    plan.board.write(job, 0, first)
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            _work(job, args, kinds, first, board, out, end)
+            _work(job, first, plan)
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -200,7 +215,8 @@ def main() -> int:
     board = _Board(args.jobs)
     with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory(prefix="abiscan-fuzz-") as scratch:
         os.environ["TMPDIR"] = scratch
-        running = {_spawn(job, args, kinds, job, board, log.fileno(), end): job for job in range(args.jobs)}
+        plan = _Plan(args, kinds, board, log.fileno(), end)
+        running = {_spawn(job, job, plan): job for job in range(args.jobs)}
         results: list[dict[str, Any]] = []
         position = 0
         while running:
@@ -223,7 +239,7 @@ def main() -> int:
                 results.append({"find": {"kind": kinds[kind], "number": number, "seed": args.seed, "what": ended}})
                 following = number + args.jobs
             if following >= 0 and time.monotonic() < end and (args.count is None or following < args.count):
-                running[_spawn(job, args, kinds, following, board, log.fileno(), end)] = job
+                running[_spawn(job, following, plan)] = job
         _position, news = _read(log.fileno(), position)
         results += news
     for leftover in Path("/dev/shm").glob("abiscan-fuzz-*") if os.path.isdir("/dev/shm") else ():
