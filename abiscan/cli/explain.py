@@ -11,6 +11,7 @@ import click
 from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options, strings, style_for, text_option
 from abiscan.errors import UsageError
+from abiscan.model.limits import MAX_TEXT_FILE
 
 
 @click.command()
@@ -42,7 +43,7 @@ def explain(**given: object) -> None:
 
 
 def _explain_text(words: Sequence[str]) -> str:
-    limit = 64 << 20
+    limit = MAX_TEXT_FILE
     if list(words) == ["-"] or not words:
         if not words and sys.stdin.isatty():
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
@@ -52,5 +53,8 @@ def _explain_text(words: Sequence[str]) -> str:
             head = file.read(4)
             if head == b"\x7fELF":
                 raise UsageError(f"{words[0]}: a shared object, not a log: abiscan {words[0]}")
-            return (head + file.read(limit)).decode("utf-8", "replace")
+            text = head + file.read(limit + 1)
+            if len(text) > limit:
+                raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
+            return text.decode("utf-8", "replace")
     return " ".join(words)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from abiscan.elf.image import PT_DYNAMIC, Image
 from abiscan.elf.mapping import PF_W
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_DYNAMIC_ENTRIES, MAX_NEEDED
 
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_RELAENT, DT_STRSZ, DT_SYMENT, DT_INIT = 7, 8, 9, 10, 11, 12
@@ -28,8 +29,7 @@ DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
 DF_SYMBOLIC, DF_TEXTREL, DF_BIND_NOW, DF_STATIC_TLS = 0x2, 0x4, 0x8, 0x10
 DF_1_NOW, DF_1_NOOPEN, DF_1_NODEFLIB, DF_1_PIE = 0x1, 0x40, 0x800, 0x08000000
 
-# Entries that are read; libtorch_cuda's dynamic section has about 60.
-MAX_DYNAMIC_ENTRIES = 1 << 16
+# Entries that are taken out of the file at once.
 _CHUNK = 256
 
 
@@ -85,7 +85,8 @@ def _entries(image: Image, offset: int, count: int, layout: struct.Struct) -> It
             yield tag, number
     if count == MAX_DYNAMIC_ENTRIES:
         raise UnreadableFile(
-            image.path, f"its dynamic section has more than {count} entries, which is as many as abiscan reads"
+            image.path,
+            f"its dynamic section has more than {count} entries, and abiscan reads no more (MAX_DYNAMIC_ENTRIES)",
         )
     raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section has no end (DT_NULL)")
 
@@ -115,6 +116,10 @@ def read_dynamic(image: Image) -> Dynamic:
             filters.append((len(needed), tag, number))
         else:
             values[tag & 0xFFFFFFFF if not image.is64 else tag] = number
+    if len(needed) > MAX_NEEDED:
+        raise UnreadableFile(
+            image.path, f"it needs {len(needed)} libraries, and abiscan follows {MAX_NEEDED} (MAX_NEEDED)"
+        )
     if not values:
         raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section is empty")
     if DT_STRTAB not in values or DT_SYMTAB not in values:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from abiscan.elf.mapping import Area, map_segments
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_SEGMENTS, MAX_STRING
 
 if TYPE_CHECKING:
     import mmap
@@ -41,11 +42,6 @@ MACHINES = {
     243: "riscv64",
     258: "loongarch64",
 }
-
-# A real shared object has about ten; 65,535 is what the header can say, and each is read and kept.
-_MAX_SEGMENTS = 4096
-# Longest string taken from a string table. The longest mangled name seen in torch is 15 KiB.
-MAX_STRING = 1 << 20
 
 
 class Segment(Struct, frozen=True):
@@ -124,7 +120,7 @@ class Image:
         layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
         if count == 0:
             return ()
-        if entry_size != layout.size or count > _MAX_SEGMENTS:
+        if entry_size != layout.size or count > MAX_SEGMENTS:
             raise UnreadableFile(self.path, f"corrupt ELF header: {count} program headers of {entry_size} bytes")
         if offset + count * entry_size > self.size:
             raise UnreadableFile(self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes")

@@ -26,6 +26,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.image import Image
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_PACKED_RELOCATIONS
 
 # Relocation types by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7. R_*_64 and ABS64, by which the loader
 # writes symbol + addend; R_*_RELATIVE, base + addend; GLOB_DAT and JUMP_SLOT, the symbol's address into a GOT slot.
@@ -38,8 +39,6 @@ GOT = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
 _NONE = {"aarch64": (0, 256)}
 # Machines whose loader reads DT_RELA alone (ELF_MACHINE_NO_REL of glibc).
 RELA_ONLY = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "ppc64", "s390x", "loongarch64", "sparc64"))
-# Places of DT_RELR that are read; libtorch_cpu has some 300,000 relative relocations.
-MAX_PACKED = 1 << 22
 # Entries that are taken out of a table at once, to make numbers of.
 _CHUNK = 1 << 16
 
@@ -154,7 +153,7 @@ def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
     """The places that DT_RELR has, in order (gABI, "Relative Relocation Table").
 
     Raises:
-        UnreadableFile: the table lies outside of the file, has no size, or more than MAX_PACKED places.
+        UnreadableFile: the table lies outside of the file, has no size, or more than MAX_PACKED_RELOCATIONS places.
     """
     if DT_RELR not in dynamic.values:
         return []
@@ -176,8 +175,10 @@ def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
             bits >>= 1
             at += word
         place += word * (8 * word - 1)
-        if len(found) > MAX_PACKED:
-            raise UnreadableFile(image.path, f"more than {MAX_PACKED} packed relocations, which are not read")
+        if len(found) > MAX_PACKED_RELOCATIONS:
+            raise UnreadableFile(
+                image.path, f"more than {MAX_PACKED_RELOCATIONS} packed relocations, which are not read"
+            )
     return found
 
 

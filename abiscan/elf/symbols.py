@@ -23,6 +23,7 @@ from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, read_sections
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_CHAIN_STEPS, MAX_VERSIONS
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -35,11 +36,8 @@ VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
 VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 
-# Bytes of one chain after which it is counted, and entries of counted chains after which a file is given up.
+# Bytes of one chain after which it is counted.
 _LONG_CHAIN = 4096
-_MAX_WALK = 1 << 22
-# Version records of a real file number some dozens (libc.so.6: 40).
-MAX_VERSIONS = 1 << 15
 
 
 class RawSymbol(Struct, frozen=True):
@@ -220,7 +218,7 @@ class SymbolTable:
             UnreadableFile: the lookups so far have gone through more of them than any real file needs.
         """
         self._walked += steps
-        if self._walked > _MAX_WALK:
+        if self._walked > MAX_CHAIN_STEPS:
             raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
 
     def _find_sysv(self, name: bytes) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path, PurePath
@@ -116,7 +117,11 @@ def scan_tree(
             errors.append(InputError(display(root), f"more than {MAX_FILES} source files: the rest was not read"))
             break
         try:
-            size = path.stat().st_size
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                errors.append(InputError(display(path), "neither a file nor a directory"))
+                continue
+            size = status.st_size
             if size > MAX_BYTES:
                 errors.append(InputError(display(path), f"{size} bytes: too large to be a source"))
                 continue

@@ -134,6 +134,7 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
         by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
     if kind_of(place.name, by_name) is ContainerKind.WHEEL:
         collector.options = replace(options, sources=False)
+        collector.links = False
     for name, member in by_name.items():
         _judge_zip_member(archive, name, member, collector, nested)
     kind = kind_of(place.name, collector.metadata)
@@ -176,7 +177,8 @@ def _judge_zip_member(
             head = archive.head(member, file_kind.PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
-    if member.is_link:
+    # Installers of wheels write every member as a regular file, whatever its mode says; what holds a binary is no link.
+    if member.is_link and collector.links and not looks_like_binary(head):
         _add_alias(collector, name, head)
         return None
     if len(head) < min(member.size, 4):

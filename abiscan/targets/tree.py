@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
@@ -32,7 +33,7 @@ class DiskContent:
     def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         try:
-            return open_binary(self._path, display)
+            return open_binary(self._path, display, copy_up_to=MAX_COPIED)
         except FileNotFoundError:
             raise UnreadableFile(display, "it was there and has gone") from None
 
