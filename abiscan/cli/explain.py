@@ -26,13 +26,14 @@ def explain(**given: object) -> None:
     """Explain a symbol, an error message, or every error in a log (file, argument or standard input)."""
     from abiscan.analysis.explanation import explain as run_explain
     from abiscan.report import explain_text, explain_v1
+    from abiscan.report.escape import safe_json, safe_text
 
     text = _explain_text(strings(given["text"]))
     subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
     if given["form"] == "json":
-        click.echo(explain_v1.render(subjects), nl=False)
+        click.echo(safe_json(explain_v1.render(subjects)), nl=False)
     else:
-        click.echo(explain_text.render(subjects, style_for(given, sys.stdout)), nl=False, color=True)
+        click.echo(safe_text(explain_text.render(subjects, style_for(given, sys.stdout))), nl=False, color=True)
     if not subjects:
         click.echo(
             "abiscan: no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError "

@@ -59,11 +59,12 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
 def emit(report: Report, name: str, path: str | None, style: Style) -> None:
     from abiscan import report as formats
     from abiscan.report import text
+    from abiscan.report.escape import safe_text
 
     if name == "text":
         from msgspec.structs import replace
 
-        rendered = text.render(report, style if path is None else replace(style, width=None, color=False))
+        rendered = safe_text(text.render(report, style if path is None else replace(style, width=None, color=False)))
     else:
         rendered = formats.render(name, report)
     if path is None:

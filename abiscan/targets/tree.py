@@ -193,12 +193,22 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
                 if os.path.isfile(entry.path):
                     yield entry.path, relative, True
+                elif file_kind.named_like_shared_object(relative) and not os.path.exists(entry.path):
+                    shown = posixpath.join(display, relative)
+                    errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:
                     below.append((entry.path, relative))
             else:
                 yield entry.path, relative, False
         pending.extend(reversed(below))
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return "something"
 
 
 def _look(path: str, display: str) -> tuple[int, bytes]:
