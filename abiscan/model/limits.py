@@ -30,6 +30,10 @@ MAX_PACKED_RELOCATIONS = 1 << 22
 # that reads it (SIGBUS).
 MAX_COPIED = 64 * MIB
 
+# Bytes of code searched for the calls of imports, at some 20 MiB a second, and bytes of debug information.
+MAX_CODE = 64 * MIB
+MAX_DEBUG = 96 * MIB
+
 # --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
 
 MAX_MEMBERS = 65_535
@@ -39,11 +43,16 @@ MAX_UNPACKED = 32 * GIB
 MAX_RATIO = 100
 MAX_ARCHIVE_DEPTH = 3
 MAX_METADATA = 16 * MIB
+# An archive in an archive that is compressed there is unpacked to memory.
+MAX_NESTED_ARCHIVE = GIB
 
 # --- texts --------------------------------------------------------------------------------------------------------
 
 # Logs, lists of targets, baselines and configurations.
 MAX_TEXT_FILE = 64 * MIB
+# A source file, and source files of one tree.
+MAX_SOURCE_SIZE = 16 * MIB
+MAX_SOURCE_FILES = 50_000
 
 
 class Limit(Struct, frozen=True):
@@ -69,6 +78,9 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
+    Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
+    Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
+    Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
     Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
     Limit("an unpacked member", MAX_MEMBER_SIZE, "bytes", "an error"),
@@ -76,5 +88,8 @@ LIMITS = (
     Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
     Limit("METADATA, WHEEL, RECORD or index.json", MAX_METADATA, "bytes", "an error"),
+    Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
+    Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
+    Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
 )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.finding import Finding
+from abiscan.model.limits import MAX_SOURCE_FILES, MAX_SOURCE_SIZE
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
@@ -28,10 +29,6 @@ from abiscan.source.match import (
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-# Generated single-header libraries reach 5 MiB; nobody writes a larger source.
-MAX_BYTES = 16 << 20
-# Files looked at in one tree.
-MAX_FILES = 50_000
 # What build systems and version control put beside sources.
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
 
@@ -113,8 +110,11 @@ def scan_tree(
     files: list[SourceFile] = []
     errors: list[InputError] = []
     for number, path in enumerate(_walk(root)):
-        if number >= MAX_FILES:
-            errors.append(InputError(display(root), f"more than {MAX_FILES} source files: the rest was not read"))
+        if number >= MAX_SOURCE_FILES:
+            words = f"more than {MAX_SOURCE_FILES} source files: the rest was not read"
+            errors.append(InputError(display(root), words))
+                InputError(display(root), f"more than {MAX_SOURCE_FILES} source files: the rest was not read")
+            )
             break
         try:
             status = path.stat()
@@ -122,7 +122,7 @@ def scan_tree(
                 errors.append(InputError(display(path), "neither a file nor a directory"))
                 continue
             size = status.st_size
-            if size > MAX_BYTES:
+            if size > MAX_SOURCE_SIZE:
                 errors.append(InputError(display(path), f"{size} bytes: too large to be a source"))
                 continue
             data = path.read_bytes()
