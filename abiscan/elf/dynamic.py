@@ -136,6 +136,7 @@ def read_dynamic(image: Image) -> Dynamic:
         return found
 
     names = [image.terminated(strtab + at, end) for at in needed]
+    filtees = [image.terminated(strtab + at, end) for _, _, at in filters]
     return Dynamic(
         values=values,
         needed=tuple(name or b"" for name in names),
@@ -147,6 +148,6 @@ def read_dynamic(image: Image) -> Dynamic:
         strings_end=min(strtab + values.get(DT_STRSZ, end - strtab), end),
         address=segment.address,
         is_writable=bool(segment.flags & PF_W),
-        filters=tuple((before, tag, image.string(strtab + at, end)) for before, tag, at in filters),
-        lost_names=any(name is None for name in names),
+        filters=tuple((before, tag, name or b"") for (before, tag, _), name in zip(filters, filtees, strict=True)),
+        lost_names=any(name is None for name in (*names, *filtees)),
     )

@@ -95,7 +95,8 @@ def refusal(loads: Sequence[Segment]) -> str | None:
     ends = [_page_up(s.address + s.file_size) for s in loads]
     holes = any(end != _page(s.address) for end, s in zip(ends, loads[1:], strict=False))
     if holes and _page(last.address) < ends[0]:
-        return "cannot change memory protections"
+        # Since glibc 2.35; before, the attempt itself fails ("cannot change memory protections").
+        return "ELF load command address/offset not page-aligned"
     if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - s.address for s in loads):
         return "cannot map zero-fill pages"
     return None

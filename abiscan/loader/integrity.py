@@ -379,7 +379,7 @@ def check_started(elf: ElfFile, path: str) -> None:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
     values = elf.dynamic.values
-    if values.get(DT_INIT):
+    if DT_INIT in values:
         _check_code(elf, values[DT_INIT], path, "initialisation function (DT_INIT)")
     if DT_INIT_ARRAY not in values:
         return
@@ -423,6 +423,10 @@ def _check_code(elf: ElfFile, address: int, path: str, what: str) -> None:
         raise Undecidable(f"{path}: its {what} is at {address:#x}, which is no place of the file")
     if not area.flags & PF_X:
         raise _dies(path, f"its {what} is at {address:#x}, which is no code")
+    if area.offset is not None and area.offset + address - area.start < elf.image.header_table[1]:
+        raise Undecidable(f"{path}: its {what} is at {address:#x}, in the headers of the file")
+    if any(start <= address < end for start, end in _tables_in(elf, _runs(elf.image.areas))):
+        raise Undecidable(f"{path}: its {what} is at {address:#x}, in a table of the file")
 
 
 def check_resolvers(elf: ElfFile, path: str) -> None:

@@ -49,18 +49,34 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
     Args:
         head: the first 64 bytes, fewer if the file has fewer.
     """
-    order = "little" if linker.little_endian else "big"
     if len(head) < _HEADER[linker.bits]:
         return "file too short"
     if head[:4] != _MAGIC:
         return "invalid ELF header"
     if head[4] != (2 if linker.bits == 64 else 1):
         return Skip.OTHER_CLASS
-    if linker.is_multiarch and head[5] == (2 if linker.little_endian else 1):
-        # Debian's loader passes over files of the other byte order, as over those for other machines (tried: 2.36).
+    other_machine = _number(head, 18, 2, linker) != linker.machine_number
+    complaint = _verify_ident(head, linker)
+    if complaint is not None:
+        # Debian's loader passes over files for other machines and of the other byte order, once something is wrong with
+        # their first 16 bytes (tried: 2.36).
+        other_order = head[5] == (2 if linker.little_endian else 1)
+        return Skip.OTHER_MACHINE if linker.is_multiarch and (other_machine or other_order) else complaint
+    if _number(head, 20, 4, linker) != 1:
+        return "ELF file version does not match current one"
+    if other_machine:
         return Skip.OTHER_MACHINE
+    if _number(head, 16, 2, linker) not in (ET_DYN, ET_EXEC):
+        return "only ET_DYN and ET_EXEC can be loaded"
+    if _number(head, 54 if linker.bits == 64 else 42, 2, linker) != _PHENTSIZE[linker.bits]:
+        return "ELF file's phentsize not the expected size"
+    return None
+
+
+def _verify_ident(head: bytes, linker: RuntimeLinker) -> str | None:
+    """The complaint about e_ident behind its class."""
     if head[5] != (1 if linker.little_endian else 2):
-        return f"ELF file data encoding not {order}-endian"
+        return f"ELF file data encoding not {'little' if linker.little_endian else 'big'}-endian"
     if head[6] != 1:
         return "ELF file version ident does not match current one"
     if head[7] not in (_OSABI_SYSV, _OSABI_GNU):
@@ -69,14 +85,6 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
         return "ELF file ABI version invalid"
     if any(head[9:16]):
         return "nonzero padding in e_ident"
-    if _number(head, 20, 4, linker) != 1:
-        return "ELF file version does not match current one"
-    if _number(head, 18, 2, linker) != linker.machine_number:
-        return Skip.OTHER_MACHINE
-    if _number(head, 16, 2, linker) not in (ET_DYN, ET_EXEC):
-        return "only ET_DYN and ET_EXEC can be loaded"
-    if _number(head, 54 if linker.bits == 64 else 42, 2, linker) != _PHENTSIZE[linker.bits]:
-        return "ELF file's phentsize not the expected size"
     return None
 
 
@@ -141,7 +149,7 @@ def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | No
     length = count * _PHENTSIZE[linker.bits]
     if not count or offset + length <= len(buffer):
         return None
-    return errno.EINVAL if offset >= 1 << 63 else 0
+    return errno.EINVAL if offset + length >= 1 << 63 else 0
 
 
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:

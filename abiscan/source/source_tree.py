@@ -113,8 +113,6 @@ def scan_tree(
         if number >= MAX_SOURCE_FILES:
             words = f"more than {MAX_SOURCE_FILES} source files: the rest was not read"
             errors.append(InputError(display(root), words))
-                InputError(display(root), f"more than {MAX_SOURCE_FILES} source files: the rest was not read")
-            )
             break
         try:
             status = path.stat()
