@@ -12,7 +12,6 @@ import json
 import mmap
 import os
 import resource
-import shutil
 import signal
 import struct
 import sys
@@ -130,8 +129,7 @@ def _work(job: int, first: int, plan: _Plan) -> None:
     from abiscan.errors import AbiscanError
 
     args, kinds, board, out, end = plan
-    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix=f"abiscan-fuzz-job{job}-")
-    tempfile.tempdir = None
+    tempfile.tempdir = tempfile.mkdtemp(prefix=f"job{job}-")
 
     def over(_number: int, _frame: object) -> None:
         raise _Hang
@@ -216,8 +214,9 @@ def main() -> int:
     begun = time.monotonic()
     end = begun + seconds
     board = _Board(args.jobs)
-    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory(prefix="abiscan-fuzz-") as scratch:
-        os.environ["TMPDIR"] = scratch
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory(prefix="abiscan-fuzz-", dir=memory) as scratch:
+        tempfile.tempdir = scratch
         plan = _Plan(args, kinds, board, log.fileno(), end)
         running = {_spawn(job, job, plan): job for job in range(args.jobs)}
         results: list[dict[str, Any]] = []
@@ -245,8 +244,6 @@ def main() -> int:
                 running[_spawn(job, following, plan)] = job
         _position, news = _read(log.fileno(), position)
         results += news
-    for leftover in Path("/dev/shm").glob("abiscan-fuzz-*") if os.path.isdir("/dev/shm") else ():
-        shutil.rmtree(leftover, ignore_errors=True)
     return _report(results, args, time.monotonic() - begun)
 
 

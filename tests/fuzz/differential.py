@@ -174,5 +174,5 @@ def minimised(both: Differential, seed: Seed, data: bytes) -> bytes:
 
 
 def start() -> Differential:
-    """In this process, with files in memory where the system has such a place."""
+    """In this process, with its files in a directory of their own."""
     return Differential(tempfile.mkdtemp(prefix="abiscan-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))

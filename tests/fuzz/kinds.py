@@ -521,7 +521,7 @@ KINDS = ("elf", "archives", "names", "logs", "baselines", "configs", "index", "c
 
 def kind_of(name: str, seeds: str | None) -> Kind:
     """A kind by its name, ready to run in this process."""
-    directory = tempfile.mkdtemp(prefix="abiscan-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    directory = tempfile.mkdtemp(prefix="abiscan-fuzz-")
     match name:
         case "elf":
             return _elf(_seeds(seeds), _Scan(directory))
