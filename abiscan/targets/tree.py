@@ -32,14 +32,17 @@ class DiskContent:
 
     def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
-        try:
-            return open_binary(self._path, display, copy_up_to=MAX_COPIED)
-        except FileNotFoundError:
-            raise UnreadableFile(display, "it was there and has gone") from None
+        return self._open(display, MAX_COPIED)
 
     def open_tables(self, display: str) -> Binary:
-        """The same: a map takes only what is read."""
-        return self.open(display)
+        """The same, mapped: of the many files of a package only what is read is taken."""
+        return self._open(display, 0)
+
+    def _open(self, display: str, copy_up_to: int) -> Binary:
+        try:
+            return open_binary(self._path, display, copy_up_to=copy_up_to)
+        except FileNotFoundError:
+            raise UnreadableFile(display, "it was there and has gone") from None
 
     def read(self, limit: int) -> bytes:
         """As `Artifact.read`."""
