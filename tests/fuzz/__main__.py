@@ -31,8 +31,10 @@ SECONDS_PER_INPUT = 2.0
 MEMORY_PER_PROCESS = 512 << 20
 # A process is started anew after so many inputs, so that what it keeps of them does not add up.
 _PER_PROCESS = 2000
-# Seconds without a new input after which a process is taken for hung in code that no signal interrupts.
-_STUCK = 30.0
+# Seconds without a new input after which a process is taken for hung in code that no signal interrupts; and before its
+# first one, while it reads the seeds and asks the loader which of them load.
+_STUCK, _STUCK_AT_START = 60.0, 600.0
+_STARTING = -1
 # Sorts of differential outcomes that are finds.
 _FINDS = ("passed", "dies", "refused", "words")
 # Those among them that may be the file's own code, or are no pass: the exit status stays 0.
@@ -135,7 +137,6 @@ def _work(job: int, first: int, plan: _Plan) -> None:
         raise _Hang
 
     signal.signal(signal.SIGPROF, over)
-    board.write(job, 0, first)
     runners = {kind: _runner(kind, args.seeds) for kind in kinds}
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_PER_PROCESS, resource.RLIM_INFINITY))
@@ -187,7 +188,7 @@ def _line(out: int, value: dict[str, Any]) -> None:
 
 
 def _spawn(job: int, first: int, plan: _Plan) -> int:
-    plan.board.write(job, 0, first)
+    plan.board.write(job, _STARTING, first)
     child = os.fork()
     if child == 0:
         status = 1
@@ -238,7 +239,8 @@ def main() -> int:
             else:
                 kind, number, _at = board.read(job)
                 ended = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "left"
-                results.append({"find": {"kind": kinds[kind], "number": number, "seed": args.seed, "what": ended}})
+                name = kinds[kind] if kind != _STARTING else "start"
+                results.append({"find": {"kind": name, "number": number, "seed": args.seed, "what": ended}})
                 following = number + args.jobs
             if following >= 0 and time.monotonic() < end and (args.count is None or following < args.count):
                 running[_spawn(job, following, plan)] = job
@@ -249,7 +251,8 @@ def main() -> int:
 
 def _kill_stuck(running: dict[int, int], board: _Board) -> None:
     for child, job in running.items():
-        if time.monotonic() - board.read(job)[2] > _STUCK:
+        kind, _number, at = board.read(job)
+        if time.monotonic() - at > (_STUCK_AT_START if kind == _STARTING else _STUCK):
             os.kill(child, signal.SIGKILL)
 
 
@@ -269,7 +272,7 @@ def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: fl
             slowest[kind] = max(slowest.get(kind, 0.0), took)
     for find in finds:
         sys.stdout.write(json.dumps({"find": find}) + "\n")
-        if args.save:
+        if args.save and find["kind"] != "start":
             _save(find, args)
     summary = {
         "inputs": sum(count for name, count in counts.items() if " " not in name),
