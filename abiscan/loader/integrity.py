@@ -41,6 +41,8 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.model.binding import LoaderStop, StopKind
 
 PT_PHDR, PT_GNU_RELRO, PT_GNU_PROPERTY = 6, 0x6474E552, 0x6474E553
+# Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
+_FUNCTION_DESCRIPTORS = frozenset(("ppc64",))
 _INFO = "get-dynamic-info.h: {line}: elf_get_dynamic_info: Assertion `{text}' failed!"
 _POWER = "dl-setup_hash.c: 36: _dl_setup_hash: Assertion `(bitmask_nwords & (bitmask_nwords - 1)) == 0' failed!"
 _RELATIVE_TYPE = (
@@ -378,6 +380,8 @@ def check_started(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
+    if elf.machine in _FUNCTION_DESCRIPTORS:
+        return
     values = elf.dynamic.values
     if DT_INIT in values:
         _check_code(elf, values[DT_INIT], path, "initialisation function (DT_INIT)")
