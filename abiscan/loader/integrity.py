@@ -36,6 +36,7 @@ from abiscan.elf.dynamic import (
 from abiscan.elf.image import ET_DYN, PT_NOTE, PT_TLS, Segment
 from abiscan.elf.mapping import PAGE, PF_W, PF_X, Area, doubt, refusal
 from abiscan.elf.relocations import IRELATIVE, RELA_ONLY, RELATIVE, Table, packed_places, relocation_tables
+from abiscan.elf.symbols import STB_WEAK
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.model.binding import LoaderStop, StopKind
@@ -74,6 +75,7 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
             return stop
         check_relocated(elf, elf.path)
         check_resolvers(elf, elf.path)
+        check_own_names(elf, elf.path)
         check_started(elf, elf.path)
     except LoadFailure as failure:
         return failure.stop
@@ -441,6 +443,22 @@ def check_resolvers(elf: ElfFile, path: str) -> None:
     """
     for symbol in elf.symbols.resolvers({index for index, _kind in elf.relocated}):
         _check_code(elf, symbol.value, path, "resolver of an indirect function")
+
+
+def check_own_names(elf: ElfFile, path: str) -> None:
+    """Names that its relocations refer to and that its symbol table defines are found in its own hash table; a lookup
+    of others ends in other libraries, or nowhere.
+
+    Raises:
+        Undecidable: one is not.
+    """
+    entries = dict.fromkeys(index for index, _kind in elf.relocated)
+    for symbol in elf.symbols.open_references(entries, defines=True):
+        if symbol.section and symbol.binding != STB_WEAK:
+            name = elf.symbols.name_of(symbol).decode("utf-8", "surrogateescape")
+            raise Undecidable(
+                f"{path} defines {name} where no lookup comes upon it: its hash table does not lead there"
+            )
 
 
 # --- memory -------------------------------------------------------------------------------------------------------

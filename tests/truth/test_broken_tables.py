@@ -167,3 +167,16 @@ def test_what_dies_is_said_to(tmp_path: Path) -> None:
     problem = first_problem(open_elf(path))
     assert isinstance(problem, LoaderStop)
     assert "Assertion `info[DT_RELAENT]->d_un.d_val == sizeof (ElfW(Rela))' failed!" in problem.message
+
+
+def test_a_definition_that_no_hash_table_reaches_is_open(tmp_path: Path) -> None:
+    """Oracle: the loader says "undefined symbol" of such a name, or finds it elsewhere; the file alone does not tell."""
+    path = tmp_path / "x.so"
+    shutil.copy(LOADER / "base-version" / "target.so", path)
+    assert first_problem(open_elf(path)) is None
+    shutil.copy(LOADER.parent / "good-extension.so", path)
+    assert first_problem(open_elf(path)) is None
+    in_table(DT_GNU_HASH, 0, "I", 0)(path)
+    problem = first_problem(open_elf(path))
+    assert isinstance(problem, str)
+    assert "no lookup finds it" in problem
