@@ -456,9 +456,7 @@ def check_own_names(elf: ElfFile, path: str) -> None:
     for symbol in elf.symbols.open_references(entries, defines=True):
         if symbol.section and symbol.binding != STB_WEAK:
             name = elf.symbols.name_of(symbol).decode("utf-8", "surrogateescape")
-            raise Undecidable(
-                f"{path} defines {name} where no lookup comes upon it: its hash table does not lead there"
-            )
+            raise Undecidable(f"{path} defines {name} where no lookup finds it: its hash table does not lead there")
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
