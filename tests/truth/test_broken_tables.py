@@ -170,7 +170,7 @@ def test_what_dies_is_said_to(tmp_path: Path) -> None:
 
 
 def test_a_definition_that_no_hash_table_reaches_is_open(tmp_path: Path) -> None:
-    """Oracle: the loader says "undefined symbol" of such a name, or finds it elsewhere: the file alone tells neither."""
+    """Oracle: the loader says "undefined symbol" of such a name, or finds it elsewhere; the file tells neither."""
     path = tmp_path / "x.so"
     shutil.copy(LOADER / "base-version" / "target.so", path)
     assert first_problem(open_elf(path)) is None
