@@ -138,7 +138,7 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> list[Table]:
                 continue
             offset = image.offset_of(start, "a relocation table", size)
             words = image.words(offset, size // word, "Q" if image.is64 else "I", "a relocation table")
-            relative = values.get(count_tag, 0) if number == 0 else 0
+            relative = values.get(count_tag, 0) if number == 0 and table in values else 0
             found.append(Table(start, size, words, fields, relative, shift))
     return found
 
