@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
 
-from tools import cause_docs, preload_docs, readme_output, rule_data, rule_docs, schema_enums  # noqa: E402
+from tools import cause_docs, limit_docs, preload_docs, readme_output, rule_data, rule_docs, schema_enums  # noqa: E402
 
 # File -> what makes its text of the text that it has now. A new generated file is a new row.
 GENERATED: dict[str, Callable[[str], str]] = {
@@ -23,6 +23,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/diagnosis.md": cause_docs.render,
     "docs/loader.md": preload_docs.render,
     "docs/rules.md": rule_docs.render,
+    "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
 }
 

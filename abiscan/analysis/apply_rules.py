@@ -154,7 +154,9 @@ def refusals(prediction: LoaderPrediction, absent: Collection[str], module: str,
     from abiscan.rules.computed import loader_rules
 
     found = loader_rules().items()
-    return tuple(each for name, look in found for each in look(rule(name), prediction, absent, module, alone=alone))
+    return tuple(
+        each for name, look in found for each in look(rule(name), prediction, absent, module, path=path, alone=alone)
+    )
 
 
 def derived_classes_of(binary: Binary, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:

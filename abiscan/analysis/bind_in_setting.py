@@ -14,7 +14,7 @@ from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
 from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
 from abiscan.mangling import string_abi
-from abiscan.model.binding import BoundImport, Owner, Status
+from abiscan.model.binding import BoundImport, LoaderStop, Owner, Status
 from abiscan.model.setting import Source
 from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.releases import Build
@@ -86,8 +86,13 @@ def _of_another_build(binding: FileBinding, judged_in: FileSetting, builds: Sequ
     return replace(binding, imports=imports)
 
 
-def python_missing(imports: Sequence[BoundImport], judged_in: FileSetting) -> Callable[[Build], str]:
-    """Why a release has no CPython beside it that serves the file, in a word; empty where each does."""
+def not_of_torch(
+    imports: Sequence[BoundImport], judged_in: FileSetting, problem: LoaderStop | str | None
+) -> Callable[[Build], str]:
+    """Why a file fails on a release for what is not torch's, in a word; empty where it does not: no glibc loads it, or
+    a CPython that it promises beside that release lacks a name."""
+    if isinstance(problem, LoaderStop):
+        return lambda _build: "damaged"
     names = [b.name for b in imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
 
     def otherwise(build: Build) -> str:

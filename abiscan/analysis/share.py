@@ -34,6 +34,7 @@ class Share(Struct, frozen=True):
         part, parts: every `parts`-th artifact of the targets, from number `part` on.
         archives: whether archives among the targets are looked into; other shares have them where not.
         sources: whether the run's `--source` trees are reported with this share.
+        done: how many of its artifacts, from its first on, are left out.
     """
 
     targets: tuple[str, ...]
@@ -41,6 +42,7 @@ class Share(Struct, frozen=True):
     parts: int = 1
     archives: bool = True
     sources: bool = True
+    done: int = 0
 
 
 class OpenedContainer(Struct, frozen=True):
@@ -134,7 +136,7 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
     for item in found:
         if isinstance(item, Artifact):
             number += 1
-            if (number - 1) % share.parts != share.part:
+            if (number - 1) % share.parts != share.part or (number - 1) // share.parts < share.done:
                 continue
             container = container_of(item.group)
             if container is not None and item.group.key not in opened:

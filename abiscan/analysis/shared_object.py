@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of, refusals
-from abiscan.analysis.bind_in_setting import bind_in_setting, python_missing, unfit_libraries
+from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
+from abiscan.loader.integrity import first_problem
 from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.binding import (
     BoundImport,
@@ -51,11 +52,12 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
     needs = torch_needs(binary, facts, imports, siblings, binding.missing_libraries)
     concerns_torch = bool(needs.names or needs.libraries)
+    problem = first_problem(binary) if prediction.outcome is not LoaderOutcome.LOADS else None
     matrix = None
     if concerns_torch or needs.siblings:
         # The installed torch's own interpreter answers for it; of releases the table of CPythons does.
         on_releases = context.options.matrix or (torch is not None and not torch.installed)
-        otherwise = python_missing(imports, judged_in) if on_releases else None
+        otherwise = not_of_torch(imports, judged_in, problem) if on_releases else None
         matrix = judge(needs, context.index, reasons=context.options.matrix, otherwise=otherwise)
     imports = _with_windows(imports, matrix)
     needed = _with_shipped(binding.needed, torch)
@@ -85,7 +87,14 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         size=artifact.size,
         machine=facts.machine,
         verdict=verdict_of(
-            imports, needed, torch, concerns_torch=concerns_torch, broken_library=broken, unfit=bool(unfit), cell=cell
+            imports,
+            needed,
+            torch,
+            concerns_torch=concerns_torch,
+            broken_library=broken,
+            unfit=bool(unfit),
+            cell=cell,
+            problem=problem,
         ),
         sha256=_sha256(binary) if context.options.hashes else None,
         build_id=facts.build_id,
@@ -106,7 +115,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     alone = artifact.group.facts.kind is ContainerKind.FILE
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
-        report = replace(report, findings=(*report.findings, *refusals(prediction, absent, bound.module, alone=alone)))
+        refused = refusals(prediction, absent, bound.module, path=path, alone=alone)
+        report = replace(report, findings=(*report.findings, *refused))
     # A torch on which the file loads, whatever it is that one lacks; else one that has its names.
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
     windows = (matrix.windows or matrix.exporting) if matrix is not None and not matrix.unknown else None
@@ -124,7 +134,18 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     return replace(
         report,
-        notes=tuple(notes_of(report, torch, matrix, binding.missing_libraries, choice=choice, unfit=unfit, cell=cell)),
+        notes=tuple(
+            notes_of(
+                report,
+                torch,
+                matrix,
+                binding.missing_libraries,
+                choice=choice,
+                unfit=unfit,
+                cell=cell,
+                problem=problem,
+            )
+        ),
     )
 
 
@@ -147,7 +168,7 @@ def _prediction(
 
 
 def _with_windows(imports: Sequence[BoundImport], matrix: Matrix | None) -> tuple[BoundImport, ...]:
-    if matrix is None:
+    if matrix is None or not matrix.verdicts:
         return tuple(imports)
     unknown = set(matrix.unknown)
     result = []

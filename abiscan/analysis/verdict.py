@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from abiscan.model.binding import BoundImport, LoaderOutcome, LoaderPrediction, NeededLibrary, Owner, Status, StopKind
+from abiscan.model.binding import (
+    BoundImport,
+    LoaderOutcome,
+    LoaderPrediction,
+    LoaderStop,
+    NeededLibrary,
+    Owner,
+    Status,
+    StopKind,
+)
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.ownership.gpu_libraries import is_driver
@@ -28,6 +37,7 @@ def verdict_of(
     broken_library: str | None,
     unfit: bool,
     cell: ReleaseVerdict | None,
+    problem: LoaderStop | str | None,
 ) -> ArtifactVerdict:
     """For the target torch: every torch and Python import binds, and so does what the file itself should define.
 
@@ -36,7 +46,10 @@ def verdict_of(
         broken_library: a library that it needs and that does not load (`broken_library`).
         unfit: whether it needs a library of CUDA or ROCm that the torch brings in another version, or not at all.
         cell: how the matrix has the file on this very build of the index.
+        problem: what the loader stops at in the file itself, or why it is not known whether it does.
     """
+    if isinstance(problem, LoaderStop):
+        return ArtifactVerdict.FAILS
     decisive = [b for b in imports if b.owner not in _OF_THE_MACHINE]
     if any(b.status.is_unbound for b in decisive):
         return ArtifactVerdict.FAILS
@@ -44,6 +57,8 @@ def verdict_of(
         return ArtifactVerdict.FAILS
     if unfit or (cell is not None and cell.state is ReleaseState.FAILS):
         return ArtifactVerdict.FAILS
+    if problem is not None:
+        return ArtifactVerdict.UNDECIDED
     if not concerns_torch:
         found = ArtifactVerdict.NOT_TORCH
     elif torch is None or any(
@@ -93,6 +108,7 @@ def notes_of(
     choice: str,
     unfit: Sequence[str],
     cell: ReleaseVerdict | None,
+    problem: LoaderStop | str | None,
 ) -> Iterator[str]:
     """Sentences for a person: what was not there, and why verdict and loader differ.
 
@@ -101,7 +117,12 @@ def notes_of(
         choice: what a user should know about the choice of the torch; empty where there is nothing.
         unfit: needed libraries of CUDA and ROCm that the torch brings in another version, or not at all.
         cell: how the matrix has the file on this very build of the index.
+        problem: what the loader stops at in the file itself, or why it is not known whether it does.
     """
+    if isinstance(problem, LoaderStop):
+        yield f"no glibc loads this file, whatever torch is there: {problem.message}"
+    elif problem is not None:
+        yield f"whether a loader loads this file cannot be known: {problem}"
     if unfit and torch is not None:
         brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
         says = ", ".join(f"{soname} ({other} is brought)" if other else soname for soname, other in brought.items())

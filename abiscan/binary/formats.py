@@ -54,19 +54,20 @@ def peek(head: bytes) -> BinaryKind | None:
     return None if found is None else found.peek(head)
 
 
-def open_binary(path: str | os.PathLike[str], display: str | None = None) -> Binary:
+def open_binary(path: str | os.PathLike[str], display: str | None = None, *, copy_up_to: int = 0) -> Binary:
     """Map a file and read its headers.
 
     Args:
         path: the file on disk; FIFOs, devices and directories are refused without being opened.
         display: how to call it in messages (default: `path`).
+        copy_up_to: files of at most so many bytes are read and not mapped.
 
     Raises:
         UnreadableFile: it cannot be opened or is no shared object or executable; the message says what it is.
         FileNotFoundError: nothing is there.
     """
     shown = display if display is not None else os.fspath(path)
-    return read_binary(map_file(path, shown), shown)
+    return read_binary(map_file(path, shown, copy_up_to=copy_up_to), shown)
 
 
 def read_binary(buffer: bytes | mmap.mmap, display: str) -> Binary:

@@ -90,6 +90,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # A run makes tens of thousands of values that live to its end and next to no cycles: collecting every 700
     # allocations, as is the default, takes a tenth of the time and finds nothing.
     gc.set_threshold(50_000)
+    if sys.stdout is None or sys.stderr is None:
+        sys.exit(_without_streams())
     try:
         status = cli.main(args=list(args) if args is not None else None, prog_name="abiscan", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -117,6 +119,13 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     sys.exit(status if isinstance(status, int) else PASS)
 
 
+def _without_streams() -> int:
+    """Standard output or standard error is closed (`>&-`): nobody would see the report, so none is made."""
+    if sys.stderr is not None:
+        sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")
+    return USAGE
+
+
 def run() -> NoReturn:
     """The console command: `main`, then out of the process without taking it apart.
 
@@ -128,6 +137,7 @@ def run() -> NoReturn:
     except SystemExit as stop:
         status = stop.code if isinstance(stop.code, int) else FAIL
         with contextlib.suppress(OSError):  # told already, or there is nobody to tell
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
         os._exit(status)

@@ -12,6 +12,7 @@ import click
 from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options, strings, style_for, text_option
 from abiscan.errors import UsageError
+from abiscan.model.limits import MAX_TEXT_FILE
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
@@ -33,15 +34,16 @@ def explain(**given: object) -> None:
     """
     from abiscan.analysis.explanation import explain as run_explain
     from abiscan.report import explain_text, explain_v1
+    from abiscan.report.escape import safe_json, safe_text
 
     text = _explain_text(strings(given["text"]))
     if _ID.fullmatch(text) and _explained_id(text, given["form"] == "json"):
         return
     subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
     if given["form"] == "json":
-        click.echo(explain_v1.render(subjects), nl=False)
+        click.echo(safe_json(explain_v1.render(subjects)), nl=False)
     else:
-        click.echo(explain_text.render(subjects, style_for(given, sys.stdout)), nl=False, color=True)
+        click.echo(safe_text(explain_text.render(subjects, style_for(given, sys.stdout))), nl=False, color=True)
     if not subjects:
         click.echo(f"abiscan: {_nothing_known(text)}", err=True)
     if not any(subject.causes or subject.near for subject in subjects):
@@ -86,7 +88,7 @@ def _nothing_known(text: str) -> str:
 
 
 def _explain_text(words: Sequence[str]) -> str:
-    limit = 64 << 20
+    limit = MAX_TEXT_FILE
     if list(words) == ["-"] or not words:
         if not words and sys.stdin.isatty():
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
@@ -96,5 +98,8 @@ def _explain_text(words: Sequence[str]) -> str:
             head = file.read(4)
             if head == b"\x7fELF":
                 raise UsageError(f"{words[0]}: a shared object, not a log: abiscan {words[0]}")
-            return (head + file.read(limit)).decode("utf-8", "replace")
+            text = head + file.read(limit + 1)
+            if len(text) > limit:
+                raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
+            return text.decode("utf-8", "replace")
     return " ".join(words)

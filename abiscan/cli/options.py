@@ -170,14 +170,15 @@ def _configured(named: str | None) -> Policy:
     from abiscan.gate.policy import Policy
     from abiscan.gate.requirements import GATE_RULES
     from abiscan.rules import rule_infos
+    from abiscan.targets.named_file import read_text
 
     path = Path(named) if named is not None else find_config(Path.cwd())
     if path is None:
         return Policy()
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the configuration cannot be read: {error}") from error
+        text = read_text(str(path), "the configuration")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such configuration") from None
     policy = load_config(text, str(path), {info.id for info in (*rule_infos(), *GATE_RULES)})
     return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -57,11 +59,12 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
 def emit(report: Report, name: str, path: str | None, style: Style) -> None:
     from abiscan import report as formats
     from abiscan.report import text
+    from abiscan.report.escape import safe_text
 
     if name == "text":
         from msgspec.structs import replace
 
-        rendered = text.render(report, style if path is None else replace(style, width=None, color=False))
+        rendered = safe_text(text.render(report, style if path is None else replace(style, width=None, color=False)))
     else:
         rendered = formats.render(name, report)
     if path is None:
@@ -74,21 +77,91 @@ def emit(report: Report, name: str, path: str | None, style: Style) -> None:
 
 
 def write(path: str, text: str) -> None:
+    """Write a file under a temporary name beside it and rename it: a reader sees the old file or the new one, never a
+    part. What is no regular file (a pipe, a terminal) is written to as it is.
+
+    Raises:
+        UsageError: it cannot be written; nothing of it is left then.
+    """
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        if _is_special(path):
+            with open(path, "wb") as file:
+                file.write(data)
+            return
+        target = os.path.realpath(path)
+        import tempfile
+
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=f".{os.path.basename(target)[:64]}.", dir=os.path.dirname(target)
+        )
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, _mode_for(target))
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
+
+
+def check_writable(paths: Sequence[str]) -> None:
+    """Say now what `write` would say later.
+
+    Raises:
+        UsageError: a path that cannot be written to.
+    """
+    import tempfile
+
+    for path in paths:
+        if os.path.isdir(path):
+            raise UsageError(f"{path}: cannot be written: is a directory")
+        if _is_special(path):
+            if not os.access(path, os.W_OK):
+                raise UsageError(f"{path}: cannot be written: permission denied")
+            continue
+        try:
+            target = os.path.realpath(path)
+            descriptor, temporary = tempfile.mkstemp(prefix=".abiscan-", dir=os.path.dirname(target))
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
+        os.close(descriptor)
+        os.unlink(temporary)
+
+
+def _is_special(path: str) -> bool:
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _mode_for(target: str) -> int:
+    """The permissions of the file that is replaced; for a new one what a plain `open` gives."""
+    try:
+        return stat.S_IMODE(os.stat(target).st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def read_baseline_file(path: str) -> str:
+    from abiscan.targets.named_file import read_text
+
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return read_text(path, "the baseline")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such baseline; make it with --write-baseline {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the baseline cannot be read: {error}") from error
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def safe(text: str) -> str:

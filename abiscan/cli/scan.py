@@ -12,7 +12,7 @@ import click
 from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, STATUS
 from abiscan.cli.options import policy_of, scan_options, strings, style_for, text_option, today
-from abiscan.cli.output import emit, outputs_of, read_baseline_file, write
+from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, write
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,11 +88,12 @@ def _scan(given: dict[str, object]) -> int:
 
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
     outputs = outputs_of(strings(given["formats"]))
+    target = text_option(given["write_baseline"])
+    check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
     options = scan_options(given, matrix=policy.require_torch is not None, within=policy.require_torch)
     report = apply(
         _run(targets, options, int(str(given["jobs"]))), policy, baseline, today() if policy.ignores else None
     )
-    target = text_option(given["write_baseline"])
     if target is not None:
         from abiscan.gate.baseline import write_baseline
 

@@ -208,9 +208,10 @@ class MissingName:
 
     @functools.cached_property
     def windows(self) -> Windows | None:
-        """Releases that export it; empty where none does; None where the index doesn't record such names."""
+        """Releases that export it; empty where none does; None where the index records no such names, or no build of
+        the architecture."""
         releases = self.knowledge.releases
-        if releases is None or releases.known_omitted(self.name) is not None:
+        if releases is None or not self.known_versions or releases.known_omitted(self.name) is not None:
             return None
         if self.spelled_as is not None and self.history is not None:
             # Parameters are unknown: every form of the function counts.

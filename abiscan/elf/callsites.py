@@ -25,12 +25,11 @@ from abiscan.elf.relocations import GOT, references
 from abiscan.elf.sections import named_sections, static_symbols
 from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
 from abiscan.model.facts import CallSite
+from abiscan.model.limits import MAX_CODE
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
-# Bytes of code that are searched, at some 20 MiB a second.
-MAX_CODE: Final = 64 << 20
 # Sites kept for each import, the first ones in address order.
 MAX_SITES: Final = 100
 # Entries of .symtab read for the names of functions; some 0.4 s.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from abiscan.elf.image import PT_DYNAMIC, Image
+from abiscan.elf.mapping import PF_W
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_DYNAMIC_ENTRIES, MAX_NEEDED
 
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
-DT_RELA, DT_RELASZ, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_SYMBOLIC = 7, 8, 10, 11, 14, 15, 16
-DT_REL, DT_RELSZ, DT_PLTREL, DT_JMPREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS = 17, 18, 20, 23, 24, 29, 30
-DT_RELRSZ, DT_RELR = 35, 36
+DT_RELA, DT_RELASZ, DT_RELAENT, DT_STRSZ, DT_SYMENT, DT_INIT = 7, 8, 9, 10, 11, 12
+DT_SONAME, DT_RPATH, DT_SYMBOLIC, DT_REL, DT_RELSZ, DT_RELENT, DT_PLTREL = 14, 15, 16, 17, 18, 19, 20
+DT_TEXTREL, DT_JMPREL, DT_BIND_NOW, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_RUNPATH, DT_FLAGS = 22, 23, 24, 25, 27, 29, 30
+DT_RELRSZ, DT_RELR, DT_RELRENT = 35, 36, 37
 DT_AUXILIARY, DT_FILTER = 0x7FFFFFFD, 0x7FFFFFFF
 DT_GNU_HASH, DT_VERSYM, DT_RELACOUNT, DT_RELCOUNT = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFF9, 0x6FFFFFFA
 DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
@@ -22,11 +26,11 @@ DT_FLAGS_1, DT_VERDEF, DT_VERDEFNUM, DT_VERNEED, DT_VERNEEDNUM = (
     0x6FFFFFFE,
     0x6FFFFFFF,
 )
-DF_SYMBOLIC, DF_BIND_NOW, DF_STATIC_TLS = 0x2, 0x8, 0x10
+DF_SYMBOLIC, DF_TEXTREL, DF_BIND_NOW, DF_STATIC_TLS = 0x2, 0x4, 0x8, 0x10
 DF_1_NOW, DF_1_NOOPEN, DF_1_NODEFLIB, DF_1_PIE = 0x1, 0x40, 0x800, 0x08000000
 
-# libtorch_cuda's dynamic section has about 60 entries.
-_MAX_ENTRIES = 1 << 16
+# Entries that are taken out of the file at once.
+_CHUNK = 256
 
 
 class Dynamic(Struct, frozen=True):
@@ -37,7 +41,9 @@ class Dynamic(Struct, frozen=True):
         needed: DT_NEEDED strings in order.
         filters: (number of DT_NEEDED entries before it, tag, string) of each DT_AUXILIARY and DT_FILTER.
         lost_names: some DT_NEEDED string lies outside of the string table.
-        strtab, strtab_end: file offsets of .dynstr.
+        strtab, strtab_end: file offsets of .dynstr, and of the end of what is mapped behind it.
+        strings_end: file offset of its end by DT_STRSZ, which the loader does not look at.
+        address, is_writable: of the section itself, by its program header.
     """
 
     values: dict[int, int]
@@ -47,6 +53,9 @@ class Dynamic(Struct, frozen=True):
     runpath: bytes | None
     strtab: int
     strtab_end: int
+    strings_end: int
+    address: int
+    is_writable: bool
     filters: tuple[tuple[int, int, bytes], ...] = ()
     lost_names: bool = False
 
@@ -61,51 +70,84 @@ class Dynamic(Struct, frozen=True):
         return self.values.get(DT_FLAGS_1, 0)
 
 
+def _entries(image: Image, offset: int, count: int, layout: struct.Struct) -> Iterator[tuple[int, int]]:
+    """(tag, value) up to DT_NULL.
+
+    Raises:
+        UnreadableFile: there is none among the first `count` entries.
+    """
+    for start in range(0, count, _CHUNK):
+        size = min(_CHUNK, count - start) * layout.size
+        data = image.slice(offset + start * layout.size, size, "the dynamic section")
+        for tag, number in layout.iter_unpack(data):
+            if tag == 0:
+                return
+            yield tag, number
+    if count == MAX_DYNAMIC_ENTRIES:
+        raise UnreadableFile(
+            image.path,
+            f"its dynamic section has more than {count} entries, and abiscan reads no more (MAX_DYNAMIC_ENTRIES)",
+        )
+    raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section has no end (DT_NULL)")
+
+
 def read_dynamic(image: Image) -> Dynamic:
     """Read the dynamic section through PT_DYNAMIC, as the loader does; section headers are not consulted.
 
     Raises:
         UnreadableFile: there is none, or it or its string table lies outside of the file.
     """
-    segment = next((s for s in image.segments if s.type == PT_DYNAMIC), None)
+    # The last one that has bytes is the loader's (_dl_map_object_from_fd in elf/dl-load.c of glibc).
+    segment = next((s for s in reversed(image.segments) if s.type == PT_DYNAMIC and s.file_size), None)
     if segment is None:
         raise UnreadableFile(image.path, "ELF file without a dynamic section: a static executable or a debug file")
     # The loader goes by p_vaddr. In debug files (objcopy --only-keep-debug) nothing stands behind it.
-    offset = image.offset_of(segment.address, "the dynamic section")
-    size = min(segment.file_size, segment.memory_size or segment.file_size)
+    offset, limit = image.extent_of(segment.address, "the dynamic section")
     layout = struct.Struct(image.endian + ("qQ" if image.is64 else "iI"))
-    count = min(size // layout.size, _MAX_ENTRIES)
+    # It reads up to DT_NULL, whatever size the program header gives; what comes at once is enough for most files.
+    count = min((limit - offset) // layout.size, MAX_DYNAMIC_ENTRIES)
     values: dict[int, int] = {}
     needed: list[int] = []
     filters: list[tuple[int, int, int]] = []
-    for tag, number in layout.iter_unpack(image.slice(offset, count * layout.size, "the dynamic section")):
-        if tag == 0:
-            break
+    for tag, number in _entries(image, offset, count, layout):
         if tag == DT_NEEDED:
             needed.append(number)
         elif tag in (DT_AUXILIARY, DT_FILTER):
             filters.append((len(needed), tag, number))
         else:
             values[tag & 0xFFFFFFFF if not image.is64 else tag] = number
+    if len(needed) > MAX_NEEDED:
+        raise UnreadableFile(
+            image.path, f"it needs {len(needed)} libraries, and abiscan follows {MAX_NEEDED} (MAX_NEEDED)"
+        )
     if not values:
         raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section is empty")
     if DT_STRTAB not in values or DT_SYMTAB not in values:
         raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section names no symbol or string table")
-    strtab = image.offset_of(values[DT_STRTAB], "the dynamic string table")
-    strsz = values.get(DT_STRSZ, image.size - strtab)
-    end = min(strtab + strsz, image.size)
+    # Names are read up to their zero byte: the loader does not look at DT_STRSZ.
+    strtab, end = image.extent_of(values[DT_STRTAB], "the dynamic string table")
 
-    def text(at: int | None) -> bytes | None:
-        return None if at is None else image.string(strtab + at, end)
+    def text(at: int | None, what: str) -> bytes | None:
+        if at is None:
+            return None
+        found = image.terminated(strtab + at, end)
+        if found is None:
+            raise UnreadableFile(image.path, f"corrupt ELF file: {what} lies outside of its string table")
+        return found
 
+    names = [image.terminated(strtab + at, end) for at in needed]
+    filtees = [image.terminated(strtab + at, end) for _, _, at in filters]
     return Dynamic(
         values=values,
-        needed=tuple(image.string(strtab + at, end) for at in needed),
-        soname=text(values.get(DT_SONAME)),
-        rpath=text(values.get(DT_RPATH)),
-        runpath=text(values.get(DT_RUNPATH)),
+        needed=tuple(name or b"" for name in names),
+        soname=text(values.get(DT_SONAME), "its soname"),
+        rpath=text(values.get(DT_RPATH), "its search path"),
+        runpath=text(values.get(DT_RUNPATH), "its search path"),
         strtab=strtab,
         strtab_end=end,
-        filters=tuple((before, tag, image.string(strtab + at, end)) for before, tag, at in filters),
-        lost_names=any(strtab + at >= end for at in needed),
+        strings_end=min(strtab + values.get(DT_STRSZ, end - strtab), end),
+        address=segment.address,
+        is_writable=bool(segment.flags & PF_W),
+        filters=tuple((before, tag, name or b"") for (before, tag, _), name in zip(filters, filtees, strict=True)),
+        lost_names=any(name is None for name in (*names, *filtees)),
     )

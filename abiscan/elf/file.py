@@ -221,7 +221,7 @@ class ElfFile:
         if not wanted:
             return ()
         buffer = self.image.buffer
-        at, end = self.dynamic.strtab, self.dynamic.strtab_end
+        at, end = self.dynamic.strtab, self.dynamic.strings_end
         found: set[str] = set()
         while len(found) < limit:
             at = buffer.find(wanted, at, end)
@@ -326,11 +326,13 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
     return ElfFile(map_file(path, shown), shown)
 
 
-def map_file(path: str | os.PathLike[str], shown: str) -> mmap.mmap:
+def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
     """Map a file of any format.
 
     Args:
         shown: how to call it in messages.
+        copy_up_to: files of at most so many bytes are read and not mapped: a file that shrinks under a map kills the
+            process.
 
     Raises:
         UnreadableFile: it is empty or no regular file, or cannot be opened.
@@ -351,11 +353,23 @@ def map_file(path: str | os.PathLike[str], shown: str) -> mmap.mmap:
             raise UnreadableFile(shown, f"{_kind_of(status.st_mode)}, not a shared object")
         if status.st_size == 0:
             raise UnreadableFile(shown, describe_other(b""))
+        if status.st_size <= copy_up_to:
+            return _read_whole(descriptor, status.st_size, shown)
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
     finally:
         os.close(descriptor)
+
+
+def _read_whole(descriptor: int, size: int, shown: str) -> bytes:
+    data = os.read(descriptor, size)
+    while len(data) < size:
+        part = os.read(descriptor, size - len(data))
+        if not part:
+            raise UnreadableFile(shown, "it became shorter while it was read")
+        data += part
+    return data
 
 
 def read_elf(data: bytes, display: str) -> ElfFile:

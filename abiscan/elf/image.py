@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import struct
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from abiscan.elf.mapping import Area, map_segments
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_SEGMENTS, MAX_STRING
 
 if TYPE_CHECKING:
     import mmap
@@ -39,11 +42,6 @@ MACHINES = {
     243: "riscv64",
     258: "loongarch64",
 }
-
-# A real shared object has about ten; 65,535 is what the header can say, and each is read and kept.
-_MAX_SEGMENTS = 4096
-# Longest string taken from a string table. The longest mangled name seen in torch is 15 KiB.
-MAX_STRING = 1 << 20
 
 
 class Segment(Struct, frozen=True):
@@ -110,45 +108,77 @@ class Image:
         if self.type not in (ET_DYN, ET_EXEC):
             raise UnreadableFile(path, f"corrupt ELF header: unknown file type {self.type}")
         self.segments = self._read_segments(phoff, phentsize, phnum)
-        self._loads = [s for s in self.segments if s.type == PT_LOAD]
+        self.header_table = (phoff, phoff + phnum * phentsize)
+        self.loads = [s for s in self.segments if s.type == PT_LOAD]
+
+    @cached_property
+    def areas(self) -> tuple[Area, ...]:
+        """The memory of the file once it is mapped."""
+        return map_segments(self.loads, is_dynamic=self.type == ET_DYN)
 
     def _read_segments(self, offset: int, entry_size: int, count: int) -> tuple[Segment, ...]:
         layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
         if count == 0:
             return ()
-        if entry_size != layout.size or count > _MAX_SEGMENTS:
+        if entry_size != layout.size or count > MAX_SEGMENTS:
             raise UnreadableFile(self.path, f"corrupt ELF header: {count} program headers of {entry_size} bytes")
         if offset + count * entry_size > self.size:
             raise UnreadableFile(self.path, f"truncated ELF file: its program headers end beyond its {self.size} bytes")
+        return tuple(self.segments_at(offset, count))
+
+    def segments_at(self, offset: int, count: int | None = None) -> list[Segment]:
+        """Program headers as they stand at a file offset, as many as the file has or `count`."""
+        layout = struct.Struct(self.endian + ("IIQQQQQQ" if self.is64 else "IIIIIIII"))
+        number = len(self.segments) if count is None else count
         segments = []
-        for fields in layout.iter_unpack(self.buffer[offset : offset + count * entry_size]):
+        for fields in layout.iter_unpack(self.buffer[offset : offset + number * layout.size]):
             if self.is64:
                 kind, flags, off, vaddr, _paddr, filesz, memsz, align = fields
             else:
                 kind, off, vaddr, _paddr, filesz, memsz, flags, align = fields
             segments.append(Segment(kind, flags, off, vaddr, filesz, memsz, align))
-        return tuple(segments)
+        return segments
 
     def truncated_segment(self) -> Segment | None:
         """The first PT_LOAD segment that ends beyond the end of the file, if one does."""
-        for segment in self._loads:
+        for segment in self.loads:
             if segment.file_size and segment.offset + segment.file_size > self.size:
                 return segment
         return None
 
-    def offset_of(self, address: int, what: str) -> int:
-        """The file offset of a virtual address.
+    def extent_of(self, address: int, what: str) -> tuple[int, int]:
+        """(offset, end) of the file's bytes that are mapped at a virtual address, up to where in memory something else
+        follows them or nothing.
 
         Raises:
-            UnreadableFile: no segment of the file holds it; `what` names the table for the message.
+            UnreadableFile: no byte of the file is mapped there; `what` names the table for the message.
         """
-        for s in self._loads:
-            if s.address <= address < s.address + s.file_size:
-                offset = s.offset + address - s.address
-                if offset < self.size:
-                    return offset
-                break
+        areas = self.areas
+        number = next((n for n, area in enumerate(areas) if area.start <= address < area.end), None)
+        if number is not None:
+            area = areas[number]
+            if area.offset is not None and area.offset + address - area.start < self.size and area.is_readable:
+                offset = area.offset + address - area.start
+                end = area.offset + area.end - area.start
+                for following in areas[number + 1 :]:
+                    if following.start != area.end or following.offset != end or not following.is_readable:
+                        break
+                    area, end = following, end + following.end - following.start
+                return offset, min(end, self.size)
         raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} at {address:#x} is outside of the file")
+
+    def offset_of(self, address: int, what: str, size: int = 1) -> int:
+        """The file offset of `size` bytes at a virtual address.
+
+        Raises:
+            UnreadableFile: they are not all there, as the loader maps the file; `what` names the table for the message.
+        """
+        offset, end = self.extent_of(address, what)
+        if size < 0 or offset + size > end:
+            raise UnreadableFile(
+                self.path, f"corrupt or truncated ELF file: {what} at {address:#x} ends outside of what is mapped there"
+            )
+        return offset
 
     def slice(self, offset: int, size: int, what: str) -> bytes:
         """Copy `size` bytes at `offset`.
@@ -176,6 +206,10 @@ class Image:
 
     def string(self, offset: int, end: int) -> bytes:
         """The zero-terminated string at `offset` of a table that ends at `end`; empty if it lies outside of it."""
+        return self.terminated(offset, end) or b""
+
+    def terminated(self, offset: int, end: int) -> bytes | None:
+        """The same; None where it lies outside, is longer than MAX_STRING, or its zero byte is not in the table."""
         limit = min(end, self.size, offset + MAX_STRING)
         stop = self.buffer.find(b"\0", offset, limit) if 0 <= offset < limit else -1
-        return self.buffer[offset:stop] if stop >= 0 else b""
+        return self.buffer[offset:stop] if stop >= 0 else None

@@ -9,13 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from abiscan.elf.sections import section
+from abiscan.model.limits import MAX_DEBUG
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
 # Bounds are amounts and not seconds: two runs over one file must tell the same, however busy the machine is.
-# pyelftools copies the sections that it reads.
-MAX_DEBUG: Final = 96 << 20
 # Bytes of line programs that are run, some four a row, at 300 thousand rows a second; and units that are looked at.
 MAX_PROGRAMS: Final = 4 << 20
 MAX_UNITS: Final = 2000

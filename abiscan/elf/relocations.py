@@ -19,19 +19,26 @@ from abiscan.elf.dynamic import (
     DT_RELACOUNT,
     DT_RELASZ,
     DT_RELCOUNT,
+    DT_RELR,
+    DT_RELRSZ,
     DT_RELSZ,
     Dynamic,
 )
 from abiscan.elf.image import Image
+from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_PACKED_RELOCATIONS
 
 # Relocation types by machine: x86-64 psABI table 4.10, AArch64 ELF ABI 5.7. R_*_64 and ABS64, by which the loader
 # writes symbol + addend; R_*_RELATIVE, base + addend; GLOB_DAT and JUMP_SLOT, the symbol's address into a GOT slot.
 ABSOLUTE = {"x86_64": 1, "aarch64": 257}
 RELATIVE = {"x86_64": 8, "aarch64": 1027}
+IRELATIVE = {"x86_64": 37, "aarch64": 1032}
 GOT = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
 # Types that look nothing up even where the symbol field is set: R_*_NONE is 0 on every machine here but aarch64, where
 # ELF64 also has 256.
 _NONE = {"aarch64": (0, 256)}
+# Machines whose loader reads DT_RELA alone (ELF_MACHINE_NO_REL of glibc).
+RELA_ONLY = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "ppc64", "s390x", "loongarch64", "sparc64"))
 # Entries that are taken out of a table at once, to make numbers of.
 _CHUNK = 1 << 16
 
@@ -52,32 +59,127 @@ class Reference(Struct, frozen=True):
     addend: int
 
 
-def _tables(image: Image, dynamic: Dynamic, *, skip_relative: bool = False) -> Iterator[tuple[memoryview[int], int]]:
-    """(words, words of an entry) of DT_RELA, DT_REL and DT_JMPREL, those that are there. An entry is place, info and,
-    where it has three words, addend.
+class Table(Struct, frozen=True):
+    """One range of relocations that the loader goes through.
 
-    Args:
-        skip_relative: leave out the leading DT_RELACOUNT entries, which name no symbol; libraries have ten thousands.
+    Attributes:
+        address, size: of its entries, in bytes.
+        words: their fields, `fields` to an entry: place, info and, where there are three, addend.
+        relative: how many at its start are taken for relative ones unseen (DT_RELACOUNT).
+        shift: by how much the info is shifted for the symbol index; what is below is the type.
+    """
+
+    address: int
+    size: int
+    words: memoryview[int]
+    fields: int
+    relative: int
+    shift: int
+
+    def places(self) -> list[int]:
+        """`r_offset` of each."""
+        return self.words[0 :: self.fields].tolist()
+
+    def infos(self) -> list[int]:
+        """`r_info` of each."""
+        return self.words[1 :: self.fields].tolist()
+
+    def addends(self, kind: int) -> set[int]:
+        """Addends of the relocations of one type; none where they are kept in place."""
+        if self.fields != 3:
+            return set()
+        mask = (1 << self.shift) - 1
+        return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
+
+    def written(self, start: int, end: int, relative: int | None) -> dict[int, int | None]:
+        """What the loader writes in an address range: an address of the file, or None for a symbol's."""
+        mask = (1 << self.shift) - 1
+        found: dict[int, int | None] = {}
+        for at, place in enumerate(self.places()):
+            if start <= place < end:
+                kind = self.words[at * self.fields + 1] & mask
+                found[place] = self.words[at * 3 + 2] if kind == relative and self.fields == 3 else None
+        return found
+
+
+def relocation_tables(image: Image, dynamic: Dynamic) -> list[Table]:
+    """The ranges of relocations in the order in which the loader goes through them: `_ELF_DYNAMIC_DO_RELOC` in
+    elf/dynamic-link.h of glibc. DT_JMPREL counts where DT_PLTREL says of which form it is; where it lies at the end
+    of the other table or behind it they are one.
 
     Raises:
-        UnreadableFile: a table lies outside of the file.
+        UnreadableFile: a table lies outside of the file, or has no size.
     """
     values = dynamic.values
-    uses_rela = DT_RELA in values or values.get(DT_PLTREL) == DT_RELA
-    word = 8 if image.is64 else 4
-    for table, size_tag, count_tag, rela in (
-        (DT_RELA, DT_RELASZ, DT_RELACOUNT, True),
-        (DT_REL, DT_RELSZ, DT_RELCOUNT, False),
-        (DT_JMPREL, DT_PLTRELSZ, None, uses_rela),
+    word, (shift, _mask) = (8 if image.is64 else 4), _split(image)
+    found = []
+    for table, size_tag, count_tag, fields in (
+        (DT_REL, DT_RELSZ, DT_RELCOUNT, 2),
+        (DT_RELA, DT_RELASZ, DT_RELACOUNT, 3),
     ):
-        if table not in values or not values.get(size_tag):
+        only = image.machine in RELA_ONLY
+        if only and table == DT_REL:
             continue
-        fields = 3 if rela else 2
-        count = values[size_tag] // (fields * word)
-        offset = image.offset_of(values[table], "a relocation table")
-        skip = min(values.get(count_tag, 0), count) if skip_relative and count_tag is not None else 0
-        start, size = offset + skip * fields * word, (count - skip) * fields
-        yield image.words(start, size, "Q" if image.is64 else "I", "a relocation table"), fields
+        ranges = []
+        if table in values:
+            ranges.append((values[table], _size(image, values, size_tag)))
+        if DT_PLTREL in values and (only or values[DT_PLTREL] == table):
+            if DT_JMPREL not in values:
+                raise UnreadableFile(image.path, "corrupt ELF file: it has DT_PLTREL without DT_JMPREL")
+            start, size = values[DT_JMPREL], _size(image, values, DT_PLTRELSZ)
+            first, length = ranges[0] if ranges else (start, 0)
+            if ranges and first + length == start + size:
+                length -= size
+            ranges = [(first, length + size)] if first + length == start else [(first, length), (start, size)]
+        for number, (start, size) in enumerate(ranges):
+            if size < 0 or size % (fields * word):
+                raise UnreadableFile(image.path, f"corrupt ELF file: a relocation table of {size} bytes")
+            if not size:
+                continue
+            offset = image.offset_of(start, "a relocation table", size)
+            words = image.words(offset, size // word, "Q" if image.is64 else "I", "a relocation table")
+            relative = values.get(count_tag, 0) if number == 0 and table in values else 0
+            found.append(Table(start, size, words, fields, relative, shift))
+    return found
+
+
+def _size(image: Image, values: dict[int, int], tag: int) -> int:
+    if tag not in values:
+        raise UnreadableFile(image.path, "corrupt ELF file: its dynamic section gives a relocation table no size")
+    return values[tag]
+
+
+def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
+    """The places that DT_RELR has, in order (gABI, "Relative Relocation Table").
+
+    Raises:
+        UnreadableFile: the table lies outside of the file, has no size, or more than MAX_PACKED_RELOCATIONS places.
+    """
+    if DT_RELR not in dynamic.values:
+        return []
+    word = 8 if image.is64 else 4
+    size = _size(image, dynamic.values, DT_RELRSZ)
+    offset = image.offset_of(dynamic.values[DT_RELR], "the packed relocations", size)
+    found: list[int] = []
+    place = 0
+    for entry in image.words(offset, size // word, "Q" if image.is64 else "I", "the packed relocations"):
+        if not entry & 1:
+            found.append(entry)
+            place = entry + word
+            continue
+        bits = entry >> 1
+        at = place
+        while bits:
+            if bits & 1:
+                found.append(at)
+            bits >>= 1
+            at += word
+        place += word * (8 * word - 1)
+        if len(found) > MAX_PACKED_RELOCATIONS:
+            raise UnreadableFile(
+                image.path, f"more than {MAX_PACKED_RELOCATIONS} packed relocations, which are not read"
+            )
+    return found
 
 
 def relocated_symbols(image: Image, dynamic: Dynamic) -> list[tuple[int, int]]:
@@ -88,10 +190,10 @@ def relocated_symbols(image: Image, dynamic: Dynamic) -> list[tuple[int, int]]:
         UnreadableFile: a relocation table lies outside of the file.
     """
     met: dict[int, None] = {}
-    for words, fields in _tables(image, dynamic, skip_relative=True):
-        # For a JMPREL that lies inside DT_RELA (some linkers), the second visit changes nothing. A library has up to a
-        # hundred relocations for each pair, so they are made distinct before they are taken apart.
-        met.update(dict.fromkeys(words[1::fields].tolist()))
+    for table in relocation_tables(image, dynamic):
+        # The leading relative ones name no symbol; libraries have ten thousands. A library has up to a hundred
+        # relocations for each pair, so they are made distinct before they are taken apart.
+        met.update(dict.fromkeys(table.words[table.relative * table.fields + 1 :: table.fields].tolist()))
     shift, mask = _split(image)
     none = _NONE.get(image.machine, (0,))
     return [(info >> shift, info & mask) for info in met if info >> shift and info & mask not in none]
@@ -106,7 +208,8 @@ def references(image: Image, dynamic: Dynamic, symbols: Collection[int]) -> Iter
     if not symbols:
         return
     shift, mask = _split(image)
-    for words, fields in _tables(image, dynamic):
+    for table in relocation_tables(image, dynamic):
+        words, fields = table.words, table.fields
         for at, info in enumerate(words[1::fields].tolist()):
             if info >> shift in symbols:
                 first = at * fields
@@ -127,8 +230,9 @@ def pointers(image: Image, dynamic: Dynamic) -> Iterator[tuple[int, int, int]]:
     if absolute is None:
         return
     shift, mask = _split(image)
-    for words, fields in _tables(image, dynamic):
-        if fields != 3:
+    for table in relocation_tables(image, dynamic):
+        words = table.words
+        if table.fields != 3:
             continue
         for start in range(0, len(words), 3 * _CHUNK):
             view = words[start : start + 3 * _CHUNK].tolist()

@@ -6,26 +6,24 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from abiscan.elf.dynamic import (
     DT_GNU_HASH,
     DT_HASH,
-    DT_SYMENT,
     DT_SYMTAB,
     DT_VERDEF,
-    DT_VERDEFNUM,
     DT_VERNEED,
-    DT_VERNEEDNUM,
     DT_VERSYM,
     Dynamic,
 )
-from abiscan.elf.hashing import gnu_hash, sysv_hash
+from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, read_sections
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_CHAIN_STEPS, MAX_VERSIONS
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -38,11 +36,8 @@ VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
 VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 
-# Bytes of one chain after which it is counted, and entries of counted chains after which a file is given up.
+# Bytes of one chain after which it is counted.
 _LONG_CHAIN = 4096
-_MAX_WALK = 1 << 22
-# Version records of a real file number some dozens (libc.so.6: 40).
-_MAX_VERSIONS = 1 << 15
 
 
 class RawSymbol(Struct, frozen=True):
@@ -101,13 +96,11 @@ class SymbolTable:
         self._image = image
         self._dynamic = dynamic
         self._layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
-        entry = dynamic.values.get(DT_SYMENT, self._layout.size)
-        if entry != self._layout.size:
-            raise UnreadableFile(image.path, f"corrupt ELF file: symbol table entries of {entry} bytes")
-        self._offset = image.offset_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
+        self._offset, self._end = image.extent_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
         self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
         self._versym: memoryview[int] | None = None
         self._versions: dict[int, SymbolVersion] | None = None
+        self._hash_start = self._hash_end = 0
         self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
         self._sysv: tuple[memoryview[int], memoryview[int]] | None = None
         self._u32 = struct.Struct(image.endian + "I").unpack_from
@@ -119,27 +112,32 @@ class SymbolTable:
 
     def _read_hash(self) -> None:
         image, values = self._image, self._dynamic.values
-        # glibc prefers DT_GNU_HASH where both are there.
+        # glibc looks into DT_GNU_HASH alone where both are there, even if it has no buckets (_dl_setup_hash).
         if DT_GNU_HASH in values:
-            offset = image.offset_of(values[DT_GNU_HASH], "the GNU hash table")
+            offset, self._hash_end = image.extent_of(values[DT_GNU_HASH], "the GNU hash table")
+            self._hash_start = offset
             nbuckets, symoffset, bloom_size, bloom_shift = image.words(offset, 4, "I", "the GNU hash table")
             word = 8 if image.is64 else 4
-            bloom = image.words(offset + 16, bloom_size, "Q" if image.is64 else "I", "the GNU hash table's filter")
             at = offset + 16 + bloom_size * word
+            if at + 4 * nbuckets > self._hash_end:
+                raise UnreadableFile(image.path, "corrupt ELF file: its GNU hash table ends outside of what is mapped")
+            bloom = image.words(offset + 16, bloom_size, "Q" if image.is64 else "I", "the GNU hash table's filter")
             buckets = image.words(at, nbuckets, "I", "the GNU hash table's buckets")
-            if bloom_size and nbuckets:
-                self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift & 31, word * 8)
-                return
-            if DT_HASH not in values:
-                self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift & 31, word * 8)
-                return
-        if DT_HASH in values:
-            offset = image.offset_of(values[DT_HASH], "the hash table")
+            self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift, word * 8)
+        elif DT_HASH in values:
+            offset, end = image.extent_of(values[DT_HASH], "the hash table")
             nbucket, nchain = image.words(offset, 2, "I", "the hash table")
+            if offset + 8 + 4 * (nbucket + nchain) > end:
+                raise UnreadableFile(image.path, "corrupt ELF file: its hash table ends outside of what is mapped")
             self._sysv = (
                 image.words(offset + 8, nbucket, "I", "the hash table's buckets"),
                 image.words(offset + 8 + 4 * nbucket, nchain, "I", "the hash table's chains"),
             )
+
+    @property
+    def gnu_parameters(self) -> tuple[int, int, int] | None:
+        """(words of the filter, its shift, buckets) of DT_GNU_HASH; None without that table."""
+        return None if self._gnu is None else (len(self._gnu[0]), self._gnu[4], len(self._gnu[1]))
 
     @property
     def has_hash(self) -> bool:
@@ -186,26 +184,29 @@ class SymbolTable:
         if not (word >> h % bits) & (word >> (h >> shift) % bits) & 1:
             return []
         index = buckets[h % len(buckets)]
-        if index < symoffset:
+        if not index:
             return []
         found = []
-        buffer, size = self._image.buffer, self._image.size
+        buffer, size = self._image.buffer, self._hash_end
         unpack, entry = self._u32, self._layout.size
         wanted = name + b"\0"
+        # The loader counts from where the chain of symbol 0 would be, which may be in front of the table.
         at = chains + 4 * (index - symoffset)
         first = at
         # st_name is the first field of an entry in either class.
-        symbol, last = self._offset + index * entry, size - entry
-        while at + 4 <= size and symbol <= last:
+        symbol, last = self._offset + index * entry, self._end - entry
+        while self._hash_start <= at and at + 4 <= size and symbol <= last:
             (chain,) = unpack(buffer, at)
             if (chain ^ h) >> 1 == 0:
                 string = self._strtab + unpack(buffer, symbol)[0]
-                if buffer[string : string + len(wanted)] == wanted:
+                if buffer[string : min(string + len(wanted), self._strtab_end)] == wanted:
                     found.append((symbol - self._offset) // entry)
             if chain & 1:
                 break
             symbol += entry
             at += 4
+        else:
+            raise UnreadableFile(self._image.path, "corrupt ELF file: its GNU hash table leads out of what is mapped")
         if at - first > _LONG_CHAIN:
             self._note_walk((at - first) // 4)
         return found
@@ -217,7 +218,7 @@ class SymbolTable:
             UnreadableFile: the lookups so far have gone through more of them than any real file needs.
         """
         self._walked += steps
-        if self._walked > _MAX_WALK:
+        if self._walked > MAX_CHAIN_STEPS:
             raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
 
     def _find_sysv(self, name: bytes) -> list[int]:
@@ -229,11 +230,13 @@ class SymbolTable:
         wanted = name + b"\0"
         index = buckets[sysv_hash(name) % len(buckets)]
         steps = 0
-        # A cycle in a damaged chain must not hang: no chain is longer than the table.
-        while index and index < len(chains) and steps <= len(chains):
+        while index:
+            # A cycle in a damaged chain must not hang: no chain is longer than the table.
+            if index >= len(chains) or steps > len(chains):
+                raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
             symbol = self.raw(index)
             string = self._strtab + symbol.name
-            if self._image.buffer[string : string + len(wanted)] == wanted:
+            if self._image.buffer[string : min(string + len(wanted), self._strtab_end)] == wanted:
                 found.append(index)
             index = chains[index]
             steps += 1
@@ -250,8 +253,8 @@ class SymbolTable:
             UnreadableFile: it lies outside of the file.
         """
         at = self._offset + index * self._layout.size
-        if index < 0 or at + self._layout.size > self._image.size:
-            raise UnreadableFile(self._image.path, f"corrupt ELF file: symbol {index} is outside of the file")
+        if index < 0 or at + self._layout.size > self._end:
+            raise UnreadableFile(self._image.path, f"corrupt ELF file: symbol {index} is outside of its symbol table")
         fields = self._layout.unpack_from(self._image.buffer, at)
         if self._image.is64:
             name, info, other, section, value, size = fields
@@ -259,13 +262,14 @@ class SymbolTable:
             name, value, size, info, other, section = fields
         return RawSymbol(index, name, info, other, section, value, size)
 
-    def open_references(self, indices: Iterable[int], *, defines: bool) -> list[RawSymbol]:
+    def open_references(self, indices: Collection[int], *, defines: bool) -> list[RawSymbol]:
         """Those of the entries that are looked up by name and may be found nowhere, in the order given.
 
         Left out are local and hidden ones, which bind to the object itself.
 
         Args:
-            defines: leave out those, too, that this table defines in a way that a lookup accepts.
+            defines: leave out those, too, that this table defines in a way that a lookup accepts, and that its
+                hash table leads to.
 
         Raises:
             UnreadableFile: an entry lies outside of the file.
@@ -273,11 +277,14 @@ class SymbolTable:
         buffer, start, size = self._image.buffer, self._offset, self._layout.size
         unpack = struct.Struct(self._image.endian + ("BBHQ" if self._image.is64 else "IIBBH")).unpack_from
         is64 = self._image.is64
-        found = []
+        found: list[RawSymbol] = []
+        own: list[int] = []
         for index in indices:
             at = start + index * size + 4
-            if at + size - 4 > self._image.size:
-                raise UnreadableFile(self._image.path, f"corrupt ELF file: symbol {index} is outside of the file")
+            if at + size - 4 > self._end:
+                raise UnreadableFile(
+                    self._image.path, f"corrupt ELF file: symbol {index} is outside of its symbol table"
+                )
             if is64:
                 info, other, section, value = unpack(buffer, at)
             else:
@@ -291,12 +298,18 @@ class SymbolTable:
                 and info & 0xF in DEFINITION_TYPES
                 and info >> 4 in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
             ):
+                own.append(index)
                 continue
             found.append(self.raw(index))
+        lost = self.unreached(own) if own else set()
+        if lost:
+            places = {index: place for place, index in enumerate(indices)}
+            found += [self.raw(index) for index in lost]
+            found.sort(key=lambda symbol: places[symbol.number])
         return found
 
     def name_of(self, symbol: RawSymbol) -> bytes:
-        """The entry's name; empty if its offset lies outside of .dynstr."""
+        """The entry's name; empty if its offset lies outside of what is mapped behind the start of .dynstr."""
         return self._image.string(self._strtab + symbol.name, self._strtab_end)
 
     def count(self, at_least: int = 0) -> int:
@@ -307,23 +320,20 @@ class SymbolTable:
         """
         if self._count is None:
             self._count = self._count_entries()
-        room = (self._image.size - self._offset) // self._layout.size
+        room = (self._end - self._offset) // self._layout.size
         return min(max(self._count, at_least), room)
 
     def _count_entries(self) -> int:
         counted = self._section_count()
         if self._sysv is not None:
             return max(len(self._sysv[1]), counted)
-        if DT_HASH in self._dynamic.values:
-            offset = self._image.offset_of(self._dynamic.values[DT_HASH], "the hash table")
-            return max(self._image.words(offset, 2, "I", "the hash table")[1], counted)
         if self._gnu is not None:
             _bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
             last = max(buckets, default=0)
             if last >= symoffset:
                 at = chains + 4 * (last - symoffset)
                 unpack = struct.Struct(self._image.endian + "I").unpack_from
-                while at + 4 <= self._image.size:
+                while at + 4 <= self._hash_end:
                     last += 1
                     if unpack(self._image.buffer, at)[0] & 1:
                         break
@@ -363,10 +373,70 @@ class SymbolTable:
             address = self._dynamic.values.get(DT_VERSYM)
             if address is None:
                 return VER_NDX_GLOBAL
-            offset = self._image.offset_of(address, "the symbol version table")
-            room = (self._image.size - offset) // 2
+            offset, end = self._image.extent_of(address, "the symbol version table")
+            room = (end - offset) // 2
             self._versym = self._image.words(offset, min(self.count(), room), "H", "the symbol version table")
         return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
+
+    def version_numbers(self, indices: Iterable[int]) -> set[int]:
+        """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.
+
+        Raises:
+            UnreadableFile: the table of versions is shorter.
+        """
+        address = self._dynamic.values.get(DT_VERSYM)
+        if address is None:
+            return set()
+        wanted = list(indices)
+        count = max(wanted, default=-1) + 1
+        offset = self._image.offset_of(address, "the symbol version table", 2 * count)
+        numbers = self._image.words(offset, count, "H", "the symbol version table")
+        return {numbers[index] & 0x7FFF for index in wanted}
+
+    def resolvers(self, indices: Iterable[int]) -> list[RawSymbol]:
+        """Those of the entries that are defined as indirect functions, whose code the loader calls.
+
+        Raises:
+            UnreadableFile: an entry lies outside of the table.
+        """
+        buffer, first, size = self._image.buffer, self._offset + (4 if self._image.is64 else 12), self._layout.size
+        room = (self._end - self._offset) // size
+        found = []
+        for index in indices:
+            if index >= room or buffer[first + index * size] & 0xF == STT_GNU_IFUNC:
+                symbol = self.raw(index)
+                if symbol.section:
+                    found.append(symbol)
+        return found
+
+    def unreached(self, indices: Sequence[int]) -> set[int]:
+        """Those of the entries that a lookup of their own name does not come upon: no hash table leads to them."""
+        if self._gnu is None:
+            return {index for index in indices if index not in self.find(self.name_of(self.raw(index)))}
+        bloom, buckets, chains, symoffset, shift, bits = self._gnu
+        if not bloom or not buckets:
+            return set(indices)
+        buffer, unpack, words, low = self._image.buffer, self._u32, len(bloom), bits - 1
+        string, starts, entry = self._image.string, self._offset, self._layout.size
+        names = [
+            string(self._strtab + unpack(buffer, starts + index * entry)[0], self._strtab_end) for index in indices
+        ]
+        lost = set()
+        for index, hashed in zip(indices, gnu_hashes(names), strict=True):
+            word = bloom[hashed // bits % words]
+            at = buckets[hashed % len(buckets)]
+            reached = 0 < at <= index and word >> (hashed & low) & word >> (hashed >> shift & low) & 1
+            place = chains + 4 * (at - symoffset)
+            if not reached or place < self._hash_start or place + 4 * (index - at + 1) > self._hash_end:
+                lost.add(index)
+                continue
+            while at < index:
+                if unpack(buffer, place)[0] & 1:
+                    break
+                at, place = at + 1, place + 4
+            if at < index or (unpack(buffer, place)[0] ^ hashed) >> 1:
+                lost.add(index)
+        return lost
 
     @property
     def has_versions(self) -> bool:
@@ -386,56 +456,96 @@ class SymbolTable:
         return self._versions
 
     def needs(self) -> list[tuple[str, list[tuple[SymbolVersion, int]]]]:
-        """.gnu.version_r in order: (library, [(version, version index), ...])."""
+        """.gnu.version_r in order: (library, [(version, version index), ...]).
+
+        The loader follows the links and looks at neither count (DT_VERNEEDNUM, vn_cnt); so does this.
+
+        Raises:
+            UnreadableFile: a record or a name lies outside of what is mapped, or there are too many.
+        """
         image, values = self._image, self._dynamic.values
         if DT_VERNEED not in values:
             return []
-        at = image.offset_of(values[DT_VERNEED], "the needed versions")
+        at, end = image.extent_of(values[DT_VERNEED], "the needed versions")
         need_layout = struct.Struct(image.endian + "HHIII")
         aux_layout = struct.Struct(image.endian + "IHHII")
-        result = []
-        budget = _MAX_VERSIONS
-        for _ in range(min(values.get(DT_VERNEEDNUM, _MAX_VERSIONS), _MAX_VERSIONS)):
-            data = image.slice(at, need_layout.size, "the needed versions")
-            _version, count, file, aux, following = need_layout.unpack(data)
-            library = _text(image.string(self._strtab + file, self._strtab_end))
+        result: list[tuple[str, list[tuple[SymbolVersion, int]]]] = []
+        budget = MAX_VERSIONS
+        following = 1
+        while following:
+            _version, _count, file, aux, following = need_layout.unpack(self._record(at, need_layout.size, end))
+            library = self._version_text(file)
             entries = []
-            aux_at = at + aux
-            for _ in range(count):
+            aux_at, aux_next = at + aux, 1
+            while aux_next:
                 budget -= 1
                 if budget < 0:
-                    raise UnreadableFile(image.path, "corrupt ELF file: endless list of needed versions")
-                hashed, flags, other, name, aux_next = aux_layout.unpack(
-                    image.slice(aux_at, aux_layout.size, "the needed versions")
+                    raise UnreadableFile(image.path, f"more than {MAX_VERSIONS} symbol versions, which are not read")
+                hashed, flags, other, name, aux_next = aux_layout.unpack(self._record(aux_at, aux_layout.size, end))
+                entries.append(
+                    (SymbolVersion(self._version_text(name), hashed, library, bool(flags & VER_FLG_WEAK)), other)
                 )
-                text = _text(image.string(self._strtab + name, self._strtab_end))
-                entries.append((SymbolVersion(text, hashed, library, bool(flags & VER_FLG_WEAK)), other))
-                if not aux_next:
-                    break
                 aux_at += aux_next
             result.append((library, entries))
-            if not following:
-                break
             at += following
         return result
 
     def definitions(self) -> list[tuple[SymbolVersion, int, int]]:
-        """.gnu.version_d in order: (version, version index, vd_flags)."""
+        """.gnu.version_d in order: (version, version index, vd_flags), by the links alone, as `needs`.
+
+        Raises:
+            UnreadableFile: as `needs`.
+        """
         image, values = self._image, self._dynamic.values
         if DT_VERDEF not in values:
             return []
-        at = image.offset_of(values[DT_VERDEF], "the defined versions")
+        at, end = image.extent_of(values[DT_VERDEF], "the defined versions")
         layout = struct.Struct(image.endian + "HHHHIII")
         aux_layout = struct.Struct(image.endian + "II")
-        result = []
-        for _ in range(min(values.get(DT_VERDEFNUM, _MAX_VERSIONS), _MAX_VERSIONS)):
-            _version, flags, index, _count, hashed, aux, following = layout.unpack(
-                image.slice(at, layout.size, "the defined versions")
-            )
-            name, _next = aux_layout.unpack(image.slice(at + aux, aux_layout.size, "the defined versions"))
-            text = _text(image.string(self._strtab + name, self._strtab_end))
-            result.append((SymbolVersion(text, hashed, None, False), index, flags))
-            if not following:
-                break
+        result: list[tuple[SymbolVersion, int, int]] = []
+        following = 1
+        while following:
+            if len(result) == MAX_VERSIONS:
+                raise UnreadableFile(image.path, f"more than {MAX_VERSIONS} symbol versions, which are not read")
+            _version, flags, index, _count, hashed, aux, following = layout.unpack(self._record(at, layout.size, end))
+            name, _next = aux_layout.unpack(self._record(at + aux, aux_layout.size, end))
+            result.append((SymbolVersion(self._version_text(name), hashed, None, False), index, flags))
             at += following
         return result
+
+    def _record(self, at: int, size: int, end: int) -> bytes:
+        if at + size > end:
+            raise UnreadableFile(
+                self._image.path, "corrupt ELF file: its symbol versions lead out of what is mapped of it"
+            )
+        return self._image.slice(at, size, "a version record")
+
+    def _version_text(self, name: int) -> str:
+        raw = self._image.terminated(self._strtab + name, self._strtab_end)
+        if raw is None:
+            raise UnreadableFile(self._image.path, "corrupt ELF file: a symbol version's name is outside of it")
+        return _text(raw)
+
+    def revisions(self) -> tuple[int | None, tuple[int, ...]]:
+        """vn_version of the first needed record, None without one, and vd_version of every defined one: 1 is the only
+        revision there is.
+
+        Raises:
+            UnreadableFile: as `needs`.
+        """
+        image, values = self._image, self._dynamic.values
+        half = struct.Struct(image.endian + "H")
+        needed = None
+        if DT_VERNEED in values:
+            at, end = image.extent_of(values[DT_VERNEED], "the needed versions")
+            (needed,) = half.unpack(self._record(at, half.size, end))
+        defined: list[int] = []
+        if DT_VERDEF in values:
+            at, end = image.extent_of(values[DT_VERDEF], "the defined versions")
+            link = struct.Struct(image.endian + "H14xI")
+            following = 1
+            while following and len(defined) < MAX_VERSIONS:
+                version, following = link.unpack(self._record(at, link.size, end))
+                defined.append(version)
+                at += following
+        return needed, tuple(defined)

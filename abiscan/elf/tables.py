@@ -9,6 +9,8 @@ from abiscan.elf import notes
 from abiscan.elf.dynamic import (
     DT_GNU_HASH,
     DT_HASH,
+    DT_INIT_ARRAY,
+    DT_INIT_ARRAYSZ,
     DT_JMPREL,
     DT_PLTRELSZ,
     DT_REL,
@@ -29,6 +31,8 @@ from abiscan.elf.sections import section
 # .gnu.version_r and .gnu.version_d are linked lists without a length; libc's, the longest seen, take 1.5 KiB.
 _VERSION_LIST = 1 << 18
 _HEADERS = 4096
+# Tags that repeat, and the null entry at the end of a dynamic section.
+_SPARE_ENTRIES = 64
 
 
 def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
@@ -44,10 +48,13 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
     symbols = elf.symbols.count(max((index for index, _ in elf.relocated), default=-1) + 1)
     symtab = image.offset_of(values[DT_SYMTAB], "the dynamic symbol table")
     ranges = [(0, _HEADERS), (symtab, (symbols + 1) * (24 if image.is64 else 16))]
-    ranges.append((elf.dynamic.strtab, elf.dynamic.strtab_end - elf.dynamic.strtab))
+    ranges.append((elf.dynamic.strtab, _strings_end(elf, symtab, symbols) - elf.dynamic.strtab))
+    ranges.append((image.header_table[0], image.header_table[1] - image.header_table[0]))
+    entries = len(values) + len(elf.dynamic.needed) + len(elf.dynamic.filters) + _SPARE_ENTRIES
+    ranges.append((image.offset_of(elf.dynamic.address, "the dynamic section"), entries * 2 * wide))
     for segment in image.segments:
         if segment.type == PT_DYNAMIC:
-            ranges.append((image.offset_of(segment.address, "the dynamic section"), segment.file_size))
+            ranges.append((segment.offset, segment.file_size))
         elif segment.type == PT_NOTE:
             ranges.append((segment.offset, min(segment.file_size, _HEADERS)))
     for tag, size in (
@@ -55,6 +62,7 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
         (DT_REL, values.get(DT_RELSZ, 0)),
         (DT_RELR, values.get(DT_RELRSZ, 0)),
         (DT_JMPREL, values.get(DT_PLTRELSZ, 0)),
+        (DT_INIT_ARRAY, values.get(DT_INIT_ARRAYSZ, 0)),
         (DT_VERSYM, 2 * (symbols + 1)),
         (DT_VERNEED, _VERSION_LIST),
         (DT_VERDEF, _VERSION_LIST),
@@ -76,3 +84,14 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
             if found is not None:
                 ranges.append((found[0], min(found[1], 1 << 16)))
     return [(at, min(size, image.size - at)) for at, size in ranges if size > 0 and 0 <= at < image.size]
+
+
+def _strings_end(elf: ElfFile, symtab: int, symbols: int) -> int:
+    """Where .dynstr ends: by DT_STRSZ, or with what is mapped, where some name lies behind the former."""
+    dynamic, image = elf.dynamic, elf.image
+    width = 6 if image.is64 else 4
+    names = image.words(symtab, symbols * width, "I", "the dynamic symbol table")[::width].tolist()
+    inside = all(image.buffer.find(name + b"\0", dynamic.strtab, dynamic.strings_end) >= 0 for name in dynamic.needed)
+    if inside and max(names, default=0) < dynamic.strings_end - dynamic.strtab:
+        return dynamic.strings_end
+    return dynamic.strtab_end

@@ -104,6 +104,11 @@ def _table(text: str, where: str, project: bool) -> Mapping[str, Any] | None:
         whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where}: not valid TOML: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{where}: not valid TOML for abiscan: nested too deeply") from None
+    except ValueError as error:
+        # A number of more digits than Python turns into one, a date that no calendar has.
+        raise UsageError(f"{where}: not valid TOML: {error}") from error
     if not project:
         return whole
     tool = whole.get("tool")

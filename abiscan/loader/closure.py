@@ -101,10 +101,7 @@ class Mapper:
             if opened.complaint is not None:
                 raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=opened.complaint))
             raise Undecidable(f"{opened.path} is damaged ({opened.damage}); whether the loader notices is chance")
-        complaint = verify_object(opened.elf, self._linker, stack_is_executable=self._stack_is_executable)
-        if complaint is not None:
-            words, number = complaint
-            raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=words, errno=number))
+        verify_object(opened.elf, name, self._linker, stack_is_executable=self._stack_is_executable)
         item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin=origin_of(opened.path, self._cwd))
         return self._namespace.add(item, name)
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from abiscan.elf import ElfFile
 from abiscan.elf.notes import x86_isa_needed
 from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.integrity import (
+    check_needed_revision,
+    check_relocated,
+    check_resolvers,
+    check_revisions,
+    check_started,
+    unknown_relocation,
+)
 from abiscan.loader.linker import Flavour
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding
@@ -16,7 +26,6 @@ from abiscan.loader.relocate import (
     bind,
     first_missing,
     lookups_of,
-    unknown_relocation,
 )
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
@@ -107,6 +116,8 @@ class Examination:
         new = [item for item in closure.maps if self.is_new(item)]
         if linker.flavour is Flavour.GLIBC:
             for item in new:
+                if item.elf is not None:
+                    check_needed_revision(item.elf, item.name)
                 check_versions(item, self.namespace, closure.maps, knows_relr=linker.at_least(2, 36))
         if not new:
             return
@@ -121,11 +132,28 @@ class Examination:
             self._check_isa(order)
         static_tls = self.process.static_tls()
         for item in reversed(order):
-            stop = first_missing(item, self.lookups(item), self.bindings(item)) or unknown_relocation(item)
+            stop = first_missing(item, self.lookups(item), self.bindings(item))
+            if stop is None and item.elf is not None:
+                stop = unknown_relocation(item.elf, item.name)
+                if linker.flavour is Flavour.GLIBC and stop is None:
+                    self._check(item, check_revisions, check_relocated, check_resolvers)
             if static_tls.wanted_by(item) and not static_tls.take(item):
                 raise LoadFailure(LoaderStop(StopKind.STATIC_TLS, item.name))
             if stop is not None:
                 raise LoadFailure(stop)
+        for item in reversed(order):
+            if linker.flavour is Flavour.GLIBC:
+                self._check(item, check_started)
+
+    def _check(self, item: LinkMap, *checks: Callable[[ElfFile, str], None]) -> None:
+        """Ask once of a library that several files of a run bring; the file itself is not kept."""
+        if item.elf is None:
+            return
+        passed = set() if item is self.closure.root else self.process.passed.setdefault(item.elf, set())
+        for check in checks:
+            if check not in passed:
+                check(item.elf, item.name)
+                passed.add(check)
 
     def _check_isa(self, order: list[LinkMap]) -> None:
         """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""

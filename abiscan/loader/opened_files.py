@@ -14,7 +14,7 @@ from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
-from abiscan.loader.verify import Skip, headers_are_cut, verify_damaged, verify_header
+from abiscan.loader.verify import Skip, headers_unread, verify_damaged, verify_header
 from abiscan.model.binding import LoaderStop, StopKind
 
 FileId = tuple[int, int] | str
@@ -157,8 +157,9 @@ class Files:
             if verdict is not None:
                 return self._turned_down(path, verdict)
             with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as buffer:
-                if headers_are_cut(buffer, self._linker):
-                    return Refused(_unread(path))
+                number = headers_unread(buffer, self._linker)
+                if number is not None:
+                    return Refused(_unread(path, number))
                 complaint = verify_damaged(buffer, path, self._linker)
         except OSError as error:
             # A directory opens, but cannot be read.

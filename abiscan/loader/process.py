@@ -7,7 +7,7 @@ in are simply not there as files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
@@ -39,6 +39,7 @@ class Process(Struct):
         stack_is_executable: whether some object has asked for that.
         started: how many objects were there before main.
         lookups: what the relocations of libraries look up that several files of a run may bring.
+        passed: the checks of `integrity` that these have passed.
     """
 
     linker: RuntimeLinker
@@ -52,6 +53,7 @@ class Process(Struct):
     stack_is_executable: bool = False
     started: int = 0
     lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
+    passed: dict[ElfFile, set[Callable[[ElfFile, str], None]]] = field(default_factory=dict)
 
     def static_tls(self) -> StaticTls:
         """The room for static TLS that importing everything has left."""

@@ -22,8 +22,6 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
     "s390x": {11: PLT_CLASS, 54: PLT_CLASS, 55: PLT_CLASS, 56: PLT_CLASS, 9: COPY_CLASS},
     "loongarch64": {5: PLT_CLASS, 7: PLT_CLASS, 9: PLT_CLASS, 11: PLT_CLASS, 4: COPY_CLASS},
 }
-# Types that x86-64's loader knows; any other ends the load (_dl_reloc_bad_type).
-_KNOWN_X86_64 = frozenset((0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38))
 
 
 class Lookup(Struct, frozen=True):
@@ -102,15 +100,4 @@ def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | No
             return LoaderStop(
                 StopKind.UNDEFINED_SYMBOL, item.name, symbol=name, version=None if version is None else version.name
             )
-    return None
-
-
-def unknown_relocation(item: LinkMap) -> LoaderStop | None:
-    """The stop at a relocation type that the loader does not know (x86-64 only)."""
-    if item.elf is None or item.elf.machine != "x86_64":
-        return None
-    for _index, kind in item.elf.relocated:
-        if kind not in _KNOWN_X86_64:
-            text = f"0x{kind:08x}" if kind > 0xFF else f"0x{kind:02x}"
-            return LoaderStop(StopKind.UNKNOWN_RELOCATION, item.name, detail=text)
     return None

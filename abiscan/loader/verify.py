@@ -4,6 +4,7 @@ glibc, with its messages."""
 from __future__ import annotations
 
 import enum
+import errno
 import mmap
 
 from abiscan.elf import ElfFile
@@ -17,7 +18,10 @@ from abiscan.elf.image import (
     Segment,
 )
 from abiscan.errors import UnreadableFile
+from abiscan.loader.failure import LoadFailure
+from abiscan.loader.integrity import check_flags, check_hash, check_mapped
 from abiscan.loader.linker import RuntimeLinker
+from abiscan.model.binding import LoaderStop, StopKind
 
 PT_GNU_STACK = 0x6474E551
 PF_X = 0x1
@@ -45,29 +49,22 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
     Args:
         head: the first 64 bytes, fewer if the file has fewer.
     """
-    order = "little" if linker.little_endian else "big"
     if len(head) < _HEADER[linker.bits]:
         return "file too short"
     if head[:4] != _MAGIC:
         return "invalid ELF header"
     if head[4] != (2 if linker.bits == 64 else 1):
         return Skip.OTHER_CLASS
-    if linker.is_multiarch and head[5] == (2 if linker.little_endian else 1):
-        # Debian's loader passes over files of the other byte order, as over those for other machines (tried: 2.36).
-        return Skip.OTHER_MACHINE
-    if head[5] != (1 if linker.little_endian else 2):
-        return f"ELF file data encoding not {order}-endian"
-    if head[6] != 1:
-        return "ELF file version ident does not match current one"
-    if head[7] not in (_OSABI_SYSV, _OSABI_GNU):
-        return "ELF file OS ABI invalid"
-    if head[8] != 0 and not (head[7] == _OSABI_GNU and head[8] < _LIBC_ABI_MAX):
-        return "ELF file ABI version invalid"
-    if any(head[9:16]):
-        return "nonzero padding in e_ident"
+    other_machine = _number(head, 18, 2, linker) != linker.machine_number
+    complaint = _verify_ident(head, linker)
+    if complaint is not None:
+        # Debian's loader passes over files for other machines and of the other byte order, once something is wrong with
+        # their first 16 bytes (tried: 2.36).
+        other_order = head[5] == (2 if linker.little_endian else 1)
+        return Skip.OTHER_MACHINE if linker.is_multiarch and (other_machine or other_order) else complaint
     if _number(head, 20, 4, linker) != 1:
         return "ELF file version does not match current one"
-    if _number(head, 18, 2, linker) != linker.machine_number:
+    if other_machine:
         return Skip.OTHER_MACHINE
     if _number(head, 16, 2, linker) not in (ET_DYN, ET_EXEC):
         return "only ET_DYN and ET_EXEC can be loaded"
@@ -76,24 +73,49 @@ def verify_header(head: bytes, linker: RuntimeLinker) -> str | Skip | None:
     return None
 
 
-def verify_object(elf: ElfFile, linker: RuntimeLinker, *, stack_is_executable: bool) -> tuple[str, int] | None:
-    """(message, errno) of the loader's complaint about a file whose header it has accepted, or None.
+def _verify_ident(head: bytes, linker: RuntimeLinker) -> str | None:
+    """The complaint about e_ident behind its class."""
+    if head[5] != (1 if linker.little_endian else 2):
+        return f"ELF file data encoding not {'little' if linker.little_endian else 'big'}-endian"
+    if head[6] != 1:
+        return "ELF file version ident does not match current one"
+    if head[7] not in (_OSABI_SYSV, _OSABI_GNU):
+        return "ELF file OS ABI invalid"
+    if head[8] != 0 and not (head[7] == _OSABI_GNU and head[8] < _LIBC_ABI_MAX):
+        return "ELF file ABI version invalid"
+    if any(head[9:16]):
+        return "nonzero padding in e_ident"
+    return None
+
+
+def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_executable: bool) -> None:
+    """What is checked of a file whose header is accepted, while it is mapped.
 
     Args:
+        path: by which the loader names it.
         stack_is_executable: whether the process's stack already is.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
     """
     problem = _verify_segments(elf.image.segments, elf.image.type, linker)
     if problem is not None:
-        return problem, 0
+        raise _invalid(path, problem)
+    check_mapped(elf, path)
     flags = elf.dynamic.flags_1
     if flags & DF_1_PIE:
-        return "cannot dynamically load position-independent executable", 0
+        raise _invalid(path, "cannot dynamically load position-independent executable")
     if flags & DF_1_NOOPEN:
-        return "shared object cannot be dlopen()ed", 0
+        raise _invalid(path, "shared object cannot be dlopen()ed")
     if not stack_is_executable and linker.at_least(2, 41) and wants_executable_stack(elf):
         # glibc 2.41 no longer changes the stack of a running process (elf/dl-load.c).
-        return "cannot enable executable stack as shared object requires", 22
-    return None
+        raise _invalid(path, "cannot enable executable stack as shared object requires", errno.EINVAL)
+    check_flags(elf, path)
+    check_hash(elf, path)
+
+
+def _invalid(path: str, words: str, number: int = 0) -> LoadFailure:
+    return LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words, errno=number))
 
 
 def wants_executable_stack(elf: ElfFile) -> bool:
@@ -119,12 +141,15 @@ def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLi
     return None
 
 
-def headers_are_cut(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> bool:
-    """Whether the program headers of a file whose header is accepted end beyond it: the loader reads them with one
-    read, and refuses the file where that is short."""
+def headers_unread(buffer: bytes | mmap.mmap, linker: RuntimeLinker) -> int | None:
+    """errno (0 for a short read) where the loader cannot read the program headers of a file whose header is accepted:
+    it reads them with one read, at an offset that the system takes for a signed number; None where it can."""
     at, size, count_at = (32, 8, 56) if linker.bits == 64 else (28, 4, 44)
     offset, count = _number(buffer, at, size, linker), _number(buffer, count_at, 2, linker)
-    return count > 0 and offset + count * _PHENTSIZE[linker.bits] > len(buffer)
+    length = count * _PHENTSIZE[linker.bits]
+    if not count or offset + length <= len(buffer):
+        return None
+    return errno.EINVAL if offset + length >= 1 << 63 else 0
 
 
 def verify_damaged(buffer: bytes | mmap.mmap, path: str, linker: RuntimeLinker) -> str | None:

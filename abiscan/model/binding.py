@@ -110,6 +110,7 @@ class StopKind(enum.StrEnum):
     STATIC_TLS = "static-tls"
     ISA_LEVEL = "isa-level"
     ASSERTION = "assertion"
+    CRASH = "crash"
 
 
 class LoaderStop(Struct, frozen=True):
@@ -121,7 +122,8 @@ class LoaderStop(Struct, frozen=True):
         symbol: the mangled name that nothing exports (UNDEFINED_SYMBOL).
         version: the version asked for (UNDEFINED_SYMBOL where the reference has one, VERSION_NOT_FOUND).
         required_by: the file that asks for the version (VERSION_NOT_FOUND); empty for the executable.
-        detail: the loader's own words (INVALID_FILE, ASSERTION), the class that the file has (WRONG_CLASS:
+        detail: the loader's own words (INVALID_FILE, ASSERTION), what the process dies of, where there are none (CRASH:
+            SIGSEGV or SIGBUS in the loader, or in what it calls), the class that the file has (WRONG_CLASS:
             `ELFCLASS32`), the relocation type (UNKNOWN_RELOCATION: `0x2a`).
         errno: of the system call that failed; 0 where none did.
     """
@@ -138,6 +140,8 @@ class LoaderStop(Struct, frozen=True):
     def message(self) -> str:
         """What `dlerror` says: `object: message`, and strerror where there is an errno (dlfcn/dlerror.c of glibc)."""
         text = self._words
+        if self.kind is StopKind.CRASH:
+            return f"{self.object}: the process would die: {text}"
         if self.kind is StopKind.ASSERTION:
             return f"Inconsistency detected by ld.so: {text}"
         text = f"{self.object}: {text}" if self.object else text
@@ -161,7 +165,7 @@ class LoaderStop(Struct, frozen=True):
                 return "cannot allocate memory in static TLS block"
             case StopKind.ISA_LEVEL:
                 return "CPU ISA level is lower than required"
-            case StopKind.INVALID_FILE | StopKind.ASSERTION:
+            case StopKind.INVALID_FILE | StopKind.ASSERTION | StopKind.CRASH:
                 return self.detail
 
 

@@ -55,7 +55,7 @@ def render(name: str, report: Report) -> str:
         UsageError: there is no such format.
     """
     function: Callable[[Report], str] = importlib.import_module(_row(name).module).render
-    return function(report)
+    return _safe(name, function(report))
 
 
 def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:
@@ -74,7 +74,19 @@ def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[Artifac
         raise UsageError(f"the format {name!r} needs the whole run")
     function: Callable[[Report, Summary, Iterable[ArtifactReport]], Iterator[str]]
     function = importlib.import_module(row.module).stream
-    return function(head, counts, artifacts)
+    return (_safe(name, piece) for piece in function(head, counts, artifacts))
+
+
+def _safe(name: str, text: str) -> str:
+    """What no name in the report can make it do where it is shown."""
+    from abiscan.report.escape import safe_json, safe_markup, safe_text
+
+    kind = _row(name).media_type
+    if "json" in kind:
+        return safe_json(text)
+    if kind in ("application/xml", "text/html"):
+        return safe_markup(text)
+    return text if name == "github" else safe_text(text)
 
 
 def _row(name: str) -> Format:

@@ -24,6 +24,33 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
+# Controls (C1 and DEL), line ends that not every reader knows, and marks that turn the direction of writing.
+_INVISIBLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+# What a runner of GitHub or Azure takes for a command, in whatever a step prints: `::name` at the start of a line, and
+# `##[name]` anywhere.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+_OLD_COMMAND = re.compile(r"##(?=\[)")
+
+
+def safe_json(text: str) -> str:
+    """JSON text that shows what it holds: what is invisible is written as an escape, which reads back the same."""
+    if "##[" in text:
+        text = text.replace("##[", "##\\u005b")
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def safe_markup(text: str) -> str:
+    """XML or HTML of which no line is a command to the runner of a CI service that prints it."""
+    return _OLD_COMMAND.sub("#&#35;", _COMMAND.sub(r"\1&#58;", text))
+
+
+def safe_text(text: str) -> str:
+    """The same for plain text."""
+    return _OLD_COMMAND.sub(r"#\\x23", _COMMAND.sub(r"\1\\x3a", text))
+
+
 def code_fence(text: str) -> str:
     """Backticks that open and close a Markdown code block which nothing in `text` can close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)

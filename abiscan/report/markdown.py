@@ -34,13 +34,18 @@ _MARKED: dict[Verdict | ArtifactVerdict, str] = {
 _MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")
 
 
+def _length(text: str) -> int:
+    """In bytes, as it is written."""
+    return len(text.encode("utf-8", "backslashreplace"))
+
+
 def render(report: Report) -> str:
     """The run as Markdown, ending in a newline, within what a job summary holds."""
     artifacts = sorted_artifacts(report.artifacts)
     parts = [_head(report)]
-    size = len(parts[0].encode())
+    size = _length(parts[0])
     for section in _sections(report, artifacts):
-        size += len(section.encode())
+        size += _length(section)
         if size >= _MAX:
             parts.append("*The rest is left out: a job summary holds no more. The JSON and HTML reports have all.*")
             break

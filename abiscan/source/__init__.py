@@ -10,7 +10,6 @@ from abiscan.source.match import (
 )
 from abiscan.source.source_set import FileSet, Neighbours, NoOthers, SourceSet
 from abiscan.source.source_tree import (
-    MAX_BYTES,
     SourceFile,
     attach_sources,
     is_source,
@@ -22,7 +21,6 @@ from abiscan.source.source_tree import (
 
 __all__ = [
     "LANGUAGES",
-    "MAX_BYTES",
     "FileSet",
     "Neighbours",
     "NoOthers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
@@ -13,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.finding import Finding
+from abiscan.model.limits import MAX_SOURCE_FILES, MAX_SOURCE_SIZE
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.rules.element_types import element_type, fundamental_type
 from abiscan.rules.load import load_rules
@@ -29,10 +31,6 @@ from abiscan.source.source_set import MAX_INCLUDED_SIZE, FileSet, SourceSet
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-# Generated single-header libraries reach 5 MiB; nobody writes a larger source.
-MAX_BYTES = 16 << 20
-# Files looked at in one tree.
-MAX_FILES = 50_000
 # What build systems and version control put beside sources.
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".tox", ".mypy_cache"})
 
@@ -122,16 +120,21 @@ def scan_tree(
     prepared = SourceRules(rules)
     files: list[SourceFile] = []
     errors: list[InputError] = []
-    walked = list(islice(_walk(root), MAX_FILES + 1))
+    walked = list(islice(_walk(root), MAX_SOURCE_FILES + 1))
     places = {display(path): path for path in walked}
     others = FileSet(places, lambda shown: _text(places[shown]))
     for number, path in enumerate(walked):
-        if number >= MAX_FILES:
-            errors.append(InputError(display(root), f"more than {MAX_FILES} source files: the rest was not read"))
+        if number >= MAX_SOURCE_FILES:
+            words = f"more than {MAX_SOURCE_FILES} source files: the rest was not read"
+            errors.append(InputError(display(root), words))
             break
         try:
-            size = path.stat().st_size
-            if size > MAX_BYTES:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                errors.append(InputError(display(path), "neither a file nor a directory"))
+                continue
+            size = status.st_size
+            if size > MAX_SOURCE_SIZE:
                 errors.append(InputError(display(path), f"{size} bytes: too large to be a source"))
                 continue
             data = path.read_bytes()
@@ -152,8 +155,8 @@ def _text(path: Path) -> str | None:
 
 
 def sources_below(root: Path) -> Iterator[Path]:
-    """The C++, CUDA and HIP sources below a directory, sorted, or the file itself; at most MAX_FILES."""
-    return islice((path for path in _walk(root) if path.suffix.lower() in LANGUAGES), MAX_FILES)
+    """The C++, CUDA and HIP sources below a directory, sorted, or the file itself; at most MAX_SOURCE_FILES."""
+    return islice((path for path in _walk(root) if path.suffix.lower() in LANGUAGES), MAX_SOURCE_FILES)
 
 
 def _walk(root: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import Binary, looks_like_binary
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_NESTED_ARCHIVE
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind, zips
 from abiscan.targets.artifact import Artifact, Limits, Note, Options
@@ -30,8 +31,6 @@ Expanded = Iterator[Artifact | InputError | Note]
 if TYPE_CHECKING:
     from abiscan.targets.tars import TarReader
 
-# An archive in an archive that is compressed there is unpacked to memory.
-_MAX_NESTED = 1 << 30
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
 _GLANCE = 64
@@ -134,6 +133,7 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
         by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
     if kind_of(place.name, by_name) is ContainerKind.WHEEL:
         collector.options = replace(options, sources=False)
+        collector.links = False
     for name, member in by_name.items():
         _judge_zip_member(archive, name, member, collector, nested)
     kind = kind_of(place.name, collector.metadata)
@@ -176,7 +176,8 @@ def _judge_zip_member(
             head = archive.head(member, file_kind.PEEK_SIZE)
     except UnreadableFile as error:
         return collector.error(name, error.reason)
-    if member.is_link:
+    # Installers of wheels write every member as a regular file, whatever its mode says; what holds a binary is no link.
+    if member.is_link and collector.links and not looks_like_binary(head):
         _add_alias(collector, name, head)
         return None
     if len(head) < min(member.size, 4):
@@ -231,7 +232,7 @@ def _expand_nested(
 def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) -> ByteSource:
     if member.method == 0:
         return WindowBytes(archive.source, zips.data_offset(archive.source, member, display), member.packed)
-    if member.size > min(_MAX_NESTED, archive.limits.member):
+    if member.size > min(MAX_NESTED_ARCHIVE, archive.limits.member):
         raise UnreadableFile(
             display, f"an archive of {member.size} bytes inside of another: unpack the outer one first"
         )
@@ -390,7 +391,7 @@ def _judge_tar_member(
     if form is not None:
         if archive.codec is None:
             nested.append((name, form, WindowBytes(archive.source, member.offset_data, member.size)))
-        elif member.size + sum(source.size for _, _, source in nested) > _MAX_NESTED:
+        elif member.size + sum(source.size for _, _, source in nested) > MAX_NESTED_ARCHIVE:
             return collector.error(name, "a large archive inside of another: unpack the outer one first")
         else:
             nested.append((name, form, MemoryBytes(reader.rest(member, head))))

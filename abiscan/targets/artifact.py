@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from abiscan.model.limits import (
+    MAX_ARCHIVE_DEPTH,
+    MAX_FILES,
+    MAX_MEMBER_SIZE,
+    MAX_MEMBERS,
+    MAX_METADATA,
+    MAX_RATIO,
+    MAX_UNPACKED,
+    MIB,
+)
 from abiscan.model.report import ArtifactKind
 from abiscan.wheel.metadata import ContainerFacts
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
-
-MIB, GIB = 1 << 20, 1 << 30
 
 
 class Limits(Struct, frozen=True):
@@ -32,14 +40,14 @@ class Limits(Struct, frozen=True):
         kept: unpacked shared objects of one archive that are kept for siblings; more where the largest one has more.
     """
 
-    members: int = 65_535
-    files: int = 1_000_000
-    member: int = 4 * GIB
-    total: int = 32 * GIB
-    ratio: int = 100
+    members: int = MAX_MEMBERS
+    files: int = MAX_FILES
+    member: int = MAX_MEMBER_SIZE
+    total: int = MAX_UNPACKED
+    ratio: int = MAX_RATIO
     ratio_from: int = 64 * MIB
-    depth: int = 3
-    metadata: int = 16 * MIB
+    depth: int = MAX_ARCHIVE_DEPTH
+    metadata: int = MAX_METADATA
     kept: int = 32 * MIB
 
 

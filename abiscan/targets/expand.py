@@ -153,11 +153,12 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
     Raises:
         UsageError: it cannot be read, or is no text.
     """
+    from abiscan.targets.named_file import read_named
+
     try:
-        with open(os.path.join(cwd, path), "rb") as file:
-            raw = file.read(64 << 20)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raw = read_named(os.path.join(cwd, path), "the list of targets", pipes=True)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such list of targets") from None
     if b"\0" in raw:
         raise UsageError(f"{path}: not a list of targets: it is a binary file; -r takes a text file, one target a line")
     targets = []

@@ -51,10 +51,15 @@ class Place(Struct, frozen=True):
 
 
 class Collector(Struct):
-    """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them."""
+    """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them.
+
+    Attributes:
+        links: whether members may be symbolic links.
+    """
 
     place: Place
     options: Options
+    links: bool = True
     names: list[str] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)

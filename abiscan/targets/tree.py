@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
@@ -31,14 +32,17 @@ class DiskContent:
 
     def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
-        try:
-            return open_binary(self._path, display)
-        except FileNotFoundError:
-            raise UnreadableFile(display, "it was there and has gone") from None
+        return self._open(display, MAX_COPIED)
 
     def open_tables(self, display: str) -> Binary:
-        """The same: a map takes only what is read."""
-        return self.open(display)
+        """The same, mapped: of the many files of a package only what is read is taken."""
+        return self._open(display, 0)
+
+    def _open(self, display: str, copy_up_to: int) -> Binary:
+        try:
+            return open_binary(self._path, display, copy_up_to=copy_up_to)
+        except FileNotFoundError:
+            raise UnreadableFile(display, "it was there and has gone") from None
 
     def read(self, limit: int) -> bytes:
         """As `Artifact.read`."""
@@ -192,12 +196,22 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
                 if os.path.isfile(entry.path):
                     yield entry.path, relative, True
+                elif file_kind.named_like_shared_object(relative) and not os.path.exists(entry.path):
+                    shown = posixpath.join(display, relative)
+                    errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:
                     below.append((entry.path, relative))
             else:
                 yield entry.path, relative, False
         pending.extend(reversed(below))
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return "something"
 
 
 def _look(path: str, display: str) -> tuple[int, bytes]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
+from abiscan.loader.integrity import unknown_relocation
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.process import Process
-from abiscan.loader.relocate import lookups_of, unknown_relocation
+from abiscan.loader.relocate import lookups_of
 from abiscan.model.binding import LoaderStop, StopKind
 from tests.loader import kit
 from tests.loader.debugging import bindings, examined, message, plain_process
@@ -138,7 +139,7 @@ def test_a_stop_says_in_its_fields_what_the_loader_says_in_words(name: str) -> N
 def test_an_unknown_relocation_type_is_found_where_readelf_does_not_know_it() -> None:
     for name, known in (("relocation-type-unknown", False), ("plain", True), ("tls-descriptor", True)):
         path = CASES / name / "target.so"
-        stop = unknown_relocation(_as_map(path))
+        stop = unknown_relocation(open_elf(path), str(path))
         assert (stop is None) == known
         assert ("unrecognized" in _output("readelf", "-rW", path)) != known
 

@@ -33,7 +33,8 @@ def _open(path: bytes, report: int, timeout: int) -> None:
     os._exit(0)
 
 
-def _ask(path: bytes, timeout: int) -> tuple[bytes, bytes]:
+def ask_loader(path: bytes, timeout: int) -> tuple[bytes, bytes]:
+    """(outcome, text) of opening one file in a child, as `oracle.Answer` has them; waits `timeout` seconds at most."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -69,7 +70,7 @@ def main() -> None:
     for module in filter(None, mode.decode().split(",")):
         importlib.import_module(module)
     for path in paths:
-        outcome, text = _ask(path, int(seconds))
+        outcome, text = ask_loader(path, int(seconds))
         sys.stdout.buffer.write(outcome + b"\0" + text + b"\0")
         sys.stdout.buffer.flush()
 

@@ -109,7 +109,7 @@ def _members_exported(missing: MissingName) -> str | None:
     cxx, exports = missing.cxx, missing.knowledge.exports
     if cxx is None or exports is None:
         return None
-    encoded = "".join(f"{len(part.encode())}{part}" for part in (*cxx.scope, cxx.base))
+    encoded = "".join(f"{len(part.encode('utf-8', 'surrogateescape'))}{part}" for part in (*cxx.scope, cxx.base))
     for prefix in (f"_ZN{encoded}", f"_ZNK{encoded}"):
         found = exports.with_prefix(prefix, 1)
         if found:

@@ -274,6 +274,10 @@ def _compares(name: str, wanted: str) -> bool:
     return wanted in (shown, comparable(parsed.signature), comparable(parsed.qualified))
 
 
+def _length(part: str) -> int:
+    return len(part.encode("utf-8", "surrogateescape"))
+
+
 def _made_up(names: tuple[str, ...]) -> str:
     """A mangled name of this entity, without parameters: good for a search, not a name that stands anywhere."""
     *scope, base = names
@@ -282,8 +286,8 @@ def _made_up(names: tuple[str, ...]) -> str:
     elif scope and scope[-1] == base:
         end = "C1"
     else:
-        end = f"{len(base.encode())}{base}"
-    encoded = "".join(f"{len(part.encode())}{part}" if part != "std" else "St" for part in scope)
+        end = f"{_length(base)}{base}"
+    encoded = "".join(f"{_length(part)}{part}" if part != "std" else "St" for part in scope)
     return f"_ZN{encoded}{end}Ev" if scope else f"_Z{end}v"
 
 

@@ -10,15 +10,20 @@ from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
+_OF_THE_FILE = frozenset(
+    {StopKind.INVALID_FILE, StopKind.UNKNOWN_RELOCATION, StopKind.WRONG_CLASS, StopKind.ASSERTION, StopKind.CRASH}
+)
+
 
 def find_refusal(
-    rule: Rule, prediction: LoaderPrediction, absent: Collection[str], module: str, *, alone: bool
+    rule: Rule, prediction: LoaderPrediction, absent: Collection[str], module: str, *, path: str, alone: bool
 ) -> Iterator[Finding]:
     """One finding where the loader refuses the file for anything but an absent GPU driver.
 
     Args:
         absent: sonames of all libraries that were not found, whichever the loader meets first.
         module: the file's identity over rebuilds.
+        path: of the file, as the loader was asked for it.
         alone: the file was named itself, and not as a part of a wheel or package.
     """
     stop = prediction.stop
@@ -30,5 +35,7 @@ def find_refusal(
         if not others:
             return
         detail = f"{', '.join(others)} cannot be found either, beside the GPU driver's {stop.object}"
-    severity = rule.severity if alone else Severity.WARNING
+    # What is wrong with the file itself is so on every machine.
+    damaged = stop is not None and stop.kind in _OF_THE_FILE and stop.object == path
+    severity = rule.severity if alone or damaged else Severity.WARNING
     yield make_finding(rule, {"detail": detail}, (module, "" if stop is None else stop.kind), severity=severity)

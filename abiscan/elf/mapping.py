@@ -1,0 +1,123 @@
+"""What a file's memory holds once its segments are mapped, as `_dl_map_segments` of glibc (elf/dl-map-segments.h) does.
+
+Segments are mapped in the order of their program headers, in whole pages, each over what was mapped before it; behind
+the bytes of the file a segment is zero up to its size in memory. What a program header says of an address is not yet
+what the loader reads there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from abiscan.elf.image import Segment
+
+PF_X, PF_W, PF_R = 1, 2, 4
+# Every machine here has pages of at least 4 KiB; files for larger ones have segments aligned to those.
+PAGE = 4096
+# No machine here has more user address space, in bytes.
+MAX_ADDRESS_SPACE = 1 << 47
+# Larger than any library: whether a machine has the room depends on its memory and limits, in bytes.
+MAX_CERTAIN_SIZE = 4 << 30
+
+
+class Area(Struct, frozen=True):
+    """Bytes in memory that come from one place; addresses relative to the load base.
+
+    Attributes:
+        start, end: first address and the one behind the last.
+        offset: in the file, of `start`; None for zero bytes that the loader provides.
+        flags: PF_R, PF_W and PF_X of the segment that was mapped here last.
+    """
+
+    start: int
+    end: int
+    offset: int | None
+    flags: int
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether reading is certain to work: writing implies it on every machine here, executing does not."""
+        return bool(self.flags & (PF_R | PF_W))
+
+
+def map_segments(loads: Sequence[Segment], *, is_dynamic: bool = True) -> tuple[Area, ...]:
+    """The areas of the PT_LOAD segments, sorted and disjoint.
+
+    Args:
+        is_dynamic: a shared object, whose first mapping covers the room of all segments.
+    """
+    areas: list[Area] = []
+    for number, segment in enumerate(loads):
+        start, end = _page(segment.address), _page_up(segment.address + segment.file_size)
+        if number == 0 and len(loads) == 1 and is_dynamic:
+            end = _page_up(segment.address + segment.memory_size)
+        offset = segment.offset - (segment.address - start)
+        if end > start:
+            areas = _paint(areas, Area(start, end, offset, segment.flags))
+        data_end, room_end = segment.address + segment.file_size, segment.address + segment.memory_size
+        if room_end > data_end:
+            zero_pages = _page_up(data_end)
+            if zero_pages > data_end:
+                areas = _paint(areas, Area(data_end, min(room_end, zero_pages), None, segment.flags))
+            if room_end > zero_pages:
+                areas = _paint(areas, Area(zero_pages, _page_up(room_end), None, segment.flags))
+    return tuple(areas)
+
+
+def _paint(areas: list[Area], new: Area) -> list[Area]:
+    """The areas with `new` over them."""
+    if not areas or areas[-1].end <= new.start:
+        return [*areas, new]
+    kept = []
+    for each in areas:
+        if each.start < new.start and each.end > each.start:
+            kept.append(Area(each.start, min(each.end, new.start), each.offset, each.flags))
+        if each.end > new.end:
+            cut = max(new.end - each.start, 0)
+            offset = None if each.offset is None else each.offset + cut
+            kept.append(Area(each.start + cut, each.end, offset, each.flags))
+    return sorted([*kept, new], key=lambda each: each.start)
+
+
+def refusal(loads: Sequence[Segment]) -> str | None:
+    """What glibc says of a shared object whose segments it cannot map, wherever it is tried; None where it can."""
+    first, last = loads[0], loads[-1]
+    length = (last.address + last.memory_size - _page(first.address)) % (1 << 64)
+    align = max((s.align for s in loads if s.align & (s.align - 1) == 0), default=0)
+    if align > PAGE:
+        length = max(length, align) + align if length else 0
+    if length == 0 or length >= MAX_ADDRESS_SPACE:
+        return "failed to map segment from shared object"
+    ends = [_page_up(s.address + s.file_size) for s in loads]
+    holes = any(end != _page(s.address) for end, s in zip(ends, loads[1:], strict=False))
+    if holes and _page(last.address) < ends[0]:
+        # Since glibc 2.35; before, the attempt itself fails ("cannot change memory protections").
+        return "ELF load command address/offset not page-aligned"
+    if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - s.address for s in loads):
+        return "cannot map zero-fill pages"
+    return None
+
+
+def doubt(loads: Sequence[Segment]) -> str | None:
+    """Why it cannot be known what mapping the segments of a shared object does, in words that follow the name of the
+    file; None where it can."""
+    start = _page(loads[0].address)
+    end = _page_up(loads[-1].address + loads[-1].memory_size)
+    if end - start > MAX_CERTAIN_SIZE or any(s.align > MAX_CERTAIN_SIZE for s in loads):
+        return f"asks for {end - start} bytes of address space, which not every machine has"
+    for segment in loads:
+        if segment.address < start or segment.address + max(segment.file_size, segment.memory_size) > end:
+            return "has a segment outside of the room that the loader reserves for it: it is mapped over something else"
+    return None
+
+
+def _page(address: int) -> int:
+    return address & -PAGE
+
+
+def _page_up(address: int) -> int:
+    return -(-address // PAGE) * PAGE

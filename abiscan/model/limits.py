@@ -1,0 +1,95 @@
+"""How far any input is followed: every limit, in one table. SECURITY.md shows it (`tools/generate.py` writes it there).
+
+What exceeds a limit is reported as unread or undecided, with the limit; nothing is cut off in silence.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+MIB, GIB = 1 << 20, 1 << 30
+
+# --- shared objects -----------------------------------------------------------------------------------------------
+
+# A real shared object has about ten; 65,535 is what the header can say, and each is read and kept.
+MAX_SEGMENTS = 4096
+# libtorch_cuda's dynamic section has about 60 entries.
+MAX_DYNAMIC_ENTRIES = 1 << 16
+# libtorch_cuda needs 26 libraries.
+MAX_NEEDED = 4096
+# Longest string taken from a string table, in bytes. The longest mangled name seen in torch has 15 KiB.
+MAX_STRING = MIB
+# Version records of a real file number some dozens (libc.so.6: 40).
+MAX_VERSIONS = 1 << 15
+# Entries of hash chains that lookups in one file may go through, those of short chains not counted.
+MAX_CHAIN_STEPS = 1 << 22
+# Places of DT_RELR; libtorch_cpu has some 300,000 relative relocations.
+MAX_PACKED_RELOCATIONS = 1 << 22
+
+# A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
+# that reads it (SIGBUS).
+MAX_COPIED = 64 * MIB
+
+# Bytes of code searched for the calls of imports, at some 20 MiB a second, and bytes of debug information.
+MAX_CODE = 64 * MIB
+MAX_DEBUG = 96 * MIB
+
+# --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
+
+MAX_MEMBERS = 65_535
+MAX_FILES = 1_000_000
+MAX_MEMBER_SIZE = 4 * GIB
+MAX_UNPACKED = 32 * GIB
+MAX_RATIO = 100
+MAX_ARCHIVE_DEPTH = 3
+MAX_METADATA = 16 * MIB
+# An archive in an archive that is compressed there is unpacked to memory.
+MAX_NESTED_ARCHIVE = GIB
+
+# --- texts --------------------------------------------------------------------------------------------------------
+
+# Logs, lists of targets, baselines and configurations.
+MAX_TEXT_FILE = 64 * MIB
+# A source file, and source files of one tree.
+MAX_SOURCE_SIZE = 16 * MIB
+MAX_SOURCE_FILES = 50_000
+
+
+class Limit(Struct, frozen=True):
+    """A row of the table.
+
+    Attributes:
+        of: what is limited.
+        value: in `unit`.
+        beyond: what is reported of what exceeds it.
+    """
+
+    of: str
+    value: int
+    unit: str
+    beyond: str
+
+
+LIMITS = (
+    Limit("program headers of a file", MAX_SEGMENTS, "", "unreadable"),
+    Limit("entries of a dynamic section", MAX_DYNAMIC_ENTRIES, "", "unreadable"),
+    Limit("needed libraries of a file", MAX_NEEDED, "", "unreadable"),
+    Limit("a name in a string table", MAX_STRING, "bytes", "unreadable"),
+    Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
+    Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
+    Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
+    Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
+    Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
+    Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
+    Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
+    Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
+    Limit("an unpacked member", MAX_MEMBER_SIZE, "bytes", "an error"),
+    Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
+    Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
+    Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
+    Limit("METADATA, WHEEL, RECORD or index.json", MAX_METADATA, "bytes", "an error"),
+    Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
+    Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
+    Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
+    Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
+)

@@ -1,0 +1,330 @@
+"""`python -m tests.fuzz`: mutated inputs, many processes, finds as lines of JSON.
+
+A find is an exception that is not meant for users, more than 2 s of processor time, more than 512 MiB more memory than
+at the start, a dead process, or (differential) another answer than the loader's. Exit status 1 where there is one, but
+for differential ones that let nothing pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import mmap
+import os
+import resource
+import signal
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from tests.fuzz.kinds import KINDS
+
+DIFFERENTIAL = "differential"
+SECONDS_PER_INPUT = 2.0
+MEMORY_PER_PROCESS = 512 << 20
+# A process is started anew after so many inputs, so that what it keeps of them does not add up.
+_PER_PROCESS = 2000
+# Seconds without a new input after which a process is taken for hung in code that no signal interrupts; and before its
+# first one, while it reads the seeds and asks the loader which of them load.
+_STUCK, _STUCK_AT_START = 60.0, 600.0
+_STARTING = -1
+# Sorts of differential outcomes that are finds.
+_FINDS = ("passed", "dies", "refused", "words")
+# Those among them that may be the file's own code, or are no pass: the exit status stays 0.
+_TO_LOOK_AT = ("dies", "refused", "words")
+
+
+class _Hang(BaseException):
+    """The time of one input is over."""
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument(
+        "--seconds", type=float, help="stop after so long (default: 30, or none where --count is given)"
+    )
+    parser.add_argument("--count", type=int, help="stop after so many inputs, all kinds together")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--kinds", default=",".join(KINDS), help=f"of {', '.join((*KINDS, DIFFERENTIAL))}; comma-separated"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random numbers: the same seed, the same inputs")
+    parser.add_argument("--seeds", help="a directory of more shared objects to start from (elf)")
+    parser.add_argument("--save", help="a directory for the inputs of finds")
+    parser.add_argument("--replay", metavar="KIND:NUMBER", help="run one input in this process")
+    parser.add_argument(
+        "--minimise", action="store_true", help="with --replay of a differential input: make it smaller"
+    )
+    return parser.parse_args()
+
+
+def rng_of(seed: int, kind: str, number: int) -> Random:
+    """The random numbers of one input."""
+    return Random(f"{seed}/{kind}/{number}")
+
+
+def _runner(kind: str, seeds: str | None) -> Callable[[Random], tuple[bytes, dict[str, Any] | None]]:
+    """An input's random numbers -> the input and, for the differential kind, what was said of it."""
+    if kind == DIFFERENTIAL:
+        from tests.fuzz.differential import start
+
+        both = start()
+
+        def compare(rng: Random) -> tuple[bytes, dict[str, Any] | None]:
+            seed, data = both.make(rng)
+            said = both.run(seed, data)
+            return data, {"sort": said.sort, "seed": os.path.basename(seed.directory), **said._asdict()}
+
+        return compare
+    from tests.fuzz.kinds import kind_of
+
+    made = kind_of(kind, seeds)
+
+    def read(rng: Random) -> tuple[bytes, dict[str, Any] | None]:
+        data = made.make(rng)
+        made.run(data)
+        return data, None
+
+    return read
+
+
+class _Board:
+    """What each process is at, readable when it is dead: kind, number, time."""
+
+    _ROW = struct.Struct("<iqd")
+
+    def __init__(self, jobs: int) -> None:
+        self._memory = mmap.mmap(-1, self._ROW.size * jobs)
+
+    def write(self, job: int, kind: int, number: int) -> None:
+        self._ROW.pack_into(self._memory, job * self._ROW.size, kind, number, time.monotonic())
+
+    def read(self, job: int) -> tuple[int, int, float]:
+        kind, number, at = self._ROW.unpack_from(self._memory, job * self._ROW.size)
+        return kind, number, at
+
+
+class _Plan(NamedTuple):
+    """What all processes of a run share.
+
+    Attributes:
+        out: descriptor of the file that results go to.
+        end: when to stop, by the monotonic clock.
+    """
+
+    args: argparse.Namespace
+    kinds: list[str]
+    board: _Board
+    out: int
+    end: float
+
+
+def _work(job: int, first: int, plan: _Plan) -> None:
+    """In a process of its own: inputs first, first + jobs, ... up to a number of them; what came of each to `out`."""
+    from abiscan.errors import AbiscanError
+
+    args, kinds, board, out, end = plan
+    tempfile.tempdir = tempfile.mkdtemp(prefix=f"job{job}-")
+
+    def over(_number: int, _frame: object) -> None:
+        raise _Hang
+
+    signal.signal(signal.SIGPROF, over)
+    runners = {kind: _runner(kind, args.seeds) for kind in kinds}
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_PER_PROCESS, resource.RLIM_INFINITY))
+    counts: Counter[str] = Counter()
+    slowest: dict[str, float] = {}
+    following = first
+    for done, number in enumerate(range(first, first + _PER_PROCESS * args.jobs, args.jobs)):
+        following = number
+        if time.monotonic() > end or (args.count is not None and number >= args.count):
+            following = -1
+            break
+        if done % 100 == 0:
+            _line(out, {"counts": counts, "slowest": slowest})
+            counts.clear()
+        kind = kinds[number // args.jobs % len(kinds)]
+        board.write(job, kinds.index(kind), number)
+        find: dict[str, Any] | None = None
+        said: dict[str, Any] | None = None
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_PER_INPUT)
+        try:
+            said = runners[kind](rng_of(args.seed, kind, number))[1]
+        except AbiscanError:
+            counts[f"{kind} refused"] += 1
+        except _Hang:
+            find = {"what": "hang", "text": "".join(traceback.format_exc(limit=-6))}
+        except MemoryError:
+            find = {"what": "memory", "text": "".join(traceback.format_exc(limit=-6))}
+        except BaseException as error:  # whatever else is raised is what is looked for
+            find = {"what": type(error).__name__, "text": "".join(traceback.format_exc(limit=-8))}
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        slowest[kind] = max(slowest.get(kind, 0.0), time.process_time() - started)
+        counts[kind] += 1
+        if said is not None:
+            counts[f"{kind} {said['sort']}"] += 1
+            counts[f"{kind} loader {said['loader']}"] += 1
+            if said["sort"] in _FINDS:
+                find = {"what": said["sort"], **said}
+        if find is not None:
+            _line(out, {"find": {"kind": kind, "number": number, "seed": args.seed} | find})
+        following = number + args.jobs
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _line(out, {"job": job, "next": following, "counts": counts, "slowest": slowest, "peak_kib": peak})
+
+
+def _line(out: int, value: dict[str, Any]) -> None:
+    os.write(out, json.dumps(value).encode() + b"\n")
+
+
+def _spawn(job: int, first: int, plan: _Plan) -> int:
+    plan.board.write(job, _STARTING, first)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            _work(job, first, plan)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return child
+
+
+def main() -> int:
+    """Run, and print finds and a summary as lines of JSON."""
+    args = _parse()
+    kinds = [kind for kind in args.kinds.split(",") if kind]
+    unknown = set(kinds) - {*KINDS, DIFFERENTIAL}
+    if unknown:
+        sys.exit(f"no kind is called {', '.join(sorted(unknown))}; there are {', '.join((*KINDS, DIFFERENTIAL))}")
+    if args.replay:
+        return _replay(args)
+    seconds = args.seconds if args.seconds is not None else 30.0 if args.count is None else 1e9
+    begun = time.monotonic()
+    end = begun + seconds
+    board = _Board(args.jobs)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory(prefix="abiscan-fuzz-", dir=memory) as scratch:
+        tempfile.tempdir = scratch
+        plan = _Plan(args, kinds, board, log.fileno(), end)
+        running = {_spawn(job, job, plan): job for job in range(args.jobs)}
+        results: list[dict[str, Any]] = []
+        position = 0
+        while running:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if not child:
+                _kill_stuck(running, board)
+                time.sleep(0.05)
+                continue
+            if child not in running:
+                continue
+            job = running.pop(child)
+            position, news = _read(log.fileno(), position)
+            results += news
+            own = [each for each in news if each.get("job") == job]
+            if own:
+                following = own[-1]["next"]
+            else:
+                kind, number, _at = board.read(job)
+                ended = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "left"
+                name = kinds[kind] if kind != _STARTING else "start"
+                results.append({"find": {"kind": name, "number": number, "seed": args.seed, "what": ended}})
+                following = number + args.jobs
+            if following >= 0 and time.monotonic() < end and (args.count is None or following < args.count):
+                running[_spawn(job, following, plan)] = job
+        _position, news = _read(log.fileno(), position)
+        results += news
+    return _report(results, args, time.monotonic() - begun)
+
+
+def _kill_stuck(running: dict[int, int], board: _Board) -> None:
+    for child, job in running.items():
+        kind, _number, at = board.read(job)
+        if time.monotonic() - at > (_STUCK_AT_START if kind == _STARTING else _STUCK):
+            os.kill(child, signal.SIGKILL)
+
+
+def _read(log: int, position: int) -> tuple[int, list[dict[str, Any]]]:
+    data = os.pread(log, os.fstat(log).st_size - position, position)
+    whole = data[: data.rfind(b"\n") + 1]
+    return position + len(whole), [json.loads(line) for line in whole.splitlines()]
+
+
+def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: float) -> int:
+    counts: Counter[str] = Counter()
+    slowest: dict[str, float] = {}
+    finds = [each["find"] for each in results if "find" in each]
+    for each in results:
+        counts.update(each.get("counts", {}))
+        for kind, took in each.get("slowest", {}).items():
+            slowest[kind] = max(slowest.get(kind, 0.0), took)
+    for find in finds:
+        sys.stdout.write(json.dumps({"find": find}) + "\n")
+        if args.save and find["kind"] != "start":
+            _save(find, args)
+    summary = {
+        "inputs": sum(count for name, count in counts.items() if " " not in name),
+        "finds": len(finds),
+        "finds_by_sort": Counter(f"{find['kind']} {find['what']}" for find in finds),
+        "counts": dict(sorted(counts.items())),
+        "slowest_seconds": {kind: round(took, 3) for kind, took in sorted(slowest.items())},
+        "peak_mib": max((each.get("peak_kib", 0) for each in results), default=0) // 1024,
+        "seconds": round(seconds, 1),
+        "seed": args.seed,
+    }
+    sys.stdout.write(json.dumps({"summary": summary}) + "\n")
+    return 1 if any(find["what"] not in _TO_LOOK_AT for find in finds) else 0
+
+
+def _save(find: dict[str, Any], args: argparse.Namespace) -> None:
+    """The input of a find, made again."""
+    os.makedirs(args.save, exist_ok=True)
+    rng = rng_of(find["seed"], find["kind"], find["number"])
+    if find["kind"] == DIFFERENTIAL:
+        from tests.fuzz.differential import start
+
+        both = _save.__dict__.setdefault("both", None) or start()
+        _save.__dict__["both"] = both
+        data = both.make(rng)[1]
+    else:
+        from tests.fuzz.kinds import kind_of
+
+        data = kind_of(find["kind"], args.seeds).make(rng)
+    Path(args.save, f"{find['kind']}-{find['seed']}-{find['number']}").write_bytes(data)
+
+
+def _replay(args: argparse.Namespace) -> int:
+    kind, _, number = args.replay.partition(":")
+    rng = rng_of(args.seed, kind, int(number))
+    if kind == DIFFERENTIAL and args.minimise:
+        from tests.fuzz.differential import minimised, start
+
+        both = start()
+        seed, data = both.make(rng)
+        data = minimised(both, seed, data)
+        changes = [(at, old, new) for at, (old, new) in enumerate(zip(seed.data, data, strict=False)) if old != new]
+        sys.stdout.write(
+            json.dumps({"seed": seed.directory, "changes": changes, **both.run(seed, data)._asdict()}) + "\n"
+        )
+    else:
+        data, said = _runner(kind, args.seeds)(rng)
+        sys.stdout.write(json.dumps(said) + "\n")
+    if args.save:
+        Path(args.save).write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
