@@ -149,7 +149,9 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
     return tuple(finding for name, compute in class_rules().items() for finding in compute(rule(name), subject))
 
 
-def refusals(prediction: LoaderPrediction, absent: Collection[str], module: str, *, alone: bool) -> tuple[Finding, ...]:
+def refusals(
+    prediction: LoaderPrediction, absent: Collection[str], module: str, *, path: str, alone: bool
+) -> tuple[Finding, ...]:
     """What the loader of this machine stops at although torch and Python don't, where it does."""
     from abiscan.rules.computed import loader_rules
 

@@ -91,10 +91,10 @@ def _rewritten(root: Path, wanted: frozenset[str], errors: list[str]) -> Iterato
 
 
 def _text(path: str) -> str | None:
-    from abiscan.source import MAX_BYTES
+    from abiscan.model.limits import MAX_SOURCE_SIZE
 
     try:
-        if os.path.getsize(path) > MAX_BYTES:
+        if os.path.getsize(path) > MAX_SOURCE_SIZE:
             return None
         # Bytes that are no UTF-8 are written back as they were.
         return Path(path).read_bytes().decode("utf-8", "surrogateescape")
