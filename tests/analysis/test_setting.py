@@ -126,7 +126,7 @@ def test_the_command_line_comes_first(tmp_path: Path) -> None:
 def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python: Path) -> None:
     where = read_environment(str(torch_python))
     assert where.version is not None
-    python = "cp{}{}".format(*where.version)
+    python = f"cp{where.version.major}{where.version.minor}"
     name = wheel(
         tmp_path, "x", f"{python}-{python}-linux_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.13.0"
     )
