@@ -130,13 +130,11 @@ def _never(missing: MissingName) -> Candidates:
     older, newer = _GUESS + 0.15, _GUESS - 0.1
     if missing.related:
         names = ", ".join(dict.fromkeys(form.where for form in missing.related[:2]))
-        evidence.append(
-            f"{missing.related[0].parsed.qualified} itself is exported with other parameters by torch {names}."
-        )
+        evidence.append(f"{missing.related[0].parsed.qualified} is exported in another form by torch {names}.")
     else:
         evidence.append(
-            f"Nothing of this name is exported by any of them: it was removed or became inline before "
-            f"{first}, or came after {last}."
+            f"Nothing of this name is exported by any of them: it is of a torch before {first} or after {last}, or of "
+            "none."
         )
     if missing.before_index:
         older, newer = _GUESS + 0.1, _GUESS + 0.03
@@ -228,7 +226,7 @@ def _variant(missing: MissingName) -> Candidates:
             f"{missing.target_label} has that version and does not export it: it is another build (source, "
             f"conda, NGC, another variant)."
         )
-    elif missing.position is Position.INSIDE and not missing.knowledge.exact:
+    elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.status is None:
         score = 0.5
         evidence.append(
             f"The release of version {target.torch} exports {missing.shown}, so the torch that was loaded is "
@@ -237,7 +235,8 @@ def _variant(missing: MissingName) -> Candidates:
     elif odd and missing.position is not Position.INSIDE:
         score = 0.45 if missing.before_index else 0.6
         evidence.append(
-            f"{target.torch} is no release: a snapshot from between two of them, whose exports are those of neither."
+            f"{missing.target_label} is no release but a build from source or a snapshot, whose exports may be those "
+            "of no release."
         )
         evidence.append(missing.exported_text)
     if odd and score:

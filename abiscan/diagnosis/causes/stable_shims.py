@@ -19,19 +19,24 @@ def causes(missing: MissingName) -> Candidates:
     if not missing.name.startswith(SHIM_PREFIXES) or missing.cxx is not None:
         return
     evidence = [f"{missing.name} is a C shim of PyTorch's stable ABI.", missing.exported_text]
+    if not missing.windows:
+        evidence[0] = f"{missing.name} is spelt as the C shims of PyTorch's stable ABI are."
     since = missing.windows[0][0] if missing.windows else None
     match missing.position:
         case Position.BEFORE:
             score = 0.93
             evidence.append(f"{missing.target_label} is older than {since}.")
-        case Position.NEVER | Position.GAP:
+        case Position.GAP:
+            score = 0.7
+        case Position.NEVER:
             score = 0.7
             evidence.append(
                 "It is of a torch newer than the index, of another device's builds, or no shim of torch at all."
             )
         case Position.UNKNOWN:
             score = 0.7
-            evidence.append("Which torch is installed would decide.")
+            if missing.target is None:
+                evidence.append("Which torch is installed would decide.")
         case _:
             return
     if since is None:
