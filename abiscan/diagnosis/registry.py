@@ -32,7 +32,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.LIBSTDCXX_TOO_OLD,
         "causes.system_libraries",
-        "The libstdc++ that is loaded is older than the file's compiler needs.",
+        "The libstdc++ (or another library of GCC's runtime) that is loaded is older than the file's compiler needs.",
         "the symbol version, the GCC release that has it, what this machine's copy defines",
     ),
     CauseRow(
@@ -71,7 +71,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.CUDA_BUILD_REQUIRED,
         "causes.gpu_builds",
-        "The file needs a GPU build of torch; {torch} has no such library.",
+        "The file needs a library that comes with a GPU build of torch, and not with {torch}.",
         "only GPU libraries export it, and the target has none",
     ),
     CauseRow(

@@ -26,7 +26,7 @@ from tests.diagnosis.oracles import Case, demangled, qualified, spans
 
 _TORCH = r"torch \S+?(?: \([^)]*\))?|the installed torch(?: \([^)]*\))?"
 _SPANS = r"\d[\w.]*(?: - \d[\w.]*)?(?:(?:, | and )\d[\w.]*(?: - \d[\w.]*)?)*"
-_VERSION = r"\d[\w.]*?\w"
+_VERSION = r"\d(?:[\w.]*\w)?"
 # How a field looks, where it is not just any text.
 SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("label",), _TORCH),
@@ -39,7 +39,7 @@ SHAPES: Mapping[str, str] = {
     "shown": r".+",
     "mine": r"the (?:old std::string|new std::string \(std::__cxx11\))",
     "theirs": r"the (?:old std::string|new std::string \(std::__cxx11\))",
-    "gpu": r"CUDA|ROCm",
+    "gpu": r"CUDA|ROCm|XPU",
 }
 
 
@@ -144,7 +144,7 @@ def _nothing_alike(case: Case, _fields: Fields) -> bool:
 def _twin_exported(case: Case, fields: Fields) -> bool:
     """Where the sentence says that another form is exported, some form of it is."""
     where = fields["where"]
-    names = case.forms(case.qualified) - {case.name}
+    names = case.alike
     if where == case.label:
         return any(case.has(name) for name in names)
     named = spans(where.removeprefix("torch "), case.known)
@@ -222,6 +222,13 @@ def _shipped(case: Case, fields: Fields) -> bool:
 
 def _torch_libraries(case: Case) -> list[str]:
     return [need.rpartition("/")[2] for need in case.file.needed if is_torch_library(need)]
+
+
+def _no_such_build(case: Case, fields: Fields) -> bool:
+    target = case.report.target
+    assert target is not None
+    is_one = {"CUDA": target.cuda, "ROCm": target.hip}.get(fields["gpu"]) is not None
+    return not is_one and any(need not in case.ships for need in _torch_libraries(case))
 
 
 def _not_found(case: Case, fields: Fields) -> bool:
@@ -342,7 +349,7 @@ def _another_build(case: Case, _fields: Fields) -> bool:
 SENTENCES = (
     Sentence(
         "That form is exported by torch {other}.",
-        lambda c, f: any(spans(f["other"], c.known) == c.exported_in(name) for name in c.forms(c.qualified) - {c.name}),
+        lambda c, f: any(spans(f["other"], c.known) == c.exported_in(name) for name in c.alike),
     ),
     # Releases and the target's place among them.
     Sentence("{shown} is exported by torch {windows} in {library}.", _newest_exporter),
@@ -494,9 +501,10 @@ SENTENCES = (
         lambda c, f: {"CUDA": "cuda", "ROCm": "hip"}[f["gpu"]] in c.demangled.lower() and not c.exported_in(c.name),
     ),
     Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
+    Sentence("{label} is no {gpu} build and has no such library.", _no_such_build),
     Sentence(
-        "{label} is a CPU build and has no such library.",
-        lambda c, _: c.is_cpu and any(need not in c.ships for need in _torch_libraries(c)),
+        "None of the known builds ({first} - {last}) ships it.",
+        lambda c, _: any(not any(b.ships(need) for b in c.builds) for need in _torch_libraries(c)),
     ),
     Sentence("{label} is a CPU build, and does not install CUDA's libraries.", lambda c, _: c.is_cpu),
     Sentence(
@@ -605,6 +613,34 @@ SENTENCES = (
     Sentence(
         "The file's name says CPython {python}.", lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base
     ),
+    Sentence("{shown} is a name of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
+    Sentence(
+        "{shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a.",
+        lambda c, _: c.qualified.startswith("std::filesystem::"),
+    ),
+    Sentence(
+        "{shown} is in libstdc++fs.a, and in no shared libstdc++.",
+        lambda c, _: c.qualified.startswith("std::experimental::filesystem::"),
+    ),
+    Sentence(
+        "{shown} is of namespace {namespace}, of {library}.",
+        lambda c, f: f["namespace"] == _namespace(c) and not c.exported_in(c.name),
+    ),
+    Sentence(
+        "The name is of CUDA {version}: what was loaded is older.",
+        lambda c, f: c.installed and c.name.endswith("_" + f["version"].replace(".", "_")),
+    ),
+    Sentence(
+        "The reference asks {library} for it, which was found and does not have it: it is of another release of "
+        "{product}.",
+        lambda c, f: c.installed and not c.lacks(f["library"]) and (c.file.imports[c.name] or ("",))[0] == f["library"],
+    ),
+    Sentence("{asked} is a version of libstdc++.", _version_asked),
+    Sentence("{asked} is a version of {library}, GCC's runtime.", _version_asked),
+    Sentence(
+        "{library} on this machine defines versions up to {newest}.",
+        lambda c, f: c.installed and (c.file.imports[c.name] or ("",))[0] == f["library"],
+    ),
     Sentence("{asked} came with libstdc++ of GCC {gcc}.", _version_asked),
     Sentence("{asked} came with glibc {version}.", lambda c, f: f["asked"] == f"GLIBC_{f['version']}"),
     Sentence("Distributions from {names} on have it."),
@@ -651,7 +687,17 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.TEMPLATE_MANGLING: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
     CauseId.SYMBOL_HIDDEN: lambda c, g: not any(c.has(name) for name in g.symbols),
     CauseId.STABLE_SHIM_TOO_NEW: lambda c, g: not any(c.has(name) for name in g.symbols),
-    CauseId.CUDA_BUILD_REQUIRED: lambda c, _: c.is_cpu,
+    CauseId.CUDA_BUILD_REQUIRED: lambda c, _: c.is_cpu or any(need not in c.ships for need in _torch_libraries(c)),
+    CauseId.ROCM_NAMING: lambda c, g: (
+        c.report.target is not None and c.report.target.hip is None and all("3hip" in name for name in g.symbols)
+    ),
+    CauseId.LIBSTDCXX_TOO_OLD: lambda c, g: all(
+        demangled(name).startswith("std::") or _GCC_VERSION.match((c.file.imports[name] or ("", ""))[1])
+        for name in g.symbols
+    ),
+    CauseId.GLIBC_TOO_OLD: lambda c, g: all(
+        (c.file.imports[name] or ("", ""))[1].startswith("GLIBC_") for name in g.symbols
+    ),
     CauseId.DISTRIBUTION_VARIANT: lambda c, g: (
         not any(c.has(name) for name in g.symbols) and any(c.torch in c.exported_in(name) for name in g.symbols)
     ),
@@ -669,6 +715,9 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.EXTENSION_SOURCE_NOT_BUILT: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
 }
 """What must hold where a file has a cause; a cause without a row is none that a file may have as its own."""
+
+
+_GCC_VERSION = re.compile("GLIBCXX_|CXXABI_|GCC_|GOMP_|GFORTRAN_")
 
 
 def _on_this_machine(case: Case) -> set[str]:

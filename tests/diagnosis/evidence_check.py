@@ -23,6 +23,8 @@ _PIP = re.compile(r"pip install ((?:\"[^\"]*\"|[^\s;|]+)(?: (?:\"[^\"]*\"|[^\s;|
 
 def wrong_fix(case: Case, fix: str) -> Iterator[str]:
     """What of the commands of a fix names something that does not exist, in a word each."""
+    if placeholder := re.search(r"\b(?:PACKAGE|VERSION)\b", fix):
+        yield f"{placeholder[0]} is left in a command"
     for found in _PIP.finditer(fix):
         arguments = re.findall(r'"[^"]*"|\S+', found[1])
         skip = False

@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import cxxfilt
-from elftools.elf.dynamic import DynamicSection
+from elftools.elf.dynamic import Dynamic, DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.hash import ELFHashTable, GNUHashTable
-from elftools.elf.sections import SymbolTableSection
 from msgspec import Struct
 
 from abiscan.model.binding import BoundImport
@@ -43,27 +42,31 @@ class ElfFile(Struct, frozen=True):
 
 
 def read_elf(data: bytes) -> ElfFile:
-    """The dynamic section and the dynamic symbols, by the section headers."""
+    """What the dynamic segment says, which a loader reads too; versions by their sections."""
     elf = ELFFile(io.BytesIO(data))
-    needed: list[str] = []
-    imports: dict[str, tuple[str, str] | None] = {}
-    exports: set[str] = set()
+    dynamic = next(segment for segment in elf.iter_segments() if isinstance(segment, DynamicSegment))
     needs: dict[int, tuple[str, str]] = {}
+    versioned = None
     for section in elf.iter_sections():
-        if isinstance(section, DynamicSection):
-            needed = [tag.needed for tag in section.iter_tags("DT_NEEDED")]
-        elif isinstance(section, GNUVerNeedSection):
+        if isinstance(section, GNUVerNeedSection):
             for need, asked in section.iter_versions():
                 needs.update({each["vna_other"]: (need.name, each.name) for each in asked})
-    versioned = next((s for s in elf.iter_sections() if isinstance(s, GNUVerSymSection)), None)
-    symbols = elf.get_section_by_name(".dynsym")
-    for at, symbol in enumerate(symbols.iter_symbols() if isinstance(symbols, SymbolTableSection) else ()):
+        elif isinstance(section, GNUVerSymSection):
+            versioned = section
+    imports: dict[str, tuple[str, str] | None] = {}
+    exports: set[str] = set()
+    for at, symbol in enumerate(dynamic.iter_symbols()):
         if symbol["st_shndx"] != "SHN_UNDEF":
             exports.add(symbol.name)
         elif symbol.name:
             number = None if versioned is None else versioned.get_symbol(at)["ndx"]
             imports[symbol.name] = needs.get(number) if isinstance(number, int) else None
-    return ElfFile(tuple(needed), imports, frozenset(exports))
+    return ElfFile(needed_of(dynamic), imports, frozenset(exports))
+
+
+def needed_of(dynamic: Dynamic) -> tuple[str, ...]:
+    """The needed libraries of a file; pyelftools sets the attribute that a tag is named for."""
+    return tuple(str(vars(tag)["needed"]) for tag in dynamic.iter_tags("DT_NEEDED"))
 
 
 class Libraries:
@@ -189,6 +192,11 @@ class Case:
         found = {h.name for start in starts for h in self.sight.index.prefix(start, machine, 5000)}
         return {name for name in found if qualified(demangled(name)) in (entity, name)}
 
+    @property
+    def alike(self) -> set[str]:
+        """Other names of the index with the same qualified name, be it in CUDA's spelling."""
+        return (self.forms(self.qualified) | self.forms(re.sub("hip", "cuda", self.qualified))) - {self.name}
+
     # --- the target -------------------------------------------------------------------------------------------------
 
     @property
@@ -259,9 +267,8 @@ class Case:
 @cache
 def _needed(path: Path) -> tuple[str, ...]:
     with path.open("rb") as stream:
-        section = ELFFile(stream).get_section_by_name(".dynamic")
-        assert isinstance(section, DynamicSection), path
-        return tuple(tag.needed for tag in section.iter_tags("DT_NEEDED"))
+        segments = ELFFile(stream).iter_segments()
+        return needed_of(next(segment for segment in segments if isinstance(segment, DynamicSegment)))
 
 
 @cache

@@ -37,7 +37,7 @@ def _scanned(names: list[str], folder: Path, torch: str | None, environment: Pyt
 
 
 def _fixtures() -> list[str]:
-    return sorted(path.name for path in FIXTURES.glob("*.so"))
+    return sorted(str(path.relative_to(FIXTURES)) for path in (*FIXTURES.glob("*.so"), *FIXTURES.glob("causes/*.so")))
 
 
 def _told(untrue: list[Untrue]) -> str:

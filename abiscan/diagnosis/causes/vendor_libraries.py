@@ -59,12 +59,12 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             f"The reference asks {missing.library} for it, which was found and does not have it: it is of another "
             f"release of {vendor.product}."
         )
+    needed = _needs_vendor(missing, vendor)
     release = _RELEASE_IN_NAME.search(missing.name)
-    if release is not None and looked:
+    if release is not None and looked and needed != "":
         score = max(score, 0.9)
         evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
     evidence += _installed(missing, vendor)
-    needed = _needs_vendor(missing, vendor)
     if needed and looked:
         score = max(score, 0.88)
         evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
@@ -229,7 +229,7 @@ def _cuda_library(
     others: list[str] = []
     environment = missing.environment
     if environment is not None:
-        others = sorted(s for s in environment.libraries if s != name and vendor_of_library(s) is vendor)
+        others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
     evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
     score = 0.8
     if others:
@@ -272,6 +272,12 @@ def _cuda_library(
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
         yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
+
+
+def _is_other(soname: str, major: str | None) -> bool:
+    """Whether a library's name tells another major version than the wanted one."""
+    found = _SONAME.search(soname)
+    return found is not None and found[2] not in (None, major)
 
 
 def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -> str:

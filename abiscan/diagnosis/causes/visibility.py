@@ -22,14 +22,14 @@ _CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.T
 
 def causes(missing: MissingName) -> Candidates:
     """A name that libtorch_python hid, and class data whose class is still exported."""
-    if not missing.is_torch_name or missing.is_torch_itself:
+    if not missing.is_torch_name or missing.is_torch_itself or missing.target_library is not None:
         return
     yield from _python_library(missing)
     yield from _class_data(missing)
 
 
 def _python_library(missing: MissingName) -> Candidates:
-    if missing.libraries[:1] != (_LIBRARY,) or not missing.windows or missing.target_library is not None:
+    if missing.libraries[:1] != (_LIBRARY,) or not missing.windows:
         return
     target = missing.target.torch if missing.target is not None else None
     at = versions.order(target) if target is not None else None
