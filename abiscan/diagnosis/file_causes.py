@@ -191,7 +191,7 @@ def _groups(
         lacking = [soname for soname, _candidate in absent.get(cause, ())]
         # Of a single one the evidence above says it, where no import does.
         if (rows and lacking) or len(lacking) > 1:
-            evidence.append(f"The file needs {', '.join(lacking)}: not found.")
+            evidence.append(f"Not found: {', '.join(lacking)}.")
         groups.append(
             CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
         )

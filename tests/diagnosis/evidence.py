@@ -32,7 +32,7 @@ SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("label",), _TORCH),
     **dict.fromkeys(("windows", "other"), _SPANS),
     **dict.fromkeys(("first", "last", "release", "version", "before", "after", "torch"), _VERSION),
-    **dict.fromkeys(("soname", "library", "asked"), r"[^\s,]+"),
+    **dict.fromkeys(("soname", "library", "asked", "deep"), r"[^\s,]+"),
     **dict.fromkeys(("mangled", "twin"), r".+"),
     "count": r"\d+",
     "where": rf"{_TORCH}|torch {_SPANS}|torch this torch",
@@ -246,14 +246,12 @@ def _same_library(case: Case, fields: Fields) -> bool:
 
 
 def _of_vendor(case: Case, fields: Fields) -> bool:
-    lacking = [n.soname for n in case.report.needed if n.found is None]
-    found = {vendor.product for soname in lacking if (vendor := vendor_of_library(soname)) is not None}
+    found = {vendor.product for soname in case.lacking if (vendor := vendor_of_library(soname)) is not None}
     return any(fields["product"] in (product, f"{product}.".rstrip(".")) for product in found)
 
 
 def _vendor_version(case: Case, fields: Fields) -> bool:
-    lacking = [n.soname for n in case.report.needed if n.found is None]
-    return _of_vendor(case, fields) and any(f".so.{fields['version']}" in soname for soname in lacking)
+    return _of_vendor(case, fields) and any(f".so.{fields['version']}" in soname for soname in case.lacking)
 
 
 def _belongs(case: Case, fields: Fields) -> bool:
@@ -353,7 +351,6 @@ SENTENCES = (
     ),
     # Releases and the target's place among them.
     Sentence("{shown} is exported by torch {windows} in {library}.", _newest_exporter),
-    Sentence("{shown} is exported by torch {windows}."),
     Sentence("None of the known builds ({first} - {last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
     Sentence(
         "Whether releases of torch export {shown} is not recorded.",
@@ -558,6 +555,18 @@ SENTENCES = (
         "The file needs {soname}, which neither its package nor {label} has: that brings {library}.", _same_library
     ),
     Sentence("The file needs {soname}, which neither its package nor {label} has.", _brought_by_nobody),
+    Sentence(
+        "A library that the file needs needs {deep}, which neither its package nor {label} has: that brings {library}.",
+        lambda c, f: (
+            c.lacks_beside(f["deep"])
+            and f["library"] in c.brings
+            and vendor_of_library(f["deep"]) is vendor_of_library(f["library"])
+        ),
+    ),
+    Sentence(
+        "A library that the file needs needs {deep}, which neither its package nor {label} has.",
+        lambda c, f: c.lacks_beside(f["deep"]),
+    ),
     Sentence("It is of {product}, version {version}.", _vendor_version),
     Sentence("It is of {product}.", _of_vendor),
     Sentence(
@@ -657,7 +666,8 @@ GROUP_SENTENCES = (
         "{count} imports have this cause.", lambda c, f: c.group is not None and f["count"] == str(len(c.group.symbols))
     ),
     Sentence(
-        "The file needs {sonames}: not found.", lambda c, f: all(c.lacks(name) for name in f["sonames"].split(", "))
+        "Not found: {sonames}.",
+        lambda c, f: all(c.lacks(name) or c.lacks_beside(name) for name in f["sonames"].split(", ")),
     ),
 )
 """What a cause of the whole file says besides what it says of an import."""
@@ -670,10 +680,6 @@ def _target_windows(case: Case, group: CauseGroup, place: Callable[[Case, str], 
     names = [case.exported_in(name) for name in group.symbols]
     shipped = [{b.torch for b in case.builds if b.ships(need)} for need in _torch_libraries(case)]
     return any(found and all(place(case, version) for version in found) for found in (*names, *shipped))
-
-
-def _lacking(case: Case) -> list[str]:
-    return [n.soname for n in case.report.needed if n.found is None]
 
 
 SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
@@ -705,11 +711,11 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
         "libtorch_python.so" not in c.file.needed and all("libtorch_python.so" in c.has(name) for name in g.symbols)
     ),
     CauseId.LIBRARY_NOT_LINKED: lambda c, g: bool(g.symbols),
-    CauseId.LIBRARY_MISSING: lambda c, _: bool(_lacking(c)),
+    CauseId.LIBRARY_MISSING: lambda c, _: bool(c.lacking),
     CauseId.CUDA_LIBRARY_MISMATCH: lambda c, g: any(
         vendor_of_library(soname) is not None
         and any(vendor_of_library(other) is vendor_of_library(soname) for other in c.brings | _on_this_machine(c))
-        for soname in _lacking(c)
+        for soname in c.lacking
     ),
     CauseId.PYTHON_ABI_MISMATCH: lambda c, g: all(is_python_name(name) for name in g.symbols),
     CauseId.EXTENSION_SOURCE_NOT_BUILT: lambda c, g: not any(c.exported_in(name) for name in g.symbols),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from abiscan.model.report import ArtifactReport
 from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from tests.diagnosis.evidence import FIELDS, GROUP_SENTENCES, SENTENCES, SUMMARIES, Sentence
-from tests.diagnosis.oracles import Case, ElfFile, Sight
+from tests.diagnosis.oracles import Case, Sight, read_elf
 
 _PIP = re.compile(r"pip install ((?:\"[^\"]*\"|[^\s;|]+)(?: (?:\"[^\"]*\"|[^\s;|#]+))*)")
 
@@ -82,15 +83,25 @@ class Untrue(Struct, frozen=True):
         return f"{self.file} on {self.torch}: {self.what}: {self.said}"
 
 
-def check(report: ArtifactReport, file: ElfFile, sight: Sight, met: set[str]) -> Iterator[Untrue]:
-    """Every sentence, summary and fix of one file that is not true; adds to `met` the rows that were asked."""
+def check(report: ArtifactReport, folder: Path, sight: Sight, met: set[str]) -> Iterator[Untrue]:
+    """Every sentence, summary and fix of one file that is not true; adds to `met` the rows that were asked.
+
+    Args:
+        folder: where the user stood: what the report's path begins from.
+    """
+    path = folder / report.path
+    file = read_elf(path.read_bytes() if report.member is None else _member(path, report.member))
+
+    def beside() -> frozenset[str]:
+        return frozenset() if report.member is None else _needed_in(path)
+
     for bound in report.imports:
-        case = Case(report, file, sight, bound)
+        case = Case(report, file, sight, bound=bound, beside=beside)
         for cause in bound.causes:
             for wrong, said in _of_cause(case, cause, met):
                 yield Untrue(report.display, case.label, f"{cause.cause} of {case.name}: {wrong}", said)
     for group in report.causes:
-        case = Case(report, file, sight, group=group)
+        case = Case(report, file, sight, group=group, beside=beside)
         for wrong, said in _of_group(case, group, met):
             yield Untrue(report.display, case.label, f"{group.cause}: {wrong}", said)
 
@@ -130,10 +141,15 @@ def _wrong(case: Case, sentence: str, rows: tuple[Sentence, ...], met: set[str])
     return None if row.holds(case, fields) else "its condition does not hold"
 
 
-def member_bytes(report: ArtifactReport, folder: Path) -> bytes:
-    """The file that a report is of, be it a member of a wheel."""
-    path = folder / report.path
-    if report.member is None:
-        return path.read_bytes()
+def _member(path: Path, member: str) -> bytes:
     with zipfile.ZipFile(path) as archive:
-        return archive.read(report.member)
+        return archive.read(member)
+
+
+@cache
+def _needed_in(path: Path) -> frozenset[str]:
+    """What the shared objects of a wheel need that no member is called."""
+    with zipfile.ZipFile(path) as archive:
+        members = [name for name in archive.namelist() if ".so" in name and archive.open(name).read(4) == b"\x7fELF"]
+        needed = {need for name in members for need in read_elf(archive.read(name)).needed}
+    return frozenset(needed - {name.rpartition("/")[2] for name in members})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -130,14 +130,17 @@ class Case:
         report: ArtifactReport,
         file: ElfFile,
         sight: Sight,
+        *,
         bound: BoundImport | None = None,
         group: CauseGroup | None = None,
+        beside: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self.report = report
         self.file = file
         self.sight = sight
         self.bound = bound
         self.group = group
+        self._beside = beside
 
     # --- the name ---------------------------------------------------------------------------------------------------
 
@@ -257,6 +260,16 @@ class Case:
     def lacks(self, soname: str) -> bool:
         """Whether the file needs a library that the search did not find."""
         return soname in self.file.needed and any(n.soname == soname and not n.found for n in self.report.needed)
+
+    def lacks_beside(self, soname: str) -> bool:
+        """Whether only another file of its package needs a library, which the target neither ships nor brings."""
+        return soname not in self.file.needed and soname in self._beside() - self.ships - self.brings
+
+    @property
+    def lacking(self) -> list[str]:
+        """The needed libraries that were not found; those of its package where the file's own are all there."""
+        own = [n.soname for n in self.report.needed if n.found is None]
+        return own or sorted(self._beside() - self.ships - self.brings)
 
     @property
     def base(self) -> str:

@@ -89,8 +89,8 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
     return (
         f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment (its own copy is found "
-        f"first), or\nexport LD_PRELOAD=/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6 where the system's "
-        "is newer; strings FILE | grep GLIBCXX shows what a copy has."
+        f"first), or\nexport LD_PRELOAD=/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6 where the "
+        "system's is newer; strings FILE | grep GLIBCXX shows what a copy has."
     )
 
 
