@@ -43,6 +43,15 @@ NOT_SHOWN = {
         "{shown} is exported in {library} by torch {windows}.",
         "{shown} is exported in {library}.",
     ),
+    "a published wheel, of the corpus": (
+        "The file needs {soname}, which neither its package nor {label} has.",
+        "A library that the file needs needs {deep}, which neither its package nor {label} has: that brings {library}.",
+        "A library that the file needs needs {deep}, which neither its package nor {label} has.",
+    ),
+    "a system of a certain age": (
+        "Distributions from {names} on have it.",
+        "{asked} came with libstdc++ of GCC {gcc}.",
+    ),
     "CUDA's libraries on this machine": (
         "Installed: {packages}.",
         "On this machine: {paths}.",

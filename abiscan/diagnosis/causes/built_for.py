@@ -157,6 +157,9 @@ def _unknown(missing: MissingName) -> Candidates:
     """No target: the windows still say what the file was made for, and the version would decide."""
     decide = "Which torch is installed would decide (`--torch`)."
     fix = fixes.rebuild_or_install(missing, missing.windows or Windows())
+    if missing.windows is None and missing.target is not None and missing.knowledge.releases is not None:
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4, (missing.exported_text,), fix)
+        return
     if missing.windows is None:
         yield Candidate(
             CauseId.BUILT_FOR_NEWER_TORCH,

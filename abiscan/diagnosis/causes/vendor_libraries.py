@@ -176,7 +176,7 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         evidence = [f"{missing.shown} is of namespace {cxx.namespace}, of {library}."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
-            0.55,
+            0.6,
             tuple(evidence),
             f"Link the library that the headers are of ({library}), in the same version.",
         )
