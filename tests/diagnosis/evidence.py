@@ -682,6 +682,8 @@ def _target_windows(case: Case, group: CauseGroup, place: Callable[[Case, str], 
     return any(found and all(place(case, version) for version in found) for found in (*names, *shipped))
 
 
+_GCC_VERSION = re.compile("GLIBCXX_|CXXABI_|GCC_|GOMP_|GFORTRAN_")
+
 SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.BUILT_FOR_NEWER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) > _order(c.torch)),
     CauseId.BUILT_FOR_OLDER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) < _order(c.torch)),
@@ -721,9 +723,6 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.EXTENSION_SOURCE_NOT_BUILT: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
 }
 """What must hold where a file has a cause; a cause without a row is none that a file may have as its own."""
-
-
-_GCC_VERSION = re.compile("GLIBCXX_|CXXABI_|GCC_|GOMP_|GFORTRAN_")
 
 
 def _on_this_machine(case: Case) -> set[str]:

@@ -17,7 +17,7 @@ import cxxfilt
 from elftools.elf.dynamic import Dynamic, DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
-from elftools.elf.hash import ELFHashTable, GNUHashTable
+from elftools.elf.hash import ELFHashSection, GNUHashSection
 from msgspec import Struct
 
 from abiscan.model.binding import BoundImport
@@ -73,12 +73,12 @@ class Libraries:
     """The libraries of an installed torch, asked by name through their hash tables as pyelftools reads them."""
 
     def __init__(self, folder: Path) -> None:
-        self._tables: list[tuple[str, ELFHashTable | GNUHashTable]] = []
+        self._tables: list[tuple[str, ELFHashSection | GNUHashSection]] = []
         self._open = ExitStack()
         for path in sorted(folder.glob("*.so")):
             elf = ELFFile(self._open.enter_context(path.open("rb")))
             table = elf.get_section_by_name(".gnu.hash") or elf.get_section_by_name(".hash")
-            assert isinstance(table, (ELFHashTable, GNUHashTable)), path
+            assert isinstance(table, (ELFHashSection, GNUHashSection)), path
             self._tables.append((path.name, table))
 
     def close(self) -> None:
@@ -267,9 +267,9 @@ class Case:
 
     @property
     def lacking(self) -> list[str]:
-        """The needed libraries that were not found; those of its package where the file's own are all there."""
+        """The needed libraries that were not found, and those of its package that the target does not bring."""
         own = [n.soname for n in self.report.needed if n.found is None]
-        return own or sorted(self._beside() - self.ships - self.brings)
+        return own + sorted(self._beside() - self.ships - self.brings)
 
     @property
     def base(self) -> str:
