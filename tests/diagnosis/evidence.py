@@ -556,7 +556,8 @@ SENTENCES = (
     ),
     Sentence("The file needs {soname}, which neither its package nor {label} has.", _brought_by_nobody),
     Sentence(
-        "A library that the file needs needs {deep}, which neither its package nor {label} has: that brings {library}.",
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
+        "{library}.",
         lambda c, f: (
             c.lacks_beside(f["deep"])
             and f["library"] in c.brings
@@ -564,7 +565,7 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "A library that the file needs needs {deep}, which neither its package nor {label} has.",
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has.",
         lambda c, f: c.lacks_beside(f["deep"]),
     ),
     Sentence("It is of {product}, version {version}.", _vendor_version),

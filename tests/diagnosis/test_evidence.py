@@ -45,8 +45,9 @@ NOT_SHOWN = {
     ),
     "a published wheel, of the corpus": (
         "The file needs {soname}, which neither its package nor {label} has.",
-        "A library that the file needs needs {deep}, which neither its package nor {label} has: that brings {library}.",
-        "A library that the file needs needs {deep}, which neither its package nor {label} has.",
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
+        "{library}.",
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has.",
     ),
     "a system of a certain age": (
         "Distributions from {names} on have it.",

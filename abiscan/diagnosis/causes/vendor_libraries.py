@@ -219,8 +219,8 @@ def _not_found(name: str, missing: MissingName) -> str:
     other = None if exports is None else brought_otherwise(name, exports.brings)
     brings = "" if other is None else f": that brings {other}"
     own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
-    who = "The file" if own else "A library that the file needs"
-    return f"{who} needs {name}, which neither its package nor {missing.target_label} has{brings}."
+    who = "The file needs" if own else "A library that the file needs asks for"
+    return f"{who} {name}, which neither its package nor {missing.target_label} has{brings}."
 
 
 def _cuda_library(
