@@ -123,7 +123,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     report = _with_causes(
         report,
         facts,
-        torch,
+        judged_in,
         context,
         absent=absent,
         unfit=unfit,
@@ -193,7 +193,7 @@ def _with_shipped(needed: Sequence[NeededLibrary], torch: TargetTorch | None) ->
 def _with_causes(
     report: ArtifactReport,
     facts: SharedObject,
-    torch: TargetTorch | None,
+    judged_in: FileSetting,
     context: AnalysisContext,
     *,
     absent: Sequence[str],
@@ -210,6 +210,7 @@ def _with_causes(
         return report
     from abiscan.diagnosis import diagnose
 
+    torch, python = judged_in.torch, judged_in.setting.python
     here = torch is None or torch.installed
     # What an absent library of others may have is open, and no cause of a failure that is certain.
     asked = [b for b in report.imports if b.status.is_unbound]
@@ -219,7 +220,12 @@ def _with_causes(
     diagnosis = diagnose(
         facts,
         asked,
-        replace(context.knowledge_of(torch, facts.machine, here=here), loads_on=windows),
+        replace(
+            context.knowledge_of(torch, facts.machine, here=here),
+            loads_on=windows,
+            pythons=judged_in.pythons,
+            pythons_because="" if python is None else python.because,
+        ),
         libraries=lacking,
         here=True,
         distribution=distribution,

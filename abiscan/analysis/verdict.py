@@ -153,7 +153,7 @@ def notes_of(
         if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
             name = os.path.basename(stop.object)
             yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
-    if cell is not None and cell.state is ReleaseState.FAILS and not decisive and not cell.missing:
+    if cell is not None and cell.state is ReleaseState.FAILS and not decisive and not cell.missing and cell.reason:
         where = f"{cell.torch}+{cell.variant}"
         yield f"every import of the file itself binds on {where}; it does not load there: {cell.reason}"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:

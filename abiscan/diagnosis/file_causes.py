@@ -189,8 +189,9 @@ def _groups(
         if len(names) > 1:
             evidence.append(f"{len(names)} imports have this cause.")
         lacking = [soname for soname, _candidate in absent.get(cause, ())]
-        if lacking:
-            evidence.append(f"The file needs {', '.join(lacking)}, which was not found.")
+        # Of a single one the evidence above says it, where no import does.
+        if (rows and lacking) or len(lacking) > 1:
+            evidence.append(f"Not found: {', '.join(lacking)}.")
         groups.append(
             CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
         )

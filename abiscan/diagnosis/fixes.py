@@ -96,9 +96,12 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-def install_torch(missing: MissingName, windows: Windows) -> str:
-    """Install a torch that exports the name, and the file's other names where they are known."""
-    windows = missing.knowledge.loads_on or windows
+def install_torch(missing: MissingName, windows: Windows) -> str | None:
+    """Install a torch that exports the name, and the file's other names where they are known; None where none does."""
+    if missing.knowledge.loads_on is not None:
+        windows = missing.knowledge.loads_on
+    if not windows:
+        return None
     newest = missing.known_versions[-1] if missing.known_versions else None
     return f"pip install {torch_range(windows, newest)}"
 
@@ -107,6 +110,6 @@ def rebuild_or_install(missing: MissingName, windows: Windows) -> str:
     """The ways out: another build of the extension, another torch."""
     release = None if package(missing) in PUBLISH_SOURCE else other_release(missing)
     ways = [rebuild(missing) if release is None else release]
-    if windows and missing.knowledge.loads_on != ():
-        ways.append(install_torch(missing, windows))
+    if (other := install_torch(missing, windows)) is not None:
+        ways.append(other)
     return "\nor: ".join(ways)

@@ -51,6 +51,8 @@ class Knowledge(Struct, frozen=True):
         environment: the machine and the interpreter; None where only a text is at hand.
         loads_on: the releases that export everything the file wants of torch, where they are known: what an advice to
             install another torch must name. A single name's window would lead to the next missing name.
+        pythons: the CPythons that the file is for, where another than the environment's decides; `pythons_because`: who
+            says so.
         machine: architecture whose builds count, as `SharedObject.machine` spells it.
     """
 
@@ -61,3 +63,5 @@ class Knowledge(Struct, frozen=True):
     environment: Environment | None = None
     machine: str = "x86_64"
     loads_on: Windows | None = None
+    pythons: tuple[PythonVersion, ...] = ()
+    pythons_because: str = ""

@@ -65,12 +65,12 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
     target = missing.target
     evidence = [f"{name} is a library of torch, in torch/lib, where the loader does not look by itself."]
     score = 0.9
-    gpu = accelerator_of(name) is not None
+    gpu = accelerator_of(name)
     if windows:
         evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:
         inside = windows.contains(target.torch)
-        ships = target.cuda is not None or target.hip is not None or not gpu
+        ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
         if windows and inside is False and not missing.before_index and not missing.after_index:
             score = 0.3
             older = windows.all_before(target.torch)
@@ -86,9 +86,18 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             yield Candidate(
                 CauseId.CUDA_BUILD_REQUIRED,
                 0.93,
-                (*evidence, f"{missing.target_label} is a CPU build and has no such library."),
-                "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU "
-                "build of the extension.",
+                (*evidence, f"{missing.target_label} is no {gpu} build and has no such library."),
+                f"Install a {gpu} build of torch (from the wheel index of its variant), or the build of the extension "
+                f"for {missing.target_label}.",
+            )
+        elif not windows:
+            score = 0.3
+            first, last = missing.known_versions[0], missing.known_versions[-1]
+            yield Candidate(
+                CauseId.BUILT_FOR_OLDER_TORCH,
+                0.6,
+                (*evidence, f"None of the known builds ({first} - {last}) ships it."),
+                fixes.rebuild_or_install(missing, windows),
             )
     elif windows and windows[-1][1] != missing.known_versions[-1]:
         score = 0.5

@@ -32,7 +32,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.LIBSTDCXX_TOO_OLD,
         "causes.system_libraries",
-        "The libstdc++ that is loaded is older than the file's compiler needs.",
+        "The libstdc++ (or another library of GCC's runtime) that is loaded is older than the file's compiler needs.",
         "the symbol version, the GCC release that has it, what this machine's copy defines",
     ),
     CauseRow(
@@ -44,7 +44,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.PYTHON_ABI_MISMATCH,
         "causes.python_abi",
-        "The file was built for another Python than the one that loads it.",
+        "The file uses names of CPython that the Python it is for does not export.",
         "CPython 2.7 and 3.6 - 3.14, and the free-threaded builds of 3.13 and 3.14, as real interpreters export them "
         "(`data/python_exports.txt.gz`)",
     ),
@@ -71,7 +71,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.CUDA_BUILD_REQUIRED,
         "causes.gpu_builds",
-        "The file needs a GPU build of torch; {torch} has no such library.",
+        "The file needs a library that comes with a GPU build of torch, and not with {torch}.",
         "only GPU libraries export it, and the target has none",
     ),
     CauseRow(
@@ -83,14 +83,14 @@ CAUSES: Final = (
     CauseRow(
         CauseId.SIGNATURE_CHANGED,
         "causes.signatures",
-        "{torch} has the same function with other parameters: the file was built with other headers.",
+        "{torch} has the same function in another form: the file was built with other headers.",
         "the target (or, with none, a release) exports the same entity with other parameters, and no build exports "
         "both; the difference is marked",
     ),
     CauseRow(
         CauseId.SYMBOL_HIDDEN,
         "causes.visibility",
-        "The name is still inside {torch}, but no longer exported.",
+        "The name may still be inside {torch}, but is not exported.",
         "libtorch_python exported it until 2.6; a vtable or typeinfo of a class whose functions are exported",
     ),
     CauseRow(
@@ -146,13 +146,13 @@ CAUSES: Final = (
     CauseRow(
         CauseId.EXTENSION_SOURCE_NOT_BUILT,
         "causes.extension_source",
-        "The name is the extension's own: a source that defines it was not built into the file.",
+        "The name is most likely the extension's own: a source that defines it was not built into the file.",
         "nobody else's name: the file's own namespace, the global one, a device link that was left out",
     ),
     CauseRow(
         CauseId.INLINED_CALL,
         "causes.inlined_calls",
-        "Inline code of torch's headers calls the name; no source names it.",
+        "Inline code of torch's headers calls the name; the file's sources need not name it.",
         "inline code of torch's headers calls it; the row says which header and which call",
     ),
     CauseRow(

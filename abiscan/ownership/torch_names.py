@@ -13,7 +13,7 @@ NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
 SHIM_PREFIXES = ("aoti_torch_", "torch_")
 """How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
 
-_BINDING_PREFIXES = ("THP", "THC", "THD", "THS", "TH_")
+_BINDING_PREFIXES = ("THP", "THC", "__THC", "THD", "THS", "TH_")
 # TH and THNN, the C libraries up to torch 1.x: THNN_FloatLinear_updateOutput, THFloatTensor_new, THAlloc.
 _OLD_PREFIXES = (
     *("THNN", "THTensor", "THStorage", "THGenerator", "THRandom", "THAlloc", "THFile", "THMemoryFile", "THDiskFile"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from abiscan.model.binding import Owner
+from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 
 
 class Vendor(Struct, frozen=True):
@@ -198,17 +199,12 @@ def vendor_of_library(file_name: str) -> Vendor | None:
     return exact or next((vendor for vendor in VENDORS if vendor.cuda and stem.startswith(f"{vendor.library}_")), None)
 
 
-# Libraries of the CUDA toolkit whose soname counts its major releases. From CUDA 13 on their distributions have no
-# suffix and are versioned with the toolkit; cuDNN, NCCL and their kin keep one.
-_OF_TOOLKIT = frozenset({"cudart", "cublas", "cublasLt", "nvrtc", "nvJitLink", "cupti"})
-
-
 def cuda_distribution(vendor: Vendor, major: int) -> str | None:
     """The requirement that brings a library of a CUDA toolkit, by the major version in its soname
-    (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None where the soname does not tell the release."""
-    if not vendor.distribution or vendor.library not in _OF_TOOLKIT or not 11 <= major <= 13:
-        return None
-    return f"{vendor.distribution}-cu{major}" if major < 13 else f"{vendor.distribution}>={major},<{major + 1}"
+    (`nvidia-cuda-runtime-cu12`, `nvidia-cuda-runtime>=13,<14`); None where the soname does not tell the release, or no
+    distribution has it."""
+    text = f"{vendor.distribution}-cu{major}" if major < 13 else f"{vendor.distribution}>={major},<{major + 1}"
+    return text if text in CUDA_DISTRIBUTIONS else None
 
 
 def brought_otherwise(soname: str, brings: Iterable[str]) -> str | None:

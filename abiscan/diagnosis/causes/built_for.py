@@ -128,13 +128,11 @@ def _never(missing: MissingName) -> Candidates:
     older, newer = _GUESS + 0.15, _GUESS - 0.1
     if missing.related:
         names = ", ".join(dict.fromkeys(form.where for form in missing.related[:2]))
-        evidence.append(
-            f"{missing.related[0].parsed.qualified} itself is exported with other parameters by torch {names}."
-        )
+        evidence.append(f"{missing.related[0].parsed.qualified} is exported in another form by torch {names}.")
     else:
         evidence.append(
-            f"Nothing of this name is exported by any of them: it was removed or became inline before "
-            f"{first}, or came after {last}."
+            f"Nothing of this name is exported by any of them: it is of a torch before {first} or after {last}, or of "
+            "none."
         )
     if missing.before_index:
         older, newer = _GUESS + 0.1, _GUESS + 0.03
@@ -157,6 +155,9 @@ def _unknown(missing: MissingName) -> Candidates:
     """No target: the windows still say what the file was made for, and the version would decide."""
     decide = "Which torch is installed would decide (--torch VERSION)."
     fix = fixes.rebuild_or_install(missing, missing.windows or Windows())
+    if missing.windows is None and missing.target is not None and missing.knowledge.releases is not None:
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4, (missing.exported_text,), fix)
+        return
     if missing.windows is None:
         yield Candidate(
             CauseId.BUILT_FOR_NEWER_TORCH,
@@ -247,7 +248,7 @@ def _variant(missing: MissingName) -> Candidates:
             f"{missing.target_label} has that version and does not export it: it is another build (source, "
             f"conda, NGC, another variant)."
         )
-    elif missing.position is Position.INSIDE and not missing.knowledge.exact:
+    elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.status is None:
         score = 0.5
         evidence.append(
             f"The release of version {target.torch} exports {missing.shown}, so the torch that was loaded is "
@@ -258,7 +259,8 @@ def _variant(missing: MissingName) -> Candidates:
         if missing.macho and not missing.windows:
             score = 0.3  # builds of macOS are not in the index: that none exports it says nothing of snapshots
         evidence.append(
-            f"{target.torch} is no release: a snapshot from between two of them, whose exports are those of neither."
+            f"{missing.target_label} is no release but a build from source or a snapshot, whose exports may be those "
+            "of no release."
         )
         evidence.append(missing.exported_text)
     if odd and score:

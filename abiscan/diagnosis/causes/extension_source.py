@@ -9,7 +9,7 @@ from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
-from abiscan.model.binding import Owner
+from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of
@@ -84,15 +84,23 @@ def _cxx_name(missing: MissingName) -> Candidates:
     words = _words(missing.base_name)
     scopes = "_".join(cxx.scope).lower()
     own = missing.namespace is None or bool(words & _words(scopes))
-    if missing.bound_owner is Owner.SELF:
-        own = True
-        evidence.append("The file itself exports names of the same namespace, or it is the global one.")
-        score = 0.88
-    elif missing.namespace is None:
+    if missing.namespace is None:
         evidence.append("It stands in no namespace, as an extension's own functions often do.")
-        score = 0.78
+        score = 0.88 if missing.bound_owner is Owner.SELF else 0.78
+    elif missing.bound_owner is Owner.SELF:
+        own = True
+        score = 0.88
+        if missing.namespace == "pybind11":
+            evidence.append(
+                f"The library of namespace {missing.namespace} is headers alone: what is used of it is built into the "
+                "file."
+            )
+        else:
+            evidence.append("The file itself exports names of the same namespace.")
     elif own:
-        evidence.append(f"Its namespace {'::'.join(cxx.scope)} is named as the file {missing.base_name} is.")
+        evidence.append(
+            f"Its namespace {'::'.join(cxx.scope)} shares a word with the file's name, {missing.base_name}."
+        )
         score = 0.86
     else:
         evidence.append(f"Whether namespace {missing.namespace} is the extension's own or another library's is open.")
@@ -100,10 +108,15 @@ def _cxx_name(missing: MissingName) -> Candidates:
     fix = _fix(missing, cxx.base)
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
-        text = (
-            f"{missing.shown} is of namespace {missing.namespace}, whose library was not found, or was found "
-            f"in another version."
-        )
+        if missing.status is Status.MISSING:
+            text = (
+                f"None of the libraries that the file needs exports {missing.shown}, of namespace {missing.namespace}."
+            )
+        else:
+            text = (
+                f"{missing.shown} is of namespace {missing.namespace}, whose library was not found, or was found "
+                f"in another version."
+            )
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.58,

@@ -25,7 +25,7 @@ def causes(missing: MissingName) -> Candidates:
 
 
 def _is_cuda(missing: MissingName) -> bool:
-    if any(accelerator_of(library) == "CUDA" for library in missing.libraries):
+    if missing.libraries:
         return all(accelerator_of(library) == "CUDA" for library in missing.libraries)
     return missing.cxx is not None and missing.is_torch_name and "cuda" in missing.cxx.scope
 
@@ -49,8 +49,10 @@ def _is_rocm(target: Target) -> bool:
 def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     vendor = "ROCm" if hip else "CUDA"
-    library = missing.libraries[0] if missing.libraries else ("libc10_hip.so" if hip else "libc10_cuda.so")
-    evidence = [f"{missing.shown} lives in {library}, which only {vendor} builds of torch have."]
+    if missing.libraries:
+        evidence = [f"{missing.shown} lives in {missing.libraries[0]}, which only {vendor} builds of torch have."]
+    else:
+        evidence = [f"{missing.shown} is spelt as names of torch's {vendor} builds are."]
     if target is None:
         evidence.append(
             "Whether the installed torch is a CPU build would decide (`python -c 'import torch; "
@@ -94,7 +96,9 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
     if hip:
         evidence = [f"{missing.shown} is the name that hipify makes for ROCm builds."]
         if rocm_target is False:
-            evidence.append(f"{missing.target_label} is no ROCm build: it spells the same API c10::cuda, at::cuda.")
+            evidence.append(
+                f"{missing.target_label} is no ROCm build; CUDA builds spell the same API c10::cuda, at::cuda."
+            )
             score = 0.85
         else:
             score = 0.5 if rocm_target else 0.55

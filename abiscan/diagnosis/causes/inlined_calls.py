@@ -103,8 +103,9 @@ def causes(missing: MissingName) -> Candidates:
     row = next((row for row in INLINED if row.entity == qualified), None)
     if row is None and missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::"):
         operator = missing.cxx.scope[2] if len(missing.cxx.scope) > 2 else missing.cxx.base
+        # The name has the overload behind the operator (`add_Tensor`, `to_dtype_layout`), and nothing between them.
         row = InlinedCall(
-            qualified, f"at::{operator}() or Tensor.{operator}(), which are inline", f"ATen/ops/{operator}.h"
+            qualified, f"the operator {operator}, called as at:: function or method of Tensor", "ATen/ops"
         )
     if row is None or missing.is_torch_itself:
         return

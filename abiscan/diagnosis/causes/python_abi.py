@@ -29,7 +29,14 @@ def causes(missing: MissingName) -> Candidates:
     else:
         newest = max(version for version in all_known if not version.free_threaded)
         evidence.append(f"{name} is exported by no CPython from {all_known[0]} to {newest}.")
-    if here is not None and here in all_known:
+    if missing.knowledge.pythons:
+        lacking = [version for version in missing.knowledge.pythons if version not in found]
+        score = 0.95 if found else 0.7
+        evidence.append(
+            f"The file is for CPython {ranges(missing.knowledge.pythons)} ({missing.knowledge.pythons_because}); "
+            f"CPython {ranges(lacking)} does not export it."
+        )
+    elif here is not None and here in all_known:
         if here not in found:
             score = 0.95 if found else 0.7
             evidence.append(f"This interpreter is CPython {here}.")
@@ -48,12 +55,19 @@ def causes(missing: MissingName) -> Candidates:
         evidence.append("Which interpreter loads the file would decide (`python --version`).")
     if missing.python_of_file is not None:
         evidence.append(f"The file's name says CPython {missing.python_of_file[0]}.{missing.python_of_file[1]}.")
-    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), _fix(found, here, in_every_python3))
+    fix = _fix_of_setting(found) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
+    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
 
 
 def _interpreter(missing: MissingName) -> PythonVersion | None:
     """The version of the interpreter that loads the file."""
     return missing.environment.python if missing.environment is not None else None
+
+
+def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
+    if not found:
+        return "Build it with the headers of a CPython that it is for, and tag the wheel so."
+    return f"Use CPython {ranges(found)} and tag the wheel so, or build it without the name."
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:
@@ -67,10 +81,7 @@ def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_
             return "Load it from Python, or link libpython: -lpythonX.Y (`python3-config --embed --ldflags`)."
         return f"Use CPython {ranges(found)}, or the wheel whose tag names the interpreter that loads it."
     tag = "cp" + str(here).replace(".", "")
-    return (
-        f"Install the wheel for {tag}: pip install --force-reinstall --no-cache-dir PACKAGE; or build it with "
-        f"CPython {here}'s headers."
-    )
+    return f"Install the wheel of the extension for {tag}, or build it with CPython {here}'s headers."
 
 
 def ranges(found: Iterable[PythonVersion]) -> str:

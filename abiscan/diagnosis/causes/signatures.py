@@ -54,7 +54,7 @@ def causes(missing: MissingName) -> Candidates:
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
-    evidence = [f"{where} has {missing.cxx.qualified} in another form: {_shown(form)}; wanted is {missing.shown}."]
+    evidence = [f"{where} has {form.parsed.qualified} in another form: {_shown(form)}; wanted is {missing.shown}."]
     if missing.spelled_as is None:
         evidence.append(f"What differs: {_marked(form)}.")
     if here and form.windows:

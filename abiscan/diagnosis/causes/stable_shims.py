@@ -19,33 +19,36 @@ def causes(missing: MissingName) -> Candidates:
     if not missing.name.startswith(SHIM_PREFIXES) or missing.cxx is not None:
         return
     evidence = [f"{missing.name} is a C shim of PyTorch's stable ABI.", missing.exported_text]
-    since = missing.windows[0][0] if missing.windows else None
+    if not missing.windows:
+        evidence[0] = f"{missing.name} is spelt as the C shims of PyTorch's stable ABI are."
     match missing.position:
         case Position.BEFORE:
             score = 0.93
+            since = missing.windows[0][0] if missing.windows else None
             evidence.append(f"{missing.target_label} is older than {since}.")
-        case Position.NEVER | Position.GAP:
+        case Position.GAP:
+            score = 0.7
+        case Position.NEVER:
             score = 0.7
             evidence.append(
                 "It is of a torch newer than the index, of another device's builds, or no shim of torch at all."
             )
         case Position.UNKNOWN:
             score = 0.7
-            evidence.append("Which torch is installed would decide.")
+            if missing.target is None:
+                evidence.append("Which torch is installed would decide.")
         case _:
             return
-    if since is None:
-        fix = "Install the torch that the extension was built for, or lower TORCH_TARGET_VERSION and build it again."
-    else:
-        major, minor = (versions.order(since) or (0, 0))[:2]
-        fix = f'pip install "torch>={since}"'
-        if missing.target is not None:
-            at = versions.order(missing.target.torch)
-            # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
-            if at is not None and at[:2] >= (2, 9):
-                major, minor = at[:2]
-                fix += (
-                    f"\nor build it with -DTORCH_TARGET_VERSION=0x{major:02x}{minor:02x}000000000000: "
-                    f"{fixes.rebuild(missing)}"
-                )
-    yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), fix)
+    ways = []
+    if missing.windows and (other := fixes.install_torch(missing, missing.windows)) is not None:
+        ways.append(other)
+    at = None if missing.target is None else versions.order(missing.target.torch)
+    # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
+    if missing.windows and at is not None and at[:2] >= (2, 9):
+        flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"
+        ways.append(f"build it with {flag}: {fixes.rebuild(missing)}")
+    if not ways:
+        ways.append(
+            "Install the torch that the extension was built for, or lower TORCH_TARGET_VERSION and build it again."
+        )
+    yield Candidate(CauseId.STABLE_SHIM_TOO_NEW, score, tuple(evidence), "\nor ".join(ways))

@@ -64,7 +64,8 @@ def causes(missing: MissingName) -> Candidates:
         else:
             score = 0.93 if not missing.knowledge.exact else score
             evidence.append(
-                f"{missing.target_label} is built with {_WORDS[other]}: it exports no name with the other one."
+                f"{missing.target_label} is built with {_WORDS[other]}: it exports no name of its own with the other "
+                "one."
             )
     elif missing.target is not None and missing.position is Position.INSIDE:
         score = min(score, 0.7)
@@ -174,10 +175,18 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             "exports the other spelling only."
         )
         if mine == "old":
-            evidence.append(
-                "Torch up to 2.6.0 from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."
-            )
+            evidence += _passed_by_torch(missing)
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _passed_by_torch(missing: MissingName) -> list[str]:
+    """Up to which release torch of the package index has its extensions compiled with the old string."""
+    releases = missing.knowledge.releases
+    builds = () if releases is None else releases.builds(missing.knowledge.machine)
+    old = [build.torch for build in builds if build.cxx11_abi is False and not build.user]
+    if not old:
+        return []
+    return [f"Torch up to {old[-1]} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."]
 
 
 def _fix(missing: MissingName, mine: str) -> str:
@@ -193,7 +202,7 @@ def _fix(missing: MissingName, mine: str) -> str:
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or Windows())
     text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
-        text += f"\nor pick the wheel made for torch {versions.minor(missing.target.torch)} that is named {wheel}"
+        text += f"\nor pick the wheel made for torch {versions.minor(missing.target.torch)}"
     else:
-        text += f"\nor pick the wheel that is named {wheel}"
-    return text
+        text += "\nor pick the wheel"
+    return f"{text} that is named {wheel}, where the project names its wheels so"

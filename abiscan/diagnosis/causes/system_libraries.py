@@ -57,7 +57,9 @@ def causes(missing: MissingName) -> Candidates:
             f"{wanted} is a version of "
             f"{'libgomp' if family == 'GOMP' else 'libgcc_s' if family == 'GCC' else 'libgfortran'}, GCC's runtime."
         ]
-        yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _CXX_FIX)
+        yield Candidate(
+            CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _cxx_fix(missing)
+        )
 
 
 def _defined(missing: MissingName) -> tuple[str, ...] | None:
@@ -83,12 +85,13 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-_CXX_FIX = (
-    "Load a newer libstdc++: conda install -c conda-forge 'libstdcxx-ng>=VERSION' in a conda environment (its "
-    "own copy is found first), or\n"
-    "export LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libstdc++.so.6 where the system's is newer; "
-    "strings FILE | grep GLIBCXX shows what a copy has."
-)
+def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
+    wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
+    return (
+        f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment (its own copy is found "
+        f"first), or\nexport LD_PRELOAD=/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6 where the "
+        "system's is newer; strings FILE | grep GLIBCXX shows what a copy has."
+    )
 
 
 def _cxx(
@@ -97,9 +100,8 @@ def _cxx(
     gcc = (_GLIBCXX if family == "GLIBCXX" else _CXXABI).get(numbers[-1])
     evidence = [f"{wanted} came with libstdc++ of GCC {gcc}." if gcc else f"{wanted} is a version of libstdc++."]
     evidence += _found(missing, wanted, defined)
-    fix = _CXX_FIX
+    fix = _cxx_fix(missing, gcc)
     if gcc is not None:
-        fix = _CXX_FIX.replace("VERSION", gcc)
         fix += f"\nor build the file with a GCC older than {gcc.rsplit('.', 1)[0]}."
     score = 0.6 if defined is not None and wanted in defined else 0.95
     return Candidate(CauseId.LIBSTDCXX_TOO_OLD, score, tuple(evidence), fix)

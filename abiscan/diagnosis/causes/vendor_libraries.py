@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
 from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
+from abiscan.model.versions import Windows
 from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendors import (
     NAMESPACE_LIBRARIES,
@@ -54,15 +56,15 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if missing.library is not None and looked:
         score = 0.95
         evidence.append(
-            f"The reference asks {missing.library} for it, which was found and does not have it: another "
-            f"release of {vendor.product} was loaded first."
+            f"The reference asks {missing.library} for it, which was found and does not have it: it is of another "
+            f"release of {vendor.product}."
         )
+    needed = _needs_vendor(missing, vendor)
     release = _RELEASE_IN_NAME.search(missing.name)
-    if release is not None:
+    if release is not None and looked and needed != "":
         score = max(score, 0.9)
         evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
     evidence += _installed(missing, vendor)
-    needed = _needs_vendor(missing, vendor)
     if needed and looked:
         score = max(score, 0.88)
         evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
@@ -125,7 +127,9 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     line = f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"
     if not vendor.distribution:
         return line
-    return f"{line}\nor: pip install --force-reinstall torch  # brings lib{vendor.library} of its own CUDA release"
+    target = missing.target
+    torch = f'"torch=={target.torch}"' if target is not None and versions.is_release(target.torch) else "torch"
+    return f"{line}\nor: pip install --force-reinstall {torch}  # brings lib{vendor.library} of its own CUDA release"
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
@@ -152,7 +156,11 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
     """std::filesystem of GCC 8 lay in a library of its own (GCC 8 release notes); names of other C++ libraries."""
     cxx = missing.cxx
     assert cxx is not None
-    if cxx.scope[:2] in (("std", "filesystem"), ("std", "experimental")):
+    if cxx.scope[:3] == ("std", "experimental", "filesystem"):
+        evidence = [f"{missing.shown} is in libstdc++fs.a, and in no shared libstdc++."]
+        yield Candidate(CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs.")
+        return
+    if cxx.scope[:2] == ("std", "filesystem"):
         evidence = [f"{missing.shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED, 0.8, tuple(evidence), "Link it: -lstdc++fs, or build with GCC 9 or later."
@@ -168,7 +176,7 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         evidence = [f"{missing.shown} is of namespace {cxx.namespace}, of {library}."]
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
-            0.55,
+            0.6,
             tuple(evidence),
             f"Link the library that the headers are of ({library}), in the same version.",
         )
@@ -210,7 +218,9 @@ def _not_found(name: str, missing: MissingName) -> str:
     exports = missing.knowledge.exports
     other = None if exports is None else brought_otherwise(name, exports.brings)
     brings = "" if other is None else f": that brings {other}"
-    return f"The file needs {name}, which neither its package nor {missing.target_label} has{brings}."
+    own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
+    who = "The file needs" if own else "A library that the file needs asks for"
+    return f"{who} {name}, which neither its package nor {missing.target_label} has{brings}."
 
 
 def _cuda_library(
@@ -221,7 +231,7 @@ def _cuda_library(
     others: list[str] = []
     environment = missing.environment
     if environment is not None:
-        others = sorted(s for s in environment.libraries if s != name and vendor_of_library(s) is vendor)
+        others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
     evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
     score = 0.8
     if others:
@@ -255,8 +265,10 @@ def _cuda_library(
         yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
         score -= 0.15
     fix = _cuda_library_fix(vendor, major, missing)
-    if missing.file is not None and environment is not None and not others and score < 0.95:
-        # Of a file on this machine it is known that no other version of it is there.
+    exports = missing.knowledge.exports
+    brought = None if exports is None else brought_otherwise(name, exports.brings)
+    if missing.file is not None and not others and brought is None:
+        # Of a file it is known that no other version of it is there.
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
@@ -264,15 +276,22 @@ def _cuda_library(
         yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
 
 
+def _is_other(soname: str, major: str | None) -> bool:
+    """Whether a library's name tells another major version than the wanted one."""
+    found = _SONAME.search(soname)
+    return found is not None and found[2] not in (None, major)
+
+
 def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -> str:
     target = missing.target
     ways = []
     if target is not None and target.cuda is not None:
-        ways.append(f"Install a build of the extension for CUDA {target.cuda.partition('.')[0]}, which torch has here.")
+        major_here = target.cuda.partition(".")[0]
+        ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
     else:
         ways.append("Install the build of the extension for the CUDA of the torch that is installed.")
-    if missing.knowledge.loads_on:
-        ways.append(fixes.install_torch(missing, missing.knowledge.loads_on))
+    if (other := fixes.install_torch(missing, Windows())) is not None:
+        ways.append(other)
     distribution = None if major is None else cuda_distribution(vendor, int(major))
     if distribution is not None and missing.environment is not None:
         ways.append(f'the library beside it: pip install "{distribution}"')

@@ -22,7 +22,7 @@ _CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.T
 
 def causes(missing: MissingName) -> Candidates:
     """A name that libtorch_python hid, and class data whose class is still exported."""
-    if not missing.is_torch_name or missing.is_torch_itself:
+    if not missing.is_torch_name or missing.is_torch_itself or missing.target_library is not None:
         return
     yield from _python_library(missing)
     yield from _class_data(missing)
@@ -37,7 +37,7 @@ def _python_library(missing: MissingName) -> Candidates:
     assert since is not None
     evidence = [
         missing.exported_text,
-        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; the rest is still in it, hidden.",
+        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; what else it has is hidden in it.",
     ]
     last_exported = versions.order(missing.windows[-1][1])
     ends_there = last_exported is not None and last_exported < since
@@ -47,10 +47,10 @@ def _python_library(missing: MissingName) -> Candidates:
         return
     elif missing.position in (Position.AFTER, Position.GAP):
         score = 0.86
-    elif target is not None and not versions.is_release(target) and missing.target_library is None:
+    elif target is not None and not versions.is_release(target):
         score = 0.8
         evidence.append(f"{target} is a snapshot: names were marked one by one, some of them after it.")
-    elif missing.target_library is None and missing.knowledge.exact:
+    elif missing.knowledge.exact:
         score = 0.55
     else:
         score = 0.3
@@ -58,8 +58,8 @@ def _python_library(missing: MissingName) -> Candidates:
     if ends_there and not _until_the_change(missing):
         score -= 0.45
     fix = "Do without the internal name: the public C++ API (at::, torch::) has what extensions need."
-    if missing.windows:
-        fix += f"\nor: {fixes.install_torch(missing, missing.windows)}"
+    if (other := fixes.install_torch(missing, missing.windows)) is not None:
+        fix += f"\nor: {other}"
     fix += "\nor ask PyTorch to mark it TORCH_PYTHON_API."
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
@@ -98,10 +98,10 @@ def _class_data(missing: MissingName) -> Candidates:
         )
         score = 0.6
     evidence.append(missing.exported_text)
-    fix = "Do not derive from the class, nor use dynamic_cast or typeid on it; or use a torch that exports it"
-    if missing.windows:
-        fix += f": {fixes.install_torch(missing, missing.windows)}"
-    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix + ("" if missing.windows else "."))
+    fix = "Do not derive from the class, nor use dynamic_cast or typeid on it."
+    if (other := fixes.install_torch(missing, missing.windows or Windows())) is not None:
+        fix += f"\nor: {other}"
+    yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
 
 def _members_exported(missing: MissingName) -> str | None:

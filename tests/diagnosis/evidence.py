@@ -1,0 +1,734 @@
+"""Every sentence that a diagnosis prints of a file, and what must hold where it is printed.
+
+A row is a sentence with its named fields. The value of a field is compared with what the oracles say (`FIELDS`), and
+the row adds what the sentence claims beside (`holds`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from abiscan.diagnosis.causes.inlined_calls import INLINED
+from abiscan.environment.python_names import exported_by, known_versions
+from abiscan.model import versions
+from abiscan.model.cause import CauseGroup, CauseId, Confidence
+from abiscan.ownership.names import is_python_name
+from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, SHIM_PREFIXES, is_torch_library
+from abiscan.ownership.vendors import vendor_of, vendor_of_library
+from tests.diagnosis.oracles import Case, demangled, qualified, spans
+
+_TORCH = r"torch \S+?(?: \([^)]*\))?|the installed torch(?: \([^)]*\))?"
+_SPANS = r"\d[\w.]*(?: - \d[\w.]*)?(?:(?:, | and )\d[\w.]*(?: - \d[\w.]*)?)*"
+_VERSION = r"\d(?:[\w.]*\w)?"
+# How a field looks, where it is not just any text.
+SHAPES: Mapping[str, str] = {
+    **dict.fromkeys(("label",), _TORCH),
+    **dict.fromkeys(("windows", "other"), _SPANS),
+    **dict.fromkeys(("first", "last", "release", "version", "before", "after", "torch"), _VERSION),
+    **dict.fromkeys(("soname", "library", "asked", "deep"), r"[^\s,]+"),
+    **dict.fromkeys(("mangled", "twin"), r".+"),
+    "count": r"\d+",
+    "where": rf"{_TORCH}|torch {_SPANS}|torch this torch",
+    "shown": r".+",
+    "mine": r"the (?:old std::string|new std::string \(std::__cxx11\))",
+    "theirs": r"the (?:old std::string|new std::string \(std::__cxx11\))",
+    "gpu": r"CUDA|ROCm|XPU",
+}
+
+
+def _is_shown(case: Case, text: str) -> bool:
+    """Whether a text is the name as a person reads it: the last word of its qualified name stands in GNU's text."""
+    if text in (case.name, case.bound.demangled if case.bound is not None else None):
+        return True
+    head = re.split(r"[(<\[]", text.replace("(anonymous namespace)", ""))[0]
+    words = re.findall(r"~?\w+", head)
+    return bool(words) and words[-1] in case.demangled
+
+
+FIELDS: Mapping[str, Callable[[Case, str], bool]] = {
+    "label": lambda case, text: text == case.label,
+    "windows": lambda case, text: spans(text, case.known) == case.exported_in(case.name),
+    "first": lambda case, text: text == case.known[0],
+    "last": lambda case, text: text == case.known[-1],
+    "torch": lambda case, text: text == case.torch,
+    "shown": _is_shown,
+    "mangled": lambda case, text: text == case.name,
+    "needed": lambda case, text: text == ", ".join(case.file.needed),
+    "soname": lambda case, text: text in case.file.needed or text in (n.rpartition("/")[2] for n in case.file.needed),
+    "twin": lambda case, text: text != case.name and bool(case.exported_in(text) or case.has(text)),
+    "base": lambda case, text: text == case.base,
+}
+
+Fields = Mapping[str, str]
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence and what it claims beside the values of its fields."""
+
+    says: str
+    holds: Callable[[Case, Fields], bool] = lambda _case, _fields: True
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What matches the sentence in full."""
+        return _pattern(self.says)
+
+
+@cache
+def _pattern(says: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", says)
+    text = "".join(
+        f"(?P<{part}>{SHAPES.get(part, '.+')})" if at % 2 else re.escape(part) for at, part in enumerate(parts)
+    )
+    return re.compile(text, re.DOTALL)
+
+
+# --- what sentences claim -------------------------------------------------------------------------------------------
+
+
+def _order(version: str) -> tuple[int, ...]:
+    found = versions.order(version)
+    assert found is not None, version
+    return found
+
+
+def _newest_exporter(case: Case, fields: Fields) -> bool:
+    """The library of the newest build that exports the name."""
+    history = case.history(case.name)
+    assert history is not None
+    newest = next(export for export in reversed(history.exports) if export is not None)
+    return fields["library"] in newest.libraries
+
+
+def _all_after(case: Case, since: str) -> bool:
+    return since == min(case.exported_in(case.name), key=_order) and _order(case.torch) < _order(since)
+
+
+def _all_before(case: Case, until: str) -> bool:
+    return until == max(case.exported_in(case.name), key=_order) and _order(case.torch) > _order(until)
+
+
+def _in_gap(case: Case, fields: Fields) -> bool:
+    exported = case.exported_in(case.name)
+    older = [v for v in exported if _order(v) < _order(case.torch)]
+    newer = [v for v in exported if _order(v) > _order(case.torch)]
+    return fields["before"] == max(older, key=_order) and fields["after"] == min(newer, key=_order)
+
+
+def _other_forms(case: Case, fields: Fields) -> bool:
+    """Each release that is named exports some name of this qualified name, and not the missing one."""
+    text = fields["other"]
+    named = spans(text, case.known)
+    forms = case.forms(fields["qualified"]) - {case.name}
+    exported = {version for form in forms for version in case.exported_in(form)}
+    return bool(forms) and named <= exported and not case.exported_in(case.name)
+
+
+def _nothing_alike(case: Case, _fields: Fields) -> bool:
+    """No build exports the name in any form."""
+    if not case.name.startswith("_Z"):
+        return not case.exported_in(case.name)
+    wanted = case.qualified
+    return not any(qualified(demangled(form)) == wanted for form in case.forms(wanted)) and not case.exported_in(
+        case.name
+    )
+
+
+def _twin_exported(case: Case, fields: Fields) -> bool:
+    """Where the sentence says that another form is exported, some form of it is."""
+    where = fields["where"]
+    names = case.alike
+    if where == case.label:
+        return any(case.has(name) for name in names)
+    named = spans(where.removeprefix("torch "), case.known)
+    return any(named == case.exported_in(name) for name in names)
+
+
+def _string_of(name: str) -> str:
+    """Which std::string a name is made with, by libstdc++'s own mark (`__cxx11`, `[abi:cxx11]`)."""
+    return "new" if "__cxx11" in name or "B5cxx11" in name else "old"
+
+
+def _other_string(case: Case, fields: Fields) -> bool:
+    mine = _string_of(case.name)
+    return mine in fields["mine"] and mine not in fields["theirs"] and _twin_exported(case, fields)
+
+
+def _target_string(case: Case, words: str) -> bool:
+    target = case.report.target
+    return (
+        target is not None
+        and target.cxx11_abi is not None
+        and words.startswith("the new" if target.cxx11_abi else "the old")
+    )
+
+
+def _lives_in(case: Case, fields: Fields) -> bool:
+    """Every build that exports it has it in libraries for that GPU, and every build that has the library is for it."""
+    history = case.history(case.name)
+    assert history is not None
+    libraries = {library for export in history.exports if export is not None for library in export.libraries}
+    gpu = {"CUDA": "cuda", "ROCm": "hip"}[fields["gpu"]]
+    builds = [build for build in case.builds if build.ships(fields["library"])]
+    return (
+        fields["library"] in libraries
+        and libraries <= ACCELERATOR_LIBRARIES.keys()
+        and all(getattr(build, gpu) is not None for build in builds)
+    )
+
+
+def _nobodys(case: Case, _fields: Fields) -> bool:
+    """No release exports it, no CPython does, and it is not spelt as one of a known library's."""
+    name = case.name
+    return not (case.exported_in(name) or exported_by(name) or vendor_of(name) or is_python_name(name))
+
+
+def _namespace(case: Case) -> str:
+    return case.qualified.partition("::")[0] if "::" in case.qualified else ""
+
+
+def _own_namespace(case: Case, _fields: Fields) -> bool:
+    """The file defines a name in the same outermost namespace."""
+    scope = _namespace(case)
+    encoded = f"{len(scope)}{scope}"
+    return bool(scope) and any(re.match(rf"_Z\w{{0,2}}N[KrV]*{encoded}", name) for name in case.file.exports)
+
+
+def _shared_word(case: Case, fields: Fields) -> bool:
+    words = re.findall(r"[a-z]{3,}|\d{3,}", fields["namespace"].lower())
+    return any(word in case.base for word in words)
+
+
+def _not_needed(case: Case, fields: Fields) -> bool:
+    return fields["library"] not in case.file.needed
+
+
+def _in_target(case: Case, fields: Fields) -> bool:
+    return fields["library"] in case.has(case.name)
+
+
+def _shipped(case: Case, fields: Fields) -> bool:
+    """The releases of the sentence are those that ship one of the libraries of torch that the file lacks."""
+    named = spans(fields["other"], case.known)
+    return any(named == {build.torch for build in case.builds if build.ships(need)} for need in _torch_libraries(case))
+
+
+def _torch_libraries(case: Case) -> list[str]:
+    return [need.rpartition("/")[2] for need in case.file.needed if is_torch_library(need)]
+
+
+def _no_such_build(case: Case, fields: Fields) -> bool:
+    target = case.report.target
+    assert target is not None
+    is_one = {"CUDA": target.cuda, "ROCm": target.hip}.get(fields["gpu"]) is not None
+    return not is_one and any(need not in case.ships for need in _torch_libraries(case))
+
+
+def _not_found(case: Case, fields: Fields) -> bool:
+    """It is among the needed ones that no search found, here or in what the release and the package bring."""
+    return case.lacks(fields["soname"])
+
+
+def _brought_by_nobody(case: Case, fields: Fields) -> bool:
+    return not case.installed and _not_found(case, fields) and fields["soname"] not in case.ships | case.brings
+
+
+def _same_library(case: Case, fields: Fields) -> bool:
+    mine, theirs = vendor_of_library(fields["soname"]), vendor_of_library(fields["library"])
+    return _brought_by_nobody(case, fields) and mine is theirs and fields["library"] in case.brings
+
+
+def _of_vendor(case: Case, fields: Fields) -> bool:
+    found = {vendor.product for soname in case.lacking if (vendor := vendor_of_library(soname)) is not None}
+    return any(fields["product"] in (product, f"{product}.".rstrip(".")) for product in found)
+
+
+def _vendor_version(case: Case, fields: Fields) -> bool:
+    return _of_vendor(case, fields) and any(f".so.{fields['version']}" in soname for soname in case.lacking)
+
+
+def _belongs(case: Case, fields: Fields) -> bool:
+    reference = case.file.imports.get(case.name)
+    vendor = (vendor_of_library(reference[0]) if reference else None) or vendor_of(case.name)
+    return vendor is not None and vendor.product == fields["product"]
+
+
+def _installed_packages(_case: Case, fields: Fields) -> bool:
+    return all(
+        importlib.metadata.version(name) == version
+        for name, _, version in (each.partition(" ") for each in fields["packages"].split(", "))
+    )
+
+
+def _paths_are_there(_case: Case, fields: Fields) -> bool:
+    return all(os.path.exists(path) for path in fields["paths"].split(", "))
+
+
+def _revision(case: Case) -> str | None:
+    return next((b.git_revision for b in case.builds if b.torch == case.torch and b.git_revision), None)
+
+
+def _target_revision(case: Case) -> str:
+    target = case.report.target
+    return (target.git_revision or "") if target is not None else ""
+
+
+def _pythons(text: str) -> set[str]:
+    known = [str(version) for version in known_versions()]
+    parts = text.split(", not ")
+    found: set[str] = set()
+    for part in parts[0].split(", "):
+        first, _, last = part.partition(" - ")
+        same = [each for each in known if each.endswith("t") == first.endswith("t")]
+        found.update(same[same.index(first) : same.index(last or first) + 1])
+    return found
+
+
+def _pythons_exporting(case: Case, fields: Fields) -> bool:
+    exporting = {str(version) for version in exported_by(case.name)}
+    return {v for v in exporting if not v.endswith("t")} == {v for v in _pythons(fields["pythons"]) if v[-1] != "t"}
+
+
+def _is_this_python(case: Case, fields: Fields) -> bool:
+    return case.installed and case.sight.python == tuple(map(int, fields["python"].split(".")))
+
+
+def _lacks_python_name(case: Case, fields: Fields) -> bool:
+    return not any(str(version) == fields["python"] for version in exported_by(case.name))
+
+
+def _setting_lacks(case: Case, fields: Fields) -> bool:
+    """The setting says that the file is for these CPythons, and some of them do not export the name."""
+    setting = case.report.setting
+    stated = None if setting is None else setting.python
+    lacking = _pythons(fields["lacking"])
+    exporting = {str(version) for version in exported_by(case.name)}
+    said = stated is not None and stated.because == fields["because"]
+    return said and bool(lacking) and lacking <= _pythons(fields["pythons"]) and not lacking & exporting
+
+
+def _inlined(case: Case, fields: Fields) -> bool:
+    """A row of the table, which tests/diagnosis/test_inlined_calls.py holds against torch's headers, or an operator."""
+    entity = case.qualified
+    if entity.startswith("at::_ops::"):
+        return fields.get("header", "ATen/ops") == "ATen/ops"
+    rows = [row for row in INLINED if row.entity in (entity, case.name)]
+    return any(fields.get("header", row.header) == row.header for row in rows) and any(
+        fields.get("call", row.called_by) == row.called_by for row in rows
+    )
+
+
+def _version_asked(case: Case, fields: Fields) -> bool:
+    reference = case.file.imports.get(case.name)
+    return reference is not None and reference[1] == fields["asked"]
+
+
+def _template_declared(case: Case, fields: Fields) -> bool:
+    return "Tn" in case.name and ("sr4__T" in case.name) == (fields["who"] == "nvcc's front end")
+
+
+def _exports_neither(case: Case, _fields: Fields) -> bool:
+    return not case.has(case.name)
+
+
+def _another_build(case: Case, _fields: Fields) -> bool:
+    return case.torch in case.exported_in(case.name) and not case.has(case.name)
+
+
+# --- the table ------------------------------------------------------------------------------------------------------
+
+SENTENCES = (
+    Sentence(
+        "That form is exported by torch {other}.",
+        lambda c, f: any(spans(f["other"], c.known) == c.exported_in(name) for name in c.alike),
+    ),
+    # Releases and the target's place among them.
+    Sentence("{shown} is exported by torch {windows} in {library}.", _newest_exporter),
+    Sentence("None of the known builds ({first} - {last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
+    Sentence(
+        "Whether releases of torch export {shown} is not recorded.",
+        lambda c, _: c.sight.index.known_omitted(c.name) is not None,
+    ),
+    Sentence(
+        "{label} is older than {release}, the first release that exports {shown}.",
+        lambda c, f: _all_after(c, f["release"]),
+    ),
+    Sentence(
+        "{label} is older than the index, which begins with {first}: that it exports it is open.",
+        lambda c, _: _order(c.torch) < _order(c.known[0]),
+    ),
+    Sentence(
+        "{label} is newer than {release}, the last release that exports {shown}.",
+        lambda c, f: _all_before(c, f["release"]),
+    ),
+    Sentence("{label} lies in the gap: the name went after {before} and came back in {after}.", _in_gap),
+    Sentence("{qualified} is exported in another form by torch {other}.", _other_forms),
+    Sentence(
+        "Nothing of this name is exported by any of them: it is of a torch before {first} or after {last}, or of none.",
+        _nothing_alike,
+    ),
+    Sentence(
+        "{label} is older than the index, so the file may be for a torch on either side of it.",
+        lambda c, _: _order(c.torch) < _order(c.known[0]),
+    ),
+    Sentence(
+        "{label} has that version and does not export it: it is another build (source, conda, NGC, another variant).",
+        _another_build,
+    ),
+    Sentence(
+        "{label} is no release but a build from source or a snapshot, whose exports may be those of no release.",
+        lambda c, _: c.build is None,
+    ),
+    Sentence(
+        "Against it: its git revision {revision} is that of the release.",
+        lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) == _target_revision(c),
+    ),
+    Sentence(
+        "Its git revision {revision} is not that of the release ({released}).",
+        lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) != _target_revision(c),
+    ),
+    Sentence(
+        "More than one torch is installed: {paths}.",
+        lambda c, f: c.installed and "," in f["paths"] and _paths_are_there(c, f),
+    ),
+    # Other forms of the name.
+    Sentence(
+        "{where} has {qualified} in another form: {form}; wanted is {shown}.",
+        lambda c, f: not c.has(c.name) and _twin_exported(c, f),
+    ),
+    Sentence("What differs: {marks}."),
+    Sentence("The file wants {shown} with {mine}; {where} exports it with {theirs}.", _other_string),
+    Sentence("That name is {twin}.", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
+    Sentence(
+        "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
+        lambda c, _: _order(c.torch) < _order(c.known[0]),
+    ),
+    Sentence("{label} exports neither of the two.", _exports_neither),
+    Sentence("{label} exports neither spelling.", _exports_neither),
+    Sentence("Against it: {label} is itself built with {mine}.", lambda c, f: _target_string(c, f["mine"])),
+    Sentence(
+        "{label} is built with {theirs}: it exports no name of its own with the other one.",
+        lambda c, f: _target_string(c, f["theirs"]) and not c.has(c.name),
+    ),
+    Sentence(
+        "Releases of version {torch} export the wanted spelling; this build need not.",
+        lambda c, _: c.torch in c.exported_in(c.name),
+    ),
+    Sentence("{shown} is made with {mine}.", lambda c, f: _string_of(c.name) in f["mine"]),
+    Sentence(
+        "{label} is built with the other one: it exports no such name, whatever its release.",
+        lambda c, _: not c.has(c.name) and not _target_string(c, f"the {_string_of(c.name)}"),
+    ),
+    Sentence(
+        "No known release exports the function with the other std::string either.",
+        lambda c, _: (
+            not any(
+                _string_of(form) != _string_of(c.name) and _without_string(form) == _without_string(c.name)
+                for form in c.forms(c.qualified)
+            )
+        ),
+    ),
+    Sentence(
+        "Its library is none of torch's; one that was compiled with {theirs} exports the other spelling only.",
+        lambda c, f: not c.exported_in(c.name) and _string_of(c.name) not in f["theirs"],
+    ),
+    Sentence(
+        "Torch up to {release} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it.",
+        lambda c, f: all(b.cxx11_abi is (_order(b.torch) > _order(f["release"])) for b in c.builds),
+    ),
+    Sentence(
+        "The name declares its template parameters (Tn...): {who} made it. GCC, which builds libtorch, does not write "
+        "them.",
+        _template_declared,
+    ),
+    Sentence(
+        "The same function is exported by {where} as {twin}.",
+        lambda c, f: (
+            bool(c.has(f["twin"]))
+            if f["where"] == c.label
+            else spans(f["where"].removeprefix("torch "), c.known) == c.exported_in(f["twin"])
+        ),
+    ),
+    Sentence("No known build exports this function under any spelling.", _nothing_alike),
+    Sentence(
+        "The name is the {what} of {qualified}, which a compiler refers to where the class is derived from, thrown or "
+        "cast.",
+        lambda c, f: c.demangled.startswith(f"{f['what']} for ".replace("VTT for ", "VTT for ")),
+    ),
+    Sentence(
+        "{label} exports functions of the class ({twin}), not its {what}.",
+        lambda c, f: bool(c.has(f["twin"])) and not c.has(c.name),
+    ),
+    Sentence(
+        "{label} is older than the index: whether it exports the class's functions is not known.",
+        lambda c, _: _order(c.torch) < _order(c.known[0]),
+    ),
+    Sentence(
+        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; what else it has is hidden in it.",
+        lambda c, _: _order(c.torch) >= _order("2.7.0.dev0") and not c.has(c.name),
+    ),
+    Sentence(
+        "{torch} is a snapshot: names were marked one by one, some of them after it.",
+        lambda c, _: not versions.is_release(c.torch),
+    ),
+    # C shims.
+    Sentence(
+        "{mangled} is a C shim of PyTorch's stable ABI.",
+        lambda c, _: c.name.startswith(SHIM_PREFIXES) and bool(c.exported_in(c.name)),
+    ),
+    Sentence(
+        "{mangled} is spelt as the C shims of PyTorch's stable ABI are.", lambda c, _: c.name.startswith(SHIM_PREFIXES)
+    ),
+    Sentence(
+        "It is of a torch newer than the index, of another device's builds, or no shim of torch at all.",
+        lambda c, _: not c.exported_in(c.name),
+    ),
+    Sentence("{label} is older than {release}.", lambda c, f: _all_after(c, f["release"])),
+    # GPU builds.
+    Sentence("{shown} lives in {library}, which only {gpu} builds of torch have.", _lives_in),
+    Sentence(
+        "{shown} is spelt as names of torch's {gpu} builds are.",
+        lambda c, f: {"CUDA": "cuda", "ROCm": "hip"}[f["gpu"]] in c.demangled.lower() and not c.exported_in(c.name),
+    ),
+    Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
+    Sentence("{label} is no {gpu} build and has no such library.", _no_such_build),
+    Sentence(
+        "None of the known builds ({first} - {last}) ships it.",
+        lambda c, _: any(not any(b.ships(need) for b in c.builds) for need in _torch_libraries(c)),
+    ),
+    Sentence("{label} is a CPU build, and does not install CUDA's libraries.", lambda c, _: c.is_cpu),
+    Sentence(
+        "{label} is a CPU build: it does not bring {library} into the process, as a CUDA build does.",
+        lambda c, f: c.is_cpu and not any(f["library"] in soname for soname in c.ships | c.brings),
+    ),
+    Sentence("{shown} is the name that hipify makes for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
+    Sentence(
+        "{label} is no ROCm build; CUDA builds spell the same API c10::cuda, at::cuda.",
+        lambda c, _: c.report.target is not None and c.report.target.hip is None,
+    ),
+    Sentence(
+        "Its CUDA spelling is exported by torch {other}: {qualified}.",
+        lambda c, f: any(c.exported_in(name) == spans(f["other"], c.known) for name in c.forms(f["qualified"])),
+    ),
+    # Libraries that the file does not need.
+    Sentence("{label} exports {shown} in {library}.", _in_target),
+    Sentence("{shown} is exported in {library} by torch {windows}.", _newest_exporter),
+    Sentence(
+        "{shown} is exported in {library}.", lambda c, f: c.bound is not None and f["library"] == c.bound.provider
+    ),
+    Sentence("The file does not list {library} as needed: {needed}.", _not_needed),
+    Sentence(
+        "Against it: the file does not list {library} as needed, so that loading it first does not bring it into "
+        "scope.",
+        _not_needed,
+    ),
+    Sentence("A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."),
+    Sentence(
+        "Against it: the file does not list {library} as needed.",
+        lambda c, f: not any(need.startswith(f["library"]) for need in c.file.needed),
+    ),
+    Sentence("The file's needed libraries are: {needed}."),
+    Sentence("{mangled} belongs to {product} ({library}).", _belongs),
+    Sentence("{mangled} belongs to {product}.", _belongs),
+    Sentence("Installed: {packages}.", _installed_packages),
+    Sentence("On this machine: {paths}.", _paths_are_there),
+    Sentence(
+        "The file lists {soname} as needed, so it was found, in another version.",
+        lambda c, f: c.installed and any(n.soname == f["soname"] and n.found for n in c.report.needed),
+    ),
+    # Libraries that were not found.
+    Sentence(
+        "{soname} is a library of torch, in torch/lib, where the loader does not look by itself.",
+        lambda c, f: any(b.ships(f["soname"]) for b in c.builds) or is_torch_library(f["soname"]),
+    ),
+    Sentence("It is shipped by torch {other}.", _shipped),
+    Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
+    Sentence("The loader looked for {soname} and found none.", lambda c, f: c.installed and _not_found(c, f)),
+    Sentence(
+        "The file needs {soname}, which neither its package nor {label} has: that brings {library}.", _same_library
+    ),
+    Sentence("The file needs {soname}, which neither its package nor {label} has.", _brought_by_nobody),
+    Sentence(
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
+        "{library}.",
+        lambda c, f: (
+            c.lacks_beside(f["deep"])
+            and f["library"] in c.brings
+            and vendor_of_library(f["deep"]) is vendor_of_library(f["library"])
+        ),
+    ),
+    Sentence(
+        "A library that the file needs asks for {deep}, which neither its package nor {label} has.",
+        lambda c, f: c.lacks_beside(f["deep"]),
+    ),
+    Sentence("It is of {product}, version {version}.", _vendor_version),
+    Sentence("It is of {product}.", _of_vendor),
+    Sentence(
+        "{label} is built for CUDA {cuda}.",
+        lambda c, f: c.report.target is not None and c.report.target.cuda == f["cuda"],
+    ),
+    Sentence(
+        "It is on this machine at {paths}, where the loader does not look for this file.",
+        lambda c, f: c.installed and os.path.exists(f["paths"]),
+    ),
+    Sentence(
+        "Another version is here: {sonames}.",
+        lambda c, f: (
+            c.installed and all(vendor_of_library(s) and s not in c.file.needed for s in f["sonames"].split(", "))
+        ),
+    ),
+    # Names of the file's own, and of nobody known.
+    Sentence("{shown} is a name of neither torch, Python, CUDA nor the C++ library.", _nobodys),
+    Sentence("The file itself exports names of the same namespace.", _own_namespace),
+    Sentence("It stands in no namespace, as an extension's own functions often do.", lambda c, _: not _namespace(c)),
+    Sentence(
+        "The library of namespace {namespace} is headers alone: what is used of it is built into the file.",
+        lambda c, f: f["namespace"] == _namespace(c) == "pybind11",
+    ),
+    Sentence("Its namespace {namespace} shares a word with the file's name, {base}.", _shared_word),
+    Sentence(
+        "Whether namespace {namespace} is the extension's own or another library's is open.",
+        lambda c, f: f["namespace"] == _namespace(c) and not _own_namespace(c, f),
+    ),
+    Sentence(
+        "None of the libraries that the file needs exports {shown}, of namespace {namespace}.",
+        lambda c, f: f["namespace"] == _namespace(c) and not any(c.lacks(need) for need in c.file.needed),
+    ),
+    Sentence("{mangled} is a plain C name that is known of neither torch, Python, CUDA nor the system.", _nobodys),
+    Sentence('Where its definition is C++, the declaration in the caller or in the definition lacks extern "C".'),
+    Sentence("A library that defines it may not be linked."),
+    Sentence(
+        "The file's name ({base}) says that it is the CPU variant of its library; the GPU variant may define it.",
+        lambda c, _: "cpu" in c.base,
+    ),
+    Sentence(
+        "{mangled} is made by nvcc -rdc=true; the device link step (nvcc -dlink) defines it, and its object is not in "
+        "the file.",
+        lambda c, _: c.name.startswith("__cudaRegisterLinkedBinary_") and c.name not in c.file.exports,
+    ),
+    # Headers, Python, the system.
+    Sentence("{shown} is called by inline code of {header}.", _inlined),
+    Sentence("In a source it is: {call}.", lambda c, f: f["call"].startswith("the operator ") or _inlined(c, f)),
+    Sentence("{mangled} is exported by CPython {pythons}.", _pythons_exporting),
+    Sentence("{mangled} is exported by no CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)),
+    Sentence("This interpreter is CPython {python}.", lambda c, f: _is_this_python(c, f) and _lacks_python_name(c, f)),
+    Sentence("The file is for CPython {pythons} ({because}); CPython {lacking} does not export it.", _setting_lacks),
+    Sentence(
+        "The file's name says CPython {python}.", lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base
+    ),
+    Sentence("{shown} is a name of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
+    Sentence(
+        "{shown} is in libstdc++ only from GCC 9 on; GCC 8 has it in libstdc++fs.a.",
+        lambda c, _: c.qualified.startswith("std::filesystem::"),
+    ),
+    Sentence(
+        "{shown} is in libstdc++fs.a, and in no shared libstdc++.",
+        lambda c, _: c.qualified.startswith("std::experimental::filesystem::"),
+    ),
+    Sentence(
+        "{shown} is of namespace {namespace}, of {library}.",
+        lambda c, f: f["namespace"] == _namespace(c) and not c.exported_in(c.name),
+    ),
+    Sentence(
+        "The name is of CUDA {version}: what was loaded is older.",
+        lambda c, f: c.installed and c.name.endswith("_" + f["version"].replace(".", "_")),
+    ),
+    Sentence(
+        "The reference asks {library} for it, which was found and does not have it: it is of another release of "
+        "{product}.",
+        lambda c, f: c.installed and not c.lacks(f["library"]) and (c.file.imports[c.name] or ("",))[0] == f["library"],
+    ),
+    Sentence("{asked} is a version of libstdc++.", _version_asked),
+    Sentence("{asked} is a version of {library}, GCC's runtime.", _version_asked),
+    Sentence(
+        "{library} on this machine defines versions up to {newest}.",
+        lambda c, f: c.installed and (c.file.imports[c.name] or ("",))[0] == f["library"],
+    ),
+    Sentence("{asked} came with libstdc++ of GCC {gcc}.", _version_asked),
+    Sentence("{asked} came with glibc {version}.", lambda c, f: f["asked"] == f"GLIBC_{f['version']}"),
+    Sentence("Distributions from {names} on have it."),
+)
+"""The first row that matches a sentence is its row."""
+
+
+def _without_string(name: str) -> str:
+    return re.sub(r"NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE|B5cxx11|Ss", "", name)
+
+
+GROUP_SENTENCES = (
+    Sentence(
+        "{count} imports have this cause.", lambda c, f: c.group is not None and f["count"] == str(len(c.group.symbols))
+    ),
+    Sentence(
+        "Not found: {sonames}.",
+        lambda c, f: all(c.lacks(name) or c.lacks_beside(name) for name in f["sonames"].split(", ")),
+    ),
+)
+"""What a cause of the whole file says besides what it says of an import."""
+
+
+def _target_windows(case: Case, group: CauseGroup, place: Callable[[Case, str], bool]) -> bool:
+    """Of a high confidence: the releases of some name of the group, or that ship a needed library, lie on that side."""
+    if group.confidence is not Confidence.HIGH:
+        return not any(case.has(name) for name in group.symbols)
+    names = [case.exported_in(name) for name in group.symbols]
+    shipped = [{b.torch for b in case.builds if b.ships(need)} for need in _torch_libraries(case)]
+    return any(found and all(place(case, version) for version in found) for found in (*names, *shipped))
+
+
+_GCC_VERSION = re.compile("GLIBCXX_|CXXABI_|GCC_|GOMP_|GFORTRAN_")
+
+SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
+    CauseId.BUILT_FOR_NEWER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) > _order(c.torch)),
+    CauseId.BUILT_FOR_OLDER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) < _order(c.torch)),
+    CauseId.CXX11_ABI_MISMATCH: lambda c, g: (
+        any(not _target_string(c, f"the {_string_of(name)}") for name in g.symbols)
+        and not any(c.has(name) for name in g.symbols)
+    ),
+    CauseId.SIGNATURE_CHANGED: lambda c, g: not any(c.has(name) for name in g.symbols),
+    CauseId.TEMPLATE_MANGLING: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
+    CauseId.SYMBOL_HIDDEN: lambda c, g: not any(c.has(name) for name in g.symbols),
+    CauseId.STABLE_SHIM_TOO_NEW: lambda c, g: not any(c.has(name) for name in g.symbols),
+    CauseId.CUDA_BUILD_REQUIRED: lambda c, _: c.is_cpu or any(need not in c.ships for need in _torch_libraries(c)),
+    CauseId.ROCM_NAMING: lambda c, g: (
+        c.report.target is not None and c.report.target.hip is None and all("3hip" in name for name in g.symbols)
+    ),
+    CauseId.LIBSTDCXX_TOO_OLD: lambda c, g: all(
+        demangled(name).startswith("std::") or _GCC_VERSION.match((c.file.imports[name] or ("", ""))[1])
+        for name in g.symbols
+    ),
+    CauseId.GLIBC_TOO_OLD: lambda c, g: all(
+        (c.file.imports[name] or ("", ""))[1].startswith("GLIBC_") for name in g.symbols
+    ),
+    CauseId.DISTRIBUTION_VARIANT: lambda c, g: (
+        not any(c.has(name) for name in g.symbols) and any(c.torch in c.exported_in(name) for name in g.symbols)
+    ),
+    CauseId.LIBTORCH_PYTHON_NOT_LINKED: lambda c, g: (
+        "libtorch_python.so" not in c.file.needed and all("libtorch_python.so" in c.has(name) for name in g.symbols)
+    ),
+    CauseId.LIBRARY_NOT_LINKED: lambda c, g: bool(g.symbols),
+    CauseId.LIBRARY_MISSING: lambda c, _: bool(c.lacking),
+    CauseId.CUDA_LIBRARY_MISMATCH: lambda c, g: any(
+        vendor_of_library(soname) is not None
+        and any(vendor_of_library(other) is vendor_of_library(soname) for other in c.brings | _on_this_machine(c))
+        for soname in c.lacking
+    ),
+    CauseId.PYTHON_ABI_MISMATCH: lambda c, g: all(is_python_name(name) for name in g.symbols),
+    CauseId.EXTENSION_SOURCE_NOT_BUILT: lambda c, g: not any(c.exported_in(name) for name in g.symbols),
+}
+"""What must hold where a file has a cause; a cause without a row is none that a file may have as its own."""
+
+
+def _on_this_machine(case: Case) -> set[str]:
+    """Files of CUDA's libraries here, for the installed torch."""
+    if not case.installed:
+        return set()
+    folders = [Path("/usr/local/cuda/lib64"), *Path("/usr/local").glob("cuda-*/lib64")]
+    return {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}

@@ -1,0 +1,321 @@
+"""What others than abiscan say of a file, of the releases and of the installed torch, for the table of evidence.
+
+pyelftools reads the file and the installed torch's libraries, the release index is asked build by build, and GNU's
+demangler reads names.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import cxxfilt
+from elftools.elf.dynamic import Dynamic, DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
+from elftools.elf.hash import ELFHashSection, GNUHashSection
+from msgspec import Struct
+
+from abiscan.model.binding import BoundImport
+from abiscan.model.cause import CauseGroup
+from abiscan.model.report import ArtifactReport
+from abiscan.model.target import TargetKind
+from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.build import SymbolHistory
+
+
+class ElfFile(Struct, frozen=True):
+    """What pyelftools reads of a file.
+
+    Attributes:
+        imports: undefined names of the dynamic symbol table -> (library, version) where the reference asks for one.
+        exports: its defined names.
+    """
+
+    needed: tuple[str, ...]
+    imports: Mapping[str, tuple[str, str] | None]
+    exports: frozenset[str]
+
+
+def read_elf(data: bytes) -> ElfFile:
+    """What the dynamic segment says, which a loader reads too; versions by their sections."""
+    elf = ELFFile(io.BytesIO(data))
+    dynamic = next(segment for segment in elf.iter_segments() if isinstance(segment, DynamicSegment))
+    needs: dict[int, tuple[str, str]] = {}
+    versioned = None
+    for section in elf.iter_sections():
+        if isinstance(section, GNUVerNeedSection):
+            for need, asked in section.iter_versions():
+                needs.update({each["vna_other"]: (need.name, each.name) for each in asked})
+        elif isinstance(section, GNUVerSymSection):
+            versioned = section
+    imports: dict[str, tuple[str, str] | None] = {}
+    exports: set[str] = set()
+    for at, symbol in enumerate(dynamic.iter_symbols()):
+        if symbol["st_shndx"] != "SHN_UNDEF":
+            exports.add(symbol.name)
+        elif symbol.name:
+            number = None if versioned is None else versioned.get_symbol(at)["ndx"]
+            imports[symbol.name] = needs.get(number) if isinstance(number, int) else None
+    return ElfFile(needed_of(dynamic), imports, frozenset(exports))
+
+
+def needed_of(dynamic: Dynamic) -> tuple[str, ...]:
+    """The needed libraries of a file; pyelftools sets the attribute that a tag is named for."""
+    return tuple(str(vars(tag)["needed"]) for tag in dynamic.iter_tags("DT_NEEDED"))
+
+
+class Libraries:
+    """The libraries of an installed torch, asked by name through their hash tables as pyelftools reads them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tables: list[tuple[str, ELFHashSection | GNUHashSection]] = []
+        self._open = ExitStack()
+        for path in sorted(folder.glob("*.so")):
+            elf = ELFFile(self._open.enter_context(path.open("rb")))
+            table = elf.get_section_by_name(".gnu.hash") or elf.get_section_by_name(".hash")
+            assert isinstance(table, (ELFHashSection, GNUHashSection)), path
+            self._tables.append((path.name, table))
+
+    def close(self) -> None:
+        """Close the libraries."""
+        self._open.close()
+
+    def exporting(self, name: str) -> frozenset[str]:
+        """Those that export a name."""
+        found = set()
+        for library, table in self._tables:
+            symbol = table.get_symbol(name)
+            if symbol is not None and symbol["st_shndx"] != "SHN_UNDEF":
+                found.add(library)
+        return frozenset(found)
+
+
+class Sight:
+    """What the oracles know besides the file, for all files of a session."""
+
+    def __init__(
+        self,
+        index: ReleaseIndex,
+        torch: Path | None = None,
+        libraries: Libraries | None = None,
+        python: tuple[int, int] | None = None,
+    ) -> None:
+        """Make it of the index and, where a torch is installed, of its directory, its libraries and its CPython."""
+        self.index = index
+        self.torch = torch
+        self.libraries = libraries
+        self.python = python
+
+    @property
+    def lib(self) -> Path:
+        """Where the installed torch has its libraries."""
+        assert self.torch is not None
+        return self.torch / "lib"
+
+
+# How a nested name begins (Itanium C++ ABI, 5.1.2): with the qualifiers of a member function, and of class data.
+_NESTED = ("_ZN", "_ZNK", "_ZNR", "_ZNKR", "_ZNO", "_ZNKO", "_ZTVN", "_ZTIN", "_ZTSN")
+
+
+class Case:
+    """What a sentence is said of: the file, and one of its imports or a cause of the whole file."""
+
+    def __init__(
+        self,
+        report: ArtifactReport,
+        file: ElfFile,
+        sight: Sight,
+        *,
+        bound: BoundImport | None = None,
+        group: CauseGroup | None = None,
+        beside: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        self.report = report
+        self.file = file
+        self.sight = sight
+        self.bound = bound
+        self.group = group
+        self._beside = beside
+
+    # --- the name ---------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The mangled name; empty for a library."""
+        return "" if self.bound is None else self.bound.name
+
+    @property
+    def demangled(self) -> str:
+        """What GNU's demangler makes of the name, or LLVM's where GNU's does not know the spelling (`Tn`)."""
+        text = demangled(self.name)
+        return self.bound.demangled if text == self.name and self.bound and self.bound.demangled else text
+
+    @property
+    def qualified(self) -> str:
+        """The same without return type, parameters and template arguments."""
+        return qualified(self.demangled)
+
+    # --- releases ---------------------------------------------------------------------------------------------------
+
+    @property
+    def builds(self) -> tuple[Build, ...]:
+        """Every build of the file's architecture."""
+        return self.sight.index.builds(self.report.machine or "x86_64")
+
+    @property
+    def known(self) -> list[str]:
+        """Their versions, oldest first."""
+        return list(dict.fromkeys(build.torch for build in self.builds))
+
+    def history(self, name: str) -> SymbolHistory | None:
+        """A name over all builds."""
+        machine = self.report.machine or "x86_64"
+        return self.sight.index.lookup((name,), machine, of_others=True).get(name)
+
+    def exported_in(self, name: str) -> set[str]:
+        """The versions that export a name."""
+        history = self.history(name)
+        return set() if history is None else {build.torch for build in history.exported_in}
+
+    def forms(self, entity: str) -> set[str]:
+        """Every name of the index that demangles to a function, class or object of this qualified name."""
+        parts = entity.split("::")
+        encoded = ["".join(f"{len(part.encode())}{part}" for part in parts[:end]) for end in range(1, len(parts) + 1)]
+        # Template arguments may stand behind each class; a constructor, destructor or operator is spelt by a code.
+        begins = [f"{each}I" for each in encoded[:-1]] + encoded[-1:]
+        if len(parts) > 1 and (parts[-1].lstrip("~") == parts[-2] or parts[-1].startswith("operator")):
+            begins.append(encoded[-2])
+        starts = [f"_Z{encoded[0]}"] if len(parts) == 1 else [f"{kind}{each}" for kind in _NESTED for each in begins]
+        machine = self.report.machine or "x86_64"
+        found = {h.name for start in starts for h in self.sight.index.prefix(start, machine, 5000)}
+        return {name for name in found if qualified(demangled(name)) in (entity, name)}
+
+    @property
+    def alike(self) -> set[str]:
+        """Other names of the index with the same qualified name, be it in CUDA's spelling."""
+        return (self.forms(self.qualified) | self.forms(re.sub("hip", "cuda", self.qualified))) - {self.name}
+
+    # --- the target -------------------------------------------------------------------------------------------------
+
+    @property
+    def torch(self) -> str:
+        """The target's version; empty where there is none."""
+        return "" if self.report.target is None else self.report.target.torch
+
+    @property
+    def label(self) -> str:
+        """The target in a sentence."""
+        target = self.report.target
+        if target is None:
+            return "the installed torch"
+        return f"torch {target.torch}" + (f" ({target.variant})" if target.variant else "")
+
+    @property
+    def installed(self) -> bool:
+        """Whether the file is judged against the torch of this machine."""
+        return self.report.target is not None and self.report.target.kind is TargetKind.INSTALLED
+
+    @property
+    def build(self) -> Build | None:
+        """The target as a build of the index; None for the installed one."""
+        target = self.report.target
+        if target is None or self.installed:
+            return None
+        return next((b for b in self.builds if (b.torch, b.variant) == (target.torch, target.variant)), None)
+
+    def has(self, name: str) -> set[str]:
+        """The libraries of the target that export a name."""
+        if self.installed:
+            assert self.sight.libraries is not None
+            return set(self.sight.libraries.exporting(name))
+        history = self.history(name)
+        export = None if history is None or self.build is None else history.export(self.build)
+        return set() if export is None else set(export.libraries)
+
+    @property
+    def ships(self) -> set[str]:
+        """The libraries of the target."""
+        if self.installed:
+            return {path.name for path in self.sight.lib.iterdir()}
+        return set() if self.build is None else set(self.build.libraries)
+
+    @property
+    def brings(self) -> set[str]:
+        """What the target's libraries need besides."""
+        if self.installed:
+            return {need for path in self.sight.lib.glob("*.so") for need in _needed(path)}
+        return set() if self.build is None else set(self.build.brings)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the target is a CPU build."""
+        target = self.report.target
+        return target is not None and target.cuda is None and target.hip is None
+
+    def lacks(self, soname: str) -> bool:
+        """Whether the file needs a library that the search did not find."""
+        return soname in self.file.needed and any(n.soname == soname and not n.found for n in self.report.needed)
+
+    def lacks_beside(self, soname: str) -> bool:
+        """Whether only another file of its package needs a library, which the target neither ships nor brings."""
+        return soname not in self.file.needed and soname in self._beside() - self.ships - self.brings
+
+    @property
+    def lacking(self) -> list[str]:
+        """The needed libraries that were not found, and those of its package that the target does not bring."""
+        own = [n.soname for n in self.report.needed if n.found is None]
+        return own + sorted(self._beside() - self.ships - self.brings)
+
+    @property
+    def base(self) -> str:
+        """The file's own name."""
+        return (self.report.member or self.report.path).rsplit("/", 1)[-1].lower()
+
+
+@cache
+def _needed(path: Path) -> tuple[str, ...]:
+    with path.open("rb") as stream:
+        segments = ELFFile(stream).iter_segments()
+        return needed_of(next(segment for segment in segments if isinstance(segment, DynamicSegment)))
+
+
+@cache
+def demangled(name: str) -> str:
+    """GNU's text of a name, the spellings of std::string made one; the name itself where it is none of C++."""
+    try:
+        text: str = cxxfilt.demangle(name)
+    except (cxxfilt.InvalidName, UnicodeError):
+        return name
+    return text.replace("[abi:cxx11]", "").replace("std::__cxx11::", "std::")
+
+
+def spans(text: str, known: list[str]) -> set[str]:
+    """The known versions that `2.0.0 - 2.2.2, 2.4.0 and 2.6.0` means."""
+    found: set[str] = set()
+    for part in re.split(r", | and ", text):
+        first, _, last = part.partition(" - ")
+        found.update(known[known.index(first) : known.index(last or first) + 1])
+    return found
+
+
+@cache
+def qualified(text: str) -> str:
+    """A demangled name without return type, parameters and template arguments."""
+    text = re.sub(r"^(?:vtable|typeinfo|typeinfo name|VTT) for ", "", text)
+    depth = 0
+    kept = ""
+    for at, letter in enumerate(text):
+        if letter == "<" and not kept.endswith("operator"):
+            depth += 1
+        elif letter == ">" and depth:
+            depth -= 1
+        elif not depth and letter == "(" and not text.startswith("(anonymous namespace)", at):
+            break
+        elif not depth:
+            kept += letter
+    return kept.split(" ")[-1]
