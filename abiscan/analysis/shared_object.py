@@ -33,6 +33,7 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, judge
+from abiscan.setting.file_setting import FileSetting
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
 from abiscan.wheel.metadata import ContainerKind

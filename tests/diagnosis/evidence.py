@@ -500,6 +500,14 @@ SENTENCES = (
     Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
     Sentence("{label} is no {gpu} build and has no such library.", _no_such_build),
     Sentence(
+        "Only ROCm builds of torch have {deep}. {label} is none of them: the extension was built for ROCm.",
+        lambda c, f: (
+            c.report.target is not None
+            and c.report.target.hip is None
+            and not any(b.ships(f["deep"]) and b.hip is None for b in c.builds)
+        ),
+    ),
+    Sentence(
         "None of the known builds ({first} - {last}) ships it.",
         lambda c, _: any(not any(b.ships(need) for b in c.builds) for need in _torch_libraries(c)),
     ),
@@ -545,8 +553,8 @@ SENTENCES = (
     ),
     # Libraries that were not found.
     Sentence(
-        "{soname} is a library of torch, in torch/lib, where the loader does not look by itself.",
-        lambda c, f: any(b.ships(f["soname"]) for b in c.builds) or is_torch_library(f["soname"]),
+        "{deep} is a library of torch, in torch/lib, where the loader does not look by itself.",
+        lambda c, f: any(b.ships(f["deep"]) for b in c.builds) or is_torch_library(f["deep"]),
     ),
     Sentence("It is shipped by torch {other}.", _shipped),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),

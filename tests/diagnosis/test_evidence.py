@@ -43,6 +43,7 @@ NOT_SHOWN = {
         "{shown} is exported in {library} by torch {windows}.",
         "{shown} is exported in {library}.",
     ),
+    "a file for XPU": ("{label} is no {gpu} build and has no such library.",),
     "a published wheel, of the corpus": (
         "The file needs {soname}, which neither its package nor {label} has.",
         "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
