@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from abiscan.analysis.run import ScanOptions, scan
 from abiscan.environment.python import read_environment
 from abiscan.loader import LoaderSettings
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport
 from abiscan.releases import ReleaseIndex, open_index
 
@@ -29,7 +30,7 @@ def reports() -> dict[str, ArtifactReport]:
     """File name -> report, of every x86_64 fixture that is a shared object of its own (not of the loader's cases)."""
     files = sorted(FIXTURES.glob("*.so"))
     # Neither the packages nor the version of the Python that runs the tests have a part in what is said.
-    environment = replace(read_environment(sys.executable), site_packages=(), version=(3, 11))
+    environment = replace(read_environment(sys.executable), site_packages=(), version=PythonVersion(3, 11))
     with tempfile.TemporaryDirectory() as folder:
         # A machine without CUDA reports the library as not found, and one with it does not.
         shutil.copy(FIXTURES / "empty-library.so", Path(folder) / "libcudart.so.13")
