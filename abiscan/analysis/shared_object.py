@@ -11,9 +11,10 @@ from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_rel
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.read_provenance import provenance
-from abiscan.analysis.siblings import load_path, needed_siblings
+from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
+from abiscan.loader.bind_release import with_reach
 from abiscan.loader.integrity import first_problem
 from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.binding import (
@@ -49,9 +50,14 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     path = load_path(artifact, context.options)
     siblings = needed_siblings(artifact, binary, context.options)
     binding = bind_in_setting(artifact, binary, path, siblings, judged_in=judged_in, context=context)
+    alone = artifact.group.facts.kind is ContainerKind.FILE
+    dependents: tuple[str, ...] = ()
+    if torch is not None and not alone and any(b.status.is_unbound for b in binding.imports):
+        dependents = needed_by_dependents(artifact, binary)
+        binding = with_reach(binding, dependents, torch.exports)
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
-    needs = torch_needs(binary, facts, imports, siblings, binding.missing_libraries)
+    needs = torch_needs(binary, imports, siblings, binding.missing_libraries, dependents)
     concerns_torch = bool(needs.names or needs.libraries)
     problem = first_problem(binary) if prediction.outcome is not LoaderOutcome.LOADS else None
     matrix = None
@@ -114,7 +120,6 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     if open_names and torch is not None and torch.build is not None and not choice:
         choice = f"the release index has no build of torch {torch.target.torch} with the std::string of this file"
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
-    alone = artifact.group.facts.kind is ContainerKind.FILE
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
         refused = refusals(prediction, absent, bound.module, path=path, alone=alone)
         report = replace(report, findings=(*report.findings, *refused))

@@ -58,6 +58,28 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
+    """The sonames that other shared objects of the package need which need this file too, directly or through others:
+    where one of those is loaded, the file is bound in its scope."""
+    opened = []
+    for sibling in artifact.group:
+        if sibling.kind is ArtifactKind.SHARED_OBJECT and sibling.place != artifact.place:
+            try:
+                opened.append((sibling.place.rpartition("/")[2], sibling.open_tables()))
+            except UnreadableFile:
+                continue  # it is an artifact of its own, and reported as such
+    wanted = {artifact.place.rpartition("/")[2], binary.soname}
+    found: dict[str, None] = {}
+    while True:
+        dependents = [each for each in opened if wanted & {name.rpartition("/")[2] for name in each[1].needed}]
+        if not dependents:
+            return tuple(found)
+        opened = [each for each in opened if each not in dependents]
+        for name, dependent in dependents:
+            wanted |= {name, dependent.soname}
+            found.update(dict.fromkeys(dependent.needed))
+
+
 def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:
     name = soname.rpartition("/")[2]
     for sibling in artifact.group.named(name):

@@ -125,6 +125,20 @@ def with_providers(binding: FileBinding, providers: Mapping[str, str]) -> FileBi
     return replace(binding, imports=imports)
 
 
+def with_reach(binding: FileBinding, needed: Sequence[str], exports: TargetExports) -> FileBinding:
+    """A binding with names bound that libraries of torch export which others bring into the file's scope.
+
+    Args:
+        needed: sonames that those others need.
+    """
+    reached = in_scope([name.rpartition("/")[2] for name in needed], exports.sonames)
+    imports = []
+    for bound in binding.imports:
+        provider = exports.library_in(bound.name, reached) if bound.status.is_unbound else None
+        imports.append(bound if provider is None else replace(bound, status=Status.RESOLVED, provider=provider))
+    return replace(binding, imports=tuple(imports))
+
+
 def _of_python(name: str, pythons: Sequence[PythonExports]) -> tuple[Status, str | None]:
     if not pythons:
         return Status.UNDECIDED, None

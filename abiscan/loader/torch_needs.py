@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from abiscan.binary import Binary
 from abiscan.loader.bind_imports import needed_of_package
 from abiscan.model.binding import BoundImport, Owner, Status
-from abiscan.model.facts import SharedObject
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
@@ -21,10 +20,10 @@ _SERVED_ELSEWHERE = frozenset({Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP
 
 def torch_needs(
     binary: Binary,
-    facts: SharedObject,
     imports: Sequence[BoundImport],
     siblings: Mapping[str, Binary],
     absent: Iterable[str],
+    dependents: Sequence[str] = (),
 ) -> TorchNeeds:
     """Everything that only a build of torch can provide, for the file and for what it needs of its package.
 
@@ -32,18 +31,19 @@ def torch_needs(
         imports: the file's, bound.
         siblings: path to contents of the other shared objects of the package that it may need.
         absent: sonames of libraries of others that were not found: a name of unknown home may be theirs.
+        dependents: sonames that others of the package need which load the file into their scope.
     """
     needed, others = needed_of_package(binary, dict(siblings))
     # A library of the package that needs none of torch's binds whatever the release is.
     with_torch = {path: each for path, each in needed.items() if any(map(is_torch_library, each.needed))}
-    everything = [*facts.needed, *(name for each in with_torch.values() for name in each.needed)]
+    everything = [*binary.needed, *dependents, *(name for each in with_torch.values() for name in each.needed)]
     return TorchNeeds(
         names=tuple(dict.fromkeys(_of_torch(imports))),
         own_names=tuple(dict.fromkeys(_of_nobody_else(binary, imports, bool(tuple(absent))))),
-        libraries=tuple(name for name in facts.needed if is_torch_library(name)),
+        libraries=tuple(name for name in binary.needed if is_torch_library(name)),
         reach=tuple(dict.fromkeys(name.rpartition("/")[2] for name in everything if is_torch_library(name))),
         siblings=tuple(_of_sibling(path, each, (binary, *needed.values())) for path, each in with_torch.items()),
-        machine=facts.machine,
+        machine=binary.machine,
         gpu_libraries=tuple(
             name for name in others if owner_of_library(name) in (Owner.CUDA, Owner.HIP) and not is_driver(name)
         ),

@@ -179,6 +179,24 @@ def test_a_member_fails_where_the_library_that_it_needs_does(tmp_path: Path) -> 
     assert not dependent.causes
 
 
+def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path: Path) -> None:
+    """unlinked-libtorch-python.so wants names of libtorch_python and does not need it (readelf -d): by itself it fails.
+    A module that needs both loads it, as `_C.so` does with the libraries of intel_extension_for_pytorch."""
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    alone = wheel(tmp_path, "x", tag, ("x/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"))
+    (failed,) = judged(tmp_path, [alone], None, torch="2.13.0").artifacts
+    assert failed.verdict is ArtifactVerdict.FAILS
+    both = wheel(
+        tmp_path,
+        "y",
+        tag,
+        ("y/unlinked-libtorch-python.so", "unlinked-libtorch-python.so"),
+        ("y/needs-unlinked.so", "needs-unlinked.so"),
+    )
+    verdicts = {a.member: a.verdict for a in judged(tmp_path, [both], None, torch="2.13.0").artifacts}
+    assert verdicts == dict.fromkeys(verdicts, ArtifactVerdict.LOADS)
+
+
 def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
     """One build for each CUDA in a wheel: each on the newest release that pip installs with that CUDA."""
     tag = "cp311-cp311-manylinux_2_28_x86_64"
