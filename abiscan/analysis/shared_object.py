@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
 from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.layouts import shared_layouts
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import exported_beside, load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
@@ -59,6 +60,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     needed = _with_shipped(binding.needed, torch)
     unfit = binding.unfit_libraries if concerns_torch else ()
     made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    derived = derived_classes_of(binary, imports)
+    declared = context.declared_torch(artifact, binary.machine)
     bound = Bound(
         binary=binary,
         facts=facts,
@@ -70,7 +73,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         matrix=matrix,
         built_for=made.built_for,
         lines=artifact.disk_path is not None,
-        derived=derived_classes_of(binary, imports),
+        derived=derived,
+        layouts=shared_layouts(imports, derived, facts.machine, matrix, declared),
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)

@@ -13,6 +13,7 @@ from abiscan.model.finding import Finding
 from abiscan.rules.rule import Rule
 
 if TYPE_CHECKING:
+    from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
     from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
 
@@ -22,6 +23,13 @@ def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Findin
     from abiscan.rules.computed.vtable_drift import find_drift
 
     return {"vtable-drift": find_drift}
+
+
+def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:
+    """Over the records of torch that a shared object shares with it."""
+    from abiscan.rules.computed.layout_drift import find_layout_drift
+
+    return {"layout-drift": find_layout_drift}
 
 
 def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterable[Finding]]]:

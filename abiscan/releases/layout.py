@@ -1,0 +1,97 @@
+"""How a record lies in memory, and in what two layouts of it differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+
+class Field(Struct, frozen=True, array_like=True):
+    """One field or base of a record.
+
+    Attributes:
+        offset: in bits from the start of the record.
+        name: empty for a base; of a record within a field whose type is not torch's, the name of that field.
+        record: qualified name of the record of torch that lies there by value; empty for all else.
+    """
+
+    offset: int
+    name: str
+    record: str
+
+
+class Layout(Struct, frozen=True, array_like=True):
+    """One layout of a record (Itanium C++ ABI, section 2.4).
+
+    Attributes:
+        size, align: in bytes.
+        fields: in the order of their offsets.
+    """
+
+    size: int
+    align: int
+    fields: tuple[Field, ...]
+
+    def place(self, name: str) -> int | None:
+        """Offset of a field in bits, or of a base by its type."""
+        return next((field.offset for field in self.fields if (field.name or field.record) == name), None)
+
+    def names(self) -> tuple[str, ...]:
+        """The fields, and the bases by their types, in order."""
+        return tuple(dict.fromkeys(field.name or field.record for field in self.fields))
+
+
+class LayoutChange(Struct, frozen=True):
+    """In what a record's layout differs between two builds.
+
+    Attributes:
+        moved: the first field of the old layout that is elsewhere, or gone; None where none is.
+        came: the first field that only the new one has; None where it has none.
+        inner: of the first record that both hold by value and that differs itself; None where none does.
+    """
+
+    record: str
+    old: Layout
+    new: Layout
+    moved: str | None
+    came: str | None
+    inner: LayoutChange | None
+
+
+Layouts = Callable[[str], Layout | None]
+
+
+def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
+    """How a record differs between two builds; None where every byte means the same, or a build lacks the record."""
+    before, after = old(record), new(record)
+    if before is None or after is None:
+        return None
+    moved = next((name for name in before.names() if after.place(name) != before.place(name)), None)
+    came = next((name for name in after.names() if before.place(name) is None), None)
+    inner = None
+    for field in before.fields:
+        if field.record and field.record != record:
+            inner = change_of(field.record, old, new)
+            if inner is not None:
+                break
+    if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
+        return None
+    return LayoutChange(record, before, after, moved, came, inner)
+
+
+def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> bool:
+    """Whether code that reads one of these fields, as the old layout has it, reads other bytes of the new one."""
+    before, after = old(record), new(record)
+    if before is None or after is None:
+        return False
+    for name in fields:
+        place = before.place(name)
+        if place is None:
+            continue
+        if after.place(name) != place:
+            return True
+        held = {field.record for field in before.fields if field.name == name and field.record}
+        if any(change_of(each, old, new) is not None for each in held):
+            return True
+    return False
