@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.layouts import shared_layouts
+from abiscan.analysis.layouts import exported_to_all, shared_layouts
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import exported_beside, load_path, needed_siblings
 from abiscan.analysis.verdict import broken_library, loads_on, notes_of, verdict_of
@@ -74,7 +74,14 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         built_for=made.built_for,
         lines=artifact.disk_path is not None,
         derived=derived,
-        layouts=shared_layouts(imports, derived, facts.machine, matrix, declared),
+        layouts=shared_layouts(
+            imports,
+            derived,
+            facts.machine,
+            matrix,
+            declared=declared,
+            beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
+        ),
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)

@@ -68,7 +68,9 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     if before is None or after is None:
         return None
     moved = next((name for name in before.names() if after.place(name) != before.place(name)), None)
-    came = next((name for name in after.names() if before.place(name) is None), None)
+    # A further member of a union lies where others lie, and moves none.
+    kept = {after.place(name) for name in before.names()}
+    came = next((name for name in after.names() if before.place(name) is None and after.place(name) not in kept), None)
     inner = None
     for field in before.fields:
         if field.record and field.record != record:

@@ -47,7 +47,7 @@ class LayoutTable:
 
     Attributes:
         releases: oldest first.
-        read_from: release -> the release of the same headers whose layouts stand for it; itself where its own were read.
+        read_from: release -> the one of the same headers whose layouts stand for it; itself where its own were read.
 
     Raises:
         UnreadableFile: no layout index, a damaged one, or one of a later format.
@@ -78,8 +78,8 @@ class LayoutTable:
 
     @cached_property
     def changing(self) -> Mapping[str, tuple[int, ...]]:
-        """Records that have more than one layout: qualified name -> number of the layout in each release, what they hold
-        by value included; 0 where a release lacks the record."""
+        """Records that have more than one layout: qualified name -> number of the layout in each release, what they
+        hold by value included; 0 where a release lacks the record."""
         found = {}
         for line in self._section(self._changing).splitlines():
             name, numbers = line.split("\t")

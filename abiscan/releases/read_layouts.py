@@ -1,8 +1,8 @@
 """The layouts of torch's records, as Clang lays them out over the headers of a build.
 
-`-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base, nested records
-indented below the field that holds them. What is no record of torch's (`std::optional<...>`) is taken as one field, and
-the records of torch inside of it as fields of their own.
+`-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base, nested
+records indented below the field that holds them. What is no record of torch's (`std::optional<...>`) is taken as one
+field, and the records of torch inside of it as fields of their own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEADERS = (
     "ATen/cuda/PhiloxCudaState.h",
 )
 # The standard that a release's headers are written for.
-_CXX20_SINCE = (2, 10)
+CXX20_SINCE = (2, 10)
 CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
 
 _OF_TORCH = re.compile(r"(?:at|c10|torch|c10d|caffe2)::")
@@ -159,7 +159,7 @@ def read_headers(
             source, printed = Path(folder, "headers.cpp"), Path(folder, "layouts.txt")
             source.write_text("".join(f"#include <{header}>\n" for header in wanted))
             number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-            command = [clang, f"-std={'c++20' if number >= _CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
+            command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
             command += ["-ferror-limit=0", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
             command += [f"-I{path}" for path in (*roots, *extra)]
             command += ["-Xclang", "-fdump-record-layouts-complete", str(source)]

@@ -2,7 +2,7 @@
 
 What a file shares is told by its imports alone (`shared_records`):
 
-- a constructor, a destructor or the vtable of a record: code of the file makes or destroys one, in room of its own size;
+- a constructor, a destructor or the vtable of a record: code of the file makes or destroys one, in room of its own;
 - a function that takes a record by value, as an rvalue, or as an element: the file makes what it hands over;
 - the type information of a class that the file derives from: each object of its own holds one;
 - a function that only inline functions of torch's headers call: one of them was compiled into the file, and with it the
@@ -38,7 +38,7 @@ class Use(Struct, frozen=True):
     Attributes:
         via: the mangled name that tells.
         how: for a person, a clause about `via`.
-        fields: those that the file's code reads, the record being torch's; None where the file makes room for a whole one.
+        fields: those that the file reads of a record that is torch's; None where the file makes room for a whole one.
         certain: whether the import leaves no other reading.
     """
 
