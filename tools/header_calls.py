@@ -15,9 +15,14 @@ from functools import cache
 from pathlib import Path
 
 import clang.cindex as clang
+import msgspec
 from msgspec import Struct
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from abiscan.model import versions
 from abiscan.releases.layout_table import Trace
+from abiscan.releases.read_layouts import CXX20_SINCE, HEADERS
 
 _NAMESPACES = frozenset({"at", "c10", "torch", "c10d", "caffe2"})
 _Kind = clang.CursorKind
@@ -126,9 +131,7 @@ def main() -> int:
     parser.add_argument("headers", type=Path, help="torch/include of a release")
     parser.add_argument("release")
     parser.add_argument("--cache", type=Path, required=True, help="of build_layout_index.py, which read that release")
-    parser.add_argument(
-        "--include", type=Path, action="append", default=[], help="CPython's headers, CUDA's; repeatable"
-    )
+    parser.add_argument("--include", type=Path, action="append", default=[], help="CPython's headers, CUDA's")
     parser.add_argument("--library", default="libclang-19.so.1")
     options = parser.parse_args()
     layouts = json.loads((options.cache / f"{options.release}.json").read_bytes())
