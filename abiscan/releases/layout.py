@@ -48,7 +48,7 @@ class LayoutChange(Struct, frozen=True):
     Attributes:
         moved: the first field of the old layout that is elsewhere, or gone; None where none is.
         came: the first field that only the new one has; None where it has none.
-        inner: of the first record that both hold by value and that differs itself; None where none does.
+        inner: of a record that both hold by value and that differs itself; the first of another size, if there is one.
     """
 
     record: str
@@ -71,12 +71,10 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     # A further member of a union lies where others lie, and moves none.
     kept = {after.place(name) for name in before.names()}
     came = next((name for name in after.names() if before.place(name) is None and after.place(name) not in kept), None)
-    inner = None
-    for field in before.fields:
-        if field.record and field.record != record:
-            inner = change_of(field.record, old, new)
-            if inner is not None:
-                break
+    held = [change_of(f.record, old, new) for f in before.fields if f.record and f.record != record]
+    changed = [each for each in held if each is not None]
+    # One that grew or shrank is why the fields behind it moved.
+    inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))
     if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
         return None
     return LayoutChange(record, before, after, moved, came, inner)

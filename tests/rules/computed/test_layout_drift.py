@@ -1,10 +1,13 @@
 """`layout-drift`: on the shipped layouts, and on files that were compiled with one torch and judged on another.
 
-The files of `tests/fixtures/drift` are compiled with the headers of torch 2.8.0. What they do under another torch was seen
-by running them: docs/layouts.md.
+The files of `tests/fixtures/drift` are compiled with the headers of torch 2.8.0 and run under 2.13.0 (docs/layouts.md).
 """
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +132,40 @@ def test_the_same_layouts_give_the_same_bytes(table: LayoutTable) -> None:
                 layouts[release][record] = layout
     with open(SHIPPED, "rb") as file:
         assert pack(layouts, table.read_from, table.traces) == file.read()
+
+
+DRIFT = Path(__file__).parents[2] / "fixtures" / "drift"
+CALL = """
+import ctypes, sys, torch
+library = ctypes.CDLL(sys.argv[1])
+if sys.argv[2] == "numel_of":
+    library.numel_of.restype, library.numel_of.argtypes = ctypes.c_int64, [ctypes.c_void_p]
+    print(library.numel_of(torch.zeros(3, 5)._cdata), flush=True)
+elif sys.argv[2]:
+    print(getattr(library, sys.argv[2])(), flush=True)
+else:
+    print("loaded", flush=True)
+"""
+
+
+def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", CALL, str(DRIFT / file), function]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
+    """The oracle is the run under torch 2.13.0: a static initialiser of the file ends the process by a signal."""
+    done = run_here("registers-torch-2.8.so", "")
+    assert done.returncode < 0
+    assert "loaded" not in done.stdout
+
+
+def test_a_moved_field_is_read_silently() -> None:
+    assert run_here("reads-torch-2.13.so", "numel_of").stdout.strip() == "15"
+    wrong = run_here("reads-torch-2.8.so", "numel_of")
+    assert wrong.returncode == 0
+    assert wrong.stdout.strip() != "15"
+
+
+def test_a_record_that_is_handed_on_works() -> None:
+    assert run_here("hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"
