@@ -37,10 +37,6 @@ class Layout(Struct, frozen=True, array_like=True):
         """Offset of a field in bits, or of a base by its type."""
         return next((field.offset for field in self.fields if (field.name or field.record) == name), None)
 
-    def names(self) -> tuple[str, ...]:
-        """The fields, and the bases by their types, in order."""
-        return tuple(dict.fromkeys(field.name or field.record for field in self.fields))
-
 
 class LayoutChange(Struct, frozen=True):
     """In what a record's layout differs between two builds.
@@ -67,10 +63,11 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     before, after = old(record), new(record)
     if before is None or after is None:
         return None
-    moved = next((name for name in before.names() if after.place(name) != before.place(name)), None)
+    places, later = _places(record, old), _places(record, new)
+    moved = next((name for name, place in places.items() if later.get(name) != place), None)
     # A further member of a union lies where others lie, and moves none.
-    kept = {after.place(name) for name in before.names()}
-    came = next((name for name in after.names() if before.place(name) is None and after.place(name) not in kept), None)
+    kept = {later.get(name) for name in places}
+    came = next((name for name, place in later.items() if name not in places and place not in kept), None)
     held = [change_of(f.record, old, new) for f in before.fields if f.record and f.record != record]
     changed = [each for each in held if each is not None]
     # One that grew or shrank is why the fields behind it moved.
@@ -80,16 +77,29 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     return LayoutChange(record, before, after, moved, came, inner)
 
 
+def _places(record: str, layouts: Layouts) -> dict[str, int]:
+    """Offset of each field in bits, those of bases among them: a field that went into a base lies where it lay."""
+    places: dict[str, int] = {}
+    layout = layouts(record)
+    for field in layout.fields if layout is not None else ():
+        inherited = _places(field.record, layouts) if not field.name and field.record != record else {}
+        for name, offset in inherited.items():
+            places.setdefault(name, field.offset + offset)
+        if not inherited:
+            places.setdefault(field.name or field.record, field.offset)
+    return places
+
+
 def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> bool:
     """Whether code that reads one of these fields, as the old layout has it, reads other bytes of the new one."""
     before, after = old(record), new(record)
     if before is None or after is None:
         return False
+    places, later = _places(record, old), _places(record, new)
     for name in fields:
-        place = before.place(name)
-        if place is None:
+        if name not in places:
             continue
-        if after.place(name) != place:
+        if later.get(name) != places[name]:
             return True
         held = {field.record for field in before.fields if field.name == name and field.record}
         if any(change_of(each, old, new) is not None for each in held):

@@ -77,26 +77,36 @@ class LayoutTable:
         self._known: dict[str, Mapping[str, Layout]] = {}
 
     @cached_property
-    def changing(self) -> Mapping[str, tuple[int, ...]]:
-        """Records that have more than one layout: qualified name -> number of the layout in each release, what they
-        hold by value included; 0 where a release lacks the record."""
-        found = {}
-        for line in self._section(self._changing).splitlines():
-            name, numbers = line.split("\t")
-            found[name] = tuple(int(number) for number in numbers.split(" "))
-            if len(found[name]) != len(self.releases):
-                raise self._damaged()
-        return found
+    def changing(self) -> Mapping[str, str]:
+        """Records that have more than one layout: qualified name -> their numbers as text (`number`)."""
+        return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n"))
+
+    def number(self, record: str, release: str) -> int:
+        """The number of a changing record's layout in a release, the same where no byte differs, what it holds by value
+        included; 0 where it is not known."""
+        try:
+            given = zip(self.releases, self.changing[record].split(" "), strict=True)
+            return next((int(number) for each, number in given if each == release), 0)
+        except ValueError as error:
+            raise self._damaged() from error
 
     @cached_property
+    def _trace_lines(self) -> Mapping[str, str]:
+        return dict(line.split("\t", 1) for line in self._section(self._traces).split("\n") if line)
+
+    def trace(self, name: str) -> Trace | None:
+        """What the import of a mangled name tells; None where it tells nothing."""
+        line = self._trace_lines.get(name)
+        if line is None:
+            return None
+        only_inline, *reads = line.split("\t")
+        return Trace({record: tuple(rest) for record, *rest in (each.split(" ") for each in reads)}, only_inline == "1")
+
+    @property
     def traces(self) -> Mapping[str, Trace]:
-        """Mangled name of an export -> what its import tells."""
-        found = {}
-        for line in self._section(self._traces).splitlines():
-            name, only_inline, *reads = line.split("\t")
-            fields = {record: tuple(rest) for record, *rest in (each.split(" ") for each in reads)}
-            found[name] = Trace(fields, only_inline == "1")
-        return found
+        """All of them, by mangled name."""
+        found = ((name, self.trace(name)) for name in self._trace_lines)
+        return {name: trace for name, trace in found if trace is not None}
 
     @cached_property
     def by_last_name(self) -> Mapping[str, tuple[str, ...]]:

@@ -101,7 +101,7 @@ def shared_records(names: Iterable[str], bases: Iterable[str], table: LayoutTabl
 
 def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> Iterator[Use]:
     for name in names:
-        trace = table.traces.get(name)
+        trace = table.trace(name)
         if trace is not None:
             how = "which only inline functions of torch's headers call"
             for record, fields in trace.fields.items():
@@ -163,9 +163,8 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
     old, new = _layouts(table, built), _layouts(table, target)
     if use.fields is not None:
         return is_moved(use.record, use.fields, old, new)
-    numbers = dict(zip(table.releases, table.changing[use.record], strict=True))
-    one, other = numbers.get(built, 0), numbers.get(target, 0)
-    return bool(one and other) and one != other
+    one, other = table.number(use.record, built), table.number(use.record, target)
+    return bool(one and other) and one != other and change_of(use.record, old, new) is not None
 
 
 def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> dict[str, tuple[str, ...]]:
