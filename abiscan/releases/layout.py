@@ -44,6 +44,7 @@ class LayoutChange(Struct, frozen=True):
     Attributes:
         moved: the first field of the old layout that is elsewhere, or gone; None where none is.
         came: the first field that only the new one has; None where it has none.
+        old_places, new_places: offset of each field in bits, those of bases among them.
         inner: of a record that both hold by value and that differs itself; the first of another size, if there is one.
     """
 
@@ -52,6 +53,8 @@ class LayoutChange(Struct, frozen=True):
     new: Layout
     moved: str | None
     came: str | None
+    old_places: dict[str, int]
+    new_places: dict[str, int]
     inner: LayoutChange | None
 
 
@@ -74,7 +77,7 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))
     if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
         return None
-    return LayoutChange(record, before, after, moved, came, inner)
+    return LayoutChange(record, before, after, moved, came, places, later, inner)
 
 
 def _places(record: str, layouts: Layouts) -> dict[str, int]:

@@ -209,6 +209,8 @@ def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]
 def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, ...], change: LayoutChange) -> Finding:
     certain = len(releases) == len(subject.side.releases)
     others = Windows([(releases[0], releases[-1])]).text()
+    # A file that may have been compiled for the target itself is, mostly.
+    possible = subject.target in subject.side.releases
     name = _short(subject.readable(use.via))
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
     side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}, or not"
@@ -219,7 +221,7 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
         rule,
         fields,
         (subject.module, use.record),
-        severity=Severity.ERROR if certain else Severity.WARNING,
+        severity=Severity.ERROR if certain else Severity.NOTE if possible else Severity.WARNING,
         confidence=Confidence.HIGH if certain and use.certain else Confidence.MEDIUM,
         symbol=use.via,
         symbols=(use.via,),
@@ -236,11 +238,11 @@ def _change(change: LayoutChange) -> str:
     """What moved first, and the record inside that made it move."""
     text = ""
     if change.moved is not None:
-        place = change.new.place(change.moved)
-        at = _byte(change.old.place(change.moved) or 0)
+        place = change.new_places.get(change.moved)
+        at = _byte(change.old_places.get(change.moved, 0))
         text = f" (`{change.moved}`, at {at} before, {'is gone' if place is None else f'is at {_byte(place)}'})"
     elif change.came is not None:
-        text = f" (`{change.came}` came at {_byte(change.new.place(change.came) or 0)})"
+        text = f" (`{change.came}` came at {_byte(change.new_places.get(change.came, 0))})"
     if change.inner is not None:
         inner = change.inner
         size = "" if inner.old.size == inner.new.size else f", {inner.old.size} bytes before and {inner.new.size} now"

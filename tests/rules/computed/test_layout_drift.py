@@ -70,7 +70,8 @@ def test_what_torch_makes_and_hands_out_does_not_matter(table: LayoutTable) -> N
     ("built", "target", "severity"),
     [
         (("2.9.0", "2.9.1"), "2.8.0", Severity.ERROR),
-        (("2.8.0", "2.9.0"), "2.8.0", Severity.WARNING),
+        (("2.8.0", "2.9.0"), "2.8.0", Severity.NOTE),
+        (("2.7.1", "2.9.0"), "2.8.0", Severity.WARNING),
         (("2.7.1", "2.8.0"), "2.8.0", None),
         ((), "2.8.0", None),
     ],
