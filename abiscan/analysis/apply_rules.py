@@ -29,6 +29,7 @@ from abiscan.rules import (
 from abiscan.setting.target_torch import TargetTorch
 
 if TYPE_CHECKING:
+    from abiscan.analysis.layouts import SharedLayouts
     from abiscan.model.facts import DerivedClass
 
 
@@ -42,6 +43,7 @@ class Bound(Struct, frozen=True):
         lines: whether debug information is read for source lines. It is not for members of archives: what is shipped
             is judged, and reading it takes longer than all the rest.
         derived: its classes that derive from one of torch's.
+        layouts: the records that it shares with torch; None where no layout of one ever changed.
     """
 
     binary: Binary
@@ -55,6 +57,7 @@ class Bound(Struct, frozen=True):
     built_for: str | None
     lines: bool
     derived: tuple[DerivedClass, ...]
+    layouts: SharedLayouts | None = None
 
 
 def findings_of(bound: Bound, context: AnalysisContext) -> tuple[tuple[Finding, ...], tuple[WhatIf, ...]]:
@@ -64,7 +67,7 @@ def findings_of(bound: Bound, context: AnalysisContext) -> tuple[tuple[Finding, 
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
         findings = attach_locations(findings, call_sites(bound.binary, wanted, context, lines=bound.lines))
-    findings += _drift(bound, context)
+    findings += _drift(bound, context) + _layout_drift(bound, context)
     if context.sources:
         from abiscan.source import attach_sources
 
@@ -161,6 +164,24 @@ def refusals(
     )
 
 
+def _layout_drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
+    """Records that the file shares with torch and that lie otherwise in the target."""
+    if bound.layouts is None or bound.torch is None:
+        return ()
+    from abiscan.rules.computed import layout_rules
+    from abiscan.rules.computed.layout_drift import LayoutSubject
+
+    subject = LayoutSubject(
+        module=bound.module,
+        target=bound.torch.target.torch,
+        uses=bound.layouts.uses,
+        side=bound.layouts.side,
+        table=bound.layouts.table,
+        readable=lambda name: context.demangler.demangle(name).text or name,
+    )
+    return tuple(finding for name, compute in layout_rules().items() for finding in compute(rule(name), subject))
+
+
 def derived_classes_of(binary: Binary, imports: Iterable[BoundImport]) -> tuple[DerivedClass, ...]:
     """The classes of a file that derive from one of torch's."""
     bases = frozenset(
@@ -195,7 +216,16 @@ def _newest_of(minor: str | None, machine: str, context: AnalysisContext) -> Bui
 
 
 def drift_of_releases(bound: Bound, context: AnalysisContext) -> tuple[ReleaseVerdict, ...]:
-    """The matrix with the drifted classes of each build that the file loads on."""
+    """The matrix with what drifted in each build that the file loads on: classes that it derives from, and layouts."""
+    verdicts = _vtable_drift_of_releases(bound, context)
+    if bound.layouts is None:
+        return verdicts
+    from abiscan.analysis.layouts import with_layouts
+
+    return with_layouts(verdicts, bound.layouts)
+
+
+def _vtable_drift_of_releases(bound: Bound, context: AnalysisContext) -> tuple[ReleaseVerdict, ...]:
     assert bound.matrix is not None
     verdicts = bound.matrix.verdicts
     made_for = _newest_of(bound.built_for, bound.facts.machine, context)

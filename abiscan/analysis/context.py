@@ -22,7 +22,7 @@ from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.setting.choice import ChosenTorch, choose
 from abiscan.setting.choose import belongs, choose_release
-from abiscan.setting.declared import Declared, declared_by
+from abiscan.setting.declared import Declared, DeclaredTorch, declared_by
 from abiscan.setting.file_setting import FileSetting, TorchOfFile, setting_of
 from abiscan.setting.target_torch import TargetTorch, released_torch, torch_for_machine
 from abiscan.targets import Artifact
@@ -128,6 +128,10 @@ class AnalysisContext:
             self.known_versions(machine),
             python_named=options.python_named,
         )
+
+    def declared_torch(self, artifact: Artifact, machine: str) -> DeclaredTorch | None:
+        """The releases of torch that a file is declared for."""
+        return declared_by(artifact.group.facts, _place_inside(artifact), machine).torch
 
     def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> TorchOfFile:
         options = self.options

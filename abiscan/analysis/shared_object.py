@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of, refusals
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.layouts import exported_to_all, shared_layouts
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
@@ -72,6 +73,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     open_names = any(b.owner is Owner.TORCH and b.status is Status.UNDECIDED for b in imports)
     cell = None if open_names else cell_of(matrix, torch)
     made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    derived = derived_classes_of(binary, imports)
+    declared = context.declared_torch(artifact, binary.machine)
     bound = Bound(
         binary=binary,
         facts=facts,
@@ -83,7 +86,15 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         matrix=matrix,
         built_for=made.built_for,
         lines=artifact.disk_path is not None,
-        derived=derived_classes_of(binary, imports),
+        derived=derived,
+        layouts=shared_layouts(
+            imports,
+            derived,
+            facts.machine,
+            matrix,
+            declared=declared,
+            beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
+        ),
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)

@@ -94,7 +94,7 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
     if not inside:
         return (), f"{artifact.display}: no known build of torch for {artifact.machine} is in the range {spec}"
-    failing = [r for r in inside if not r.loads]
+    failing = [r for r in inside if not r.fits]
     if not failing:
         return (), None
     return (_torch_finding(artifact, spec, inside, failing),), None

@@ -14,6 +14,8 @@ class ReleaseState(enum.StrEnum):
     FAILS = "fails"
     OTHER_CUDA = "other-cuda"
     """It exports everything; its default build has another CUDA than the file is made with."""
+    OTHER_LAYOUT = "other-layout"
+    """Every import binds; a record that the file shares with torch lies otherwise than the file was compiled with."""
 
 
 class ReleaseVerdict(Struct, frozen=True):
@@ -22,7 +24,7 @@ class ReleaseVerdict(Struct, frozen=True):
     Attributes:
         build: unique key (version, variant, architecture).
         missing: mangled names that the build does not export.
-        drift: data objects whose size differs from the build the file was made for.
+        drift: torch's classes and records that lie otherwise than in the build that the file was made for.
         reason: in a word why it fails ("old string ABI", "CPU only"); empty where it loads.
     """
 
@@ -37,7 +39,12 @@ class ReleaseVerdict(Struct, frozen=True):
 
     @property
     def loads(self) -> bool:
-        """Whether the file loads on it."""
+        """Whether every import binds on it, with the libraries that its default build brings."""
+        return self.state in (ReleaseState.LOADS, ReleaseState.OTHER_LAYOUT)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it loads, and nothing that it shares with torch lies otherwise."""
         return self.state is ReleaseState.LOADS
 
 

@@ -124,7 +124,7 @@ def _files(artifacts: Sequence[ArtifactReport]) -> str:
         cells = [code(artifact.display), _marked(artifact.verdict)]
         if with_releases:
             releases = artifact.releases or ()
-            cells.append(f"{sum(r.loads for r in releases)} of {len(releases)}" if releases else "-")
+            cells.append(f"{sum(r.fits for r in releases)} of {len(releases)}" if releases else "-")
         counts = severity_counts(artifact.standing)
         cells += [str(counts[severity] or "-") for severity in Severity]
         rows.append(f"| {' | '.join(cells)} |")

@@ -344,7 +344,7 @@ def _matrix_line(artifact: ArtifactReport) -> str:
         return ""
     answers: dict[str, str | None] = {}
     for release in artifact.releases:
-        if release.loads:
+        if release.fits:
             answers[release.torch] = None
         else:
             answers.setdefault(release.torch, release.reason or "fails")
@@ -390,8 +390,10 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         return []
     lines = ["  releases:"]
     for release in artifact.releases:
-        word = style.paint("loads", "32") if release.loads else style.paint("fails", "31")
+        word = style.paint("loads", "32") if release.fits else style.paint("binds" if release.loads else "fails", "31")
         tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
+        if not release.fits and release.loads:
+            tail = f"  {printable(release.reason)}"
         if release.drift:
             tail += f"  drift: {', '.join(printable(d) for d in release.drift)}"
         lines.append(f"    {word}  {printable(release.build):<28}{tail}")

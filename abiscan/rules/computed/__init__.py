@@ -13,6 +13,7 @@ from abiscan.model.finding import Finding
 from abiscan.rules.rule import Rule
 
 if TYPE_CHECKING:
+    from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
     from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
 
@@ -29,6 +30,13 @@ def loader_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
     from abiscan.rules.computed.loader_refuses import find_refusal
 
     return {"loader-refuses": find_refusal}
+
+
+def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:
+    """Over the records of torch that a shared object shares with it."""
+    from abiscan.rules.computed.layout_drift import find_layout_drift
+
+    return {"layout-drift": find_layout_drift}
 
 
 def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterable[Finding]]]:

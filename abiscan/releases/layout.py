@@ -1,0 +1,110 @@
+"""How a record lies in memory, and in what two layouts of it differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+
+class Field(Struct, frozen=True, array_like=True):
+    """One field or base of a record.
+
+    Attributes:
+        offset: in bits from the start of the record.
+        name: empty for a base; of a record within a field whose type is not torch's, the name of that field.
+        record: qualified name of the record of torch that lies there by value; empty for all else.
+    """
+
+    offset: int
+    name: str
+    record: str
+
+
+class Layout(Struct, frozen=True, array_like=True):
+    """One layout of a record (Itanium C++ ABI, section 2.4).
+
+    Attributes:
+        size, align: in bytes.
+        fields: in the order of their offsets.
+    """
+
+    size: int
+    align: int
+    fields: tuple[Field, ...]
+
+    def place(self, name: str) -> int | None:
+        """Offset of a field in bits, or of a base by its type."""
+        return next((field.offset for field in self.fields if (field.name or field.record) == name), None)
+
+
+class LayoutChange(Struct, frozen=True):
+    """In what a record's layout differs between two builds.
+
+    Attributes:
+        moved: the first field of the old layout that is elsewhere, or gone; None where none is.
+        came: the first field that only the new one has; None where it has none.
+        old_places, new_places: offset of each field in bits, those of bases among them.
+        inner: of a record that both hold by value and that differs itself; the first of another size, if there is one.
+    """
+
+    record: str
+    old: Layout
+    new: Layout
+    moved: str | None
+    came: str | None
+    old_places: dict[str, int]
+    new_places: dict[str, int]
+    inner: LayoutChange | None
+
+
+Layouts = Callable[[str], Layout | None]
+
+
+def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
+    """How a record differs between two builds; None where every byte means the same, or a build lacks the record."""
+    before, after = old(record), new(record)
+    if before is None or after is None:
+        return None
+    places, later = _places(record, old), _places(record, new)
+    moved = next((name for name, place in places.items() if later.get(name) != place), None)
+    # A further member of a union lies where others lie, and moves none.
+    kept = {later.get(name) for name in places}
+    came = next((name for name, place in later.items() if name not in places and place not in kept), None)
+    held = [change_of(f.record, old, new) for f in before.fields if f.record and f.record != record]
+    changed = [each for each in held if each is not None]
+    # One that grew or shrank is why the fields behind it moved.
+    inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))
+    if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
+        return None
+    return LayoutChange(record, before, after, moved, came, places, later, inner)
+
+
+def _places(record: str, layouts: Layouts) -> dict[str, int]:
+    """Offset of each field in bits, those of bases among them: a field that went into a base lies where it lay."""
+    places: dict[str, int] = {}
+    layout = layouts(record)
+    for field in layout.fields if layout is not None else ():
+        inherited = _places(field.record, layouts) if not field.name and field.record != record else {}
+        for name, offset in inherited.items():
+            places.setdefault(name, field.offset + offset)
+        if not inherited:
+            places.setdefault(field.name or field.record, field.offset)
+    return places
+
+
+def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> bool:
+    """Whether code that reads one of these fields, as the old layout has it, reads other bytes of the new one."""
+    before, after = old(record), new(record)
+    if before is None or after is None:
+        return False
+    places, later = _places(record, old), _places(record, new)
+    for name in fields:
+        if name not in places:
+            continue
+        if later.get(name) != places[name]:
+            return True
+        held = {field.record for field in before.fields if field.name == name and field.record}
+        if any(change_of(each, old, new) is not None for each in held):
+            return True
+    return False

@@ -1,0 +1,189 @@
+"""The layouts of torch's records, as Clang lays them out over the headers of a build.
+
+`-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base, nested
+records indented below the field that holds them. What is no record of torch's (`std::optional<...>`) is taken as one
+field, and the records of torch inside of it as fields of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from abiscan.errors import AbiscanError
+from abiscan.releases.layout import Field, Layout
+
+# Headers that an extension includes; between them they hold the records that extensions share with libtorch.
+HEADERS = (
+    "torch/library.h",
+    "ATen/ATen.h",
+    "ATen/core/dispatch/Dispatcher.h",
+    "torch/csrc/autograd/custom_function.h",
+    "torch/extension.h",
+    "torch/script.h",
+    "torch/csrc/jit/python/pybind_utils.h",
+    "ATen/native/TensorIterator.h",
+    "ATen/CPUGeneratorImpl.h",
+    "torch/csrc/distributed/c10d/ProcessGroup.hpp",
+    "torch/csrc/distributed/c10d/Backend.hpp",
+    "torch/csrc/distributed/c10d/Store.hpp",
+    "torch/csrc/distributed/c10d/Work.hpp",
+    "torch/csrc/inductor/aoti_runner/model_container_runner_cpu.h",
+    "c10/cuda/CUDAStream.h",
+    "c10/cuda/CUDAGuard.h",
+    "c10/cuda/CUDACachingAllocator.h",
+    "ATen/cuda/CUDAGeneratorImpl.h",
+    "ATen/cuda/PhiloxCudaState.h",
+)
+# The standard that a release's headers are written for.
+CXX20_SINCE = (2, 10)
+CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
+
+_OF_TORCH = re.compile(r"(?:at|c10|torch|c10d|caffe2)::")
+# "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
+_LINE = re.compile(r" *(\d+)(?::(?:(\d+)-\d+|-))? \|( +)(.*?) ?$")
+_SIZES = re.compile(r"sizeof=(\d+)")
+_ALIGN = re.compile(r"[ ,]align=(\d+)")
+_UNNAMED = re.compile(r"\((anonymous|unnamed|lambda)[^()]* at [^()]*\)")
+_TAG = re.compile(r"\b(?:class|struct|enum|union) ")
+_BASE = re.compile(r" \((?:primary base|base|virtual base|primary virtual base)\)$")
+_EMPTY = " (empty)"
+_VTABLE_POINTER = re.compile(r"\(.* (?:vtable|vbtable|vftable) pointer\)$")
+# Elements that lie in the record itself: `c10::KernelFunction[4]`, `std::array<c10::KernelFunction, 144>`.
+_ARRAY = re.compile(r"(?:std::array<)?([\w:<>, ]*?)(?:\[\d+\]|, \d+>)$")
+# Instances of templates over a function, or with longer names, are made for one call within a translation unit.
+_MAX_NAME = 100
+
+
+def read_dump(lines: Iterable[str]) -> dict[str, Layout]:
+    """The records of torch's namespaces in what Clang printed, by qualified name.
+
+    Local, unnamed and empty records are left out: no other file can share an object of them, or it has no bytes.
+    """
+    found: dict[str, Layout] = {}
+    name = ""
+    sizes = 0
+    rows: list[tuple[int, int, str]] = []
+    for line in lines:
+        if "| [" in line or line.lstrip().startswith("| "):
+            size, align = _SIZES.search(line), _ALIGN.search(line)
+            sizes = (int(size[1]) if size else 0) or sizes
+            if name and align is not None and rows:
+                found.setdefault(name, Layout(sizes, int(align[1]), tuple(_fields(rows))))
+                name = ""
+            continue
+        read = _LINE.match(line)
+        if read is None:
+            continue
+        depth = len(read[3]) // 2
+        text = _TAG.sub("", _UNNAMED.sub(r"(\1)", read[4]))
+        if depth == 0:
+            sizes = 0
+            rows = []
+            name = text if _is_shared(text) else ""
+        elif name:
+            rows.append((int(read[1]) * 8 + int(read[2] or 0), depth, text))
+    return found
+
+
+def _is_shared(name: str) -> bool:
+    return (
+        _OF_TORCH.match(name) is not None
+        and not name.endswith(_EMPTY)
+        and "(" not in name
+        and len(name) <= _MAX_NAME
+        and not name.startswith("at::_ops::")
+    )
+
+
+def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
+    """The fields and bases of one record, and the records of torch that a field of another type holds."""
+    name = ""
+    hidden = 0  # Depth below which all is part of a record of torch that has its own layout; 0 for none.
+    for offset, depth, text in rows:
+        if hidden and depth > hidden:
+            continue
+        hidden = 0
+        if text.endswith(_EMPTY) or _VTABLE_POINTER.match(text):
+            continue
+        base = _BASE.search(text)
+        if base is not None:
+            type_, own = text[: base.start()], ""
+        else:
+            type_, _, own = text.rpartition(" ")
+            own = own if type_ else text
+        array = _ARRAY.match(type_)
+        type_ = array[1] if array is not None else type_
+        record = type_ if _OF_TORCH.match(type_) and not type_.endswith(("*", "&", ")")) else ""
+        if depth == 1:
+            name = own
+            if not record and base is not None:
+                # A base that is not torch's (std::vector): its parts follow.
+                continue
+            yield Field(offset, name, record)
+        elif record:
+            yield Field(offset, name, record)
+        if record:
+            hidden = depth
+
+
+def clang_command() -> str | None:
+    """A Clang in the search path; None where there is none."""
+    return next((command for command in CLANGS if shutil.which(command)), None)
+
+
+def read_headers(
+    include: Path, version: str, *, clang: str, extra: Sequence[Path] = ()
+) -> tuple[dict[str, Layout], tuple[str, ...]]:
+    """The layouts that the headers of one build declare.
+
+    Args:
+        include: `torch/include` of the build.
+        version: its release, which decides the standard of C++.
+        extra: further directories of headers (CPython's, CUDA's).
+
+    Returns:
+        Layouts by qualified name; and the headers that were left out, since they are not there or do not compile.
+
+    Raises:
+        AbiscanError: Clang compiles none of the headers.
+    """
+    roots = (include, include / "torch/csrc/api/include")
+    wanted = [header for header in HEADERS if any((root / header).is_file() for root in roots)]
+    with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
+        while wanted:
+            source, printed = Path(folder, "headers.cpp"), Path(folder, "layouts.txt")
+            source.write_text("".join(f"#include <{header}>\n" for header in wanted))
+            number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+            command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
+            command += ["-ferror-limit=0", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
+            command += [f"-I{path}" for path in (*roots, *extra)]
+            command += ["-Xclang", "-fdump-record-layouts-complete", str(source)]
+            with printed.open("w") as out:
+                done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+            if done.returncode == 0:
+                with printed.open(errors="replace") as text:
+                    left_out = tuple(header for header in HEADERS if header not in wanted)
+                    return read_dump(text), left_out
+            broken = _broken(done.stderr, str(source))
+            if not broken:
+                break
+            wanted = [header for at, header in enumerate(wanted, 1) if at not in broken]
+    raise AbiscanError(f"the headers of torch {version} do not compile with {clang}: no layouts are known of it")
+
+
+def _broken(errors: str, source: str) -> set[int]:
+    """The lines of the source whose header has an error."""
+    broken: set[int] = set()
+    included = 0
+    for line in errors.splitlines():
+        at = re.match(rf"(In file included from )?{re.escape(source)}:(\d+):", line)
+        if at is not None:
+            included = int(at[2])
+        if re.search(r": (?:fatal )?error: ", line) and included:
+            broken.add(included)
+    return broken

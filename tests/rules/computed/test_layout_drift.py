@@ -1,0 +1,172 @@
+"""`layout-drift`: on the shipped layouts, and on files that were compiled with one torch and judged on another.
+
+The files of `tests/fixtures/drift` are compiled with the headers of torch 2.8.0 and run under 2.13.0 (docs/layouts.md).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.model.finding import Severity
+from abiscan.releases.layout import Field, Layout, change_of, is_moved
+from abiscan.releases.layout_table import SHIPPED, LayoutTable, pack
+from abiscan.releases.read_layouts import read_dump
+from abiscan.rules import rule
+from abiscan.rules.computed.layout_drift import (
+    CompiledAgainst,
+    LayoutSubject,
+    certainly_drifted,
+    find_layout_drift,
+    shared_records,
+)
+
+IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
+# A private function of TensorImpl: data(), which is inline, calls it.
+ONLY_INLINE = "_ZNK3c1010TensorImpl27throw_data_ptr_access_errorEv"
+CONTEXT = "_ZNK2at7Context23deterministicAlgorithmsEv"
+
+
+@pytest.fixture(scope="module")
+def table() -> LayoutTable:
+    return LayoutTable(SHIPPED)
+
+
+def test_sizes_are_those_that_clang_prints(table: LayoutTable) -> None:
+    """Read with `clang++-19 -Xclang -fdump-record-layouts-complete` over the headers of these wheels."""
+    sizes = {
+        (record, release): layout.size
+        for record in ("torch::CppFunction", "c10::KernelFunction", "at::TensorIteratorBase", "c10::TensorImpl")
+        for release in ("2.4.1", "2.8.0", "2.13.0")
+        if (layout := table.layout(record, release)) is not None
+    }
+    assert [sizes["torch::CppFunction", r] for r in ("2.4.1", "2.8.0", "2.13.0")] == [96, 96, 104]
+    assert [sizes["c10::KernelFunction", r] for r in ("2.4.1", "2.8.0", "2.13.0")] == [32, 32, 40]
+    assert [sizes["at::TensorIteratorBase", r] for r in ("2.8.0", "2.13.0")] == [816, 760]
+    assert [sizes["c10::TensorImpl", r] for r in ("2.8.0", "2.13.0")] == [184, 176]
+
+
+def test_what_is_taken_as_an_rvalue_is_made_by_the_file(table: LayoutTable) -> None:
+    (use,) = shared_records([IMPL], [], table)
+    assert (use.record, use.fields) == ("torch::CppFunction", None)
+
+
+def test_what_only_inline_functions_call_tells_the_fields_that_they_read(table: LayoutTable) -> None:
+    (use,) = shared_records([ONLY_INLINE], [], table)
+    assert use.record == "c10::TensorImpl"
+    assert use.fields == ("numel_", "storage_offset_")
+    assert use.certain
+
+
+def test_what_torch_makes_and_hands_out_does_not_matter(table: LayoutTable) -> None:
+    assert "at::Context" in table.changing
+    assert shared_records([CONTEXT], [], table) == ()
+
+
+@pytest.mark.parametrize(
+    ("built", "target", "severity"),
+    [
+        (("2.9.0", "2.9.1"), "2.8.0", Severity.ERROR),
+        (("2.8.0", "2.9.0"), "2.8.0", Severity.NOTE),
+        (("2.7.1", "2.9.0"), "2.8.0", Severity.WARNING),
+        (("2.7.1", "2.8.0"), "2.8.0", None),
+        ((), "2.8.0", None),
+    ],
+)
+def test_severity_is_what_is_known_of_the_side(
+    table: LayoutTable, built: tuple[str, ...], target: str, severity: Severity | None
+) -> None:
+    uses = shared_records([IMPL], [], table)
+    side = CompiledAgainst(built, "said so")
+    subject = LayoutSubject("module", target, uses, side, table, lambda name: name)
+    found = find_layout_drift(rule("layout-drift"), subject)
+    assert [finding.severity for finding in found] == ([] if severity is None else [severity])
+    assert bool(certainly_drifted(uses, side, target, table)) == (severity is Severity.ERROR)
+    if found:
+        assert "104 bytes" in found[0].message
+        assert "96 in torch 2.8.0" in found[0].message
+
+
+def test_a_further_member_of_a_union_moves_nothing() -> None:
+    old = {"U": Layout(8, 8, (Field(0, "a", ""),))}
+    new = {"U": Layout(8, 8, (Field(0, "a", ""), Field(0, "b", "")))}
+    assert change_of("U", old.get, new.get) is None
+
+
+def test_a_field_moves_with_the_record_inside_of_it() -> None:
+    inside = {"A": Layout(8, 8, (Field(0, "x", ""),))}
+    grown = {"A": Layout(16, 8, (Field(0, "y", ""), Field(64, "x", "")))}
+    old = {"B": Layout(16, 8, (Field(0, "a", "A"), Field(64, "z", ""))), **inside}
+    new = {"B": Layout(24, 8, (Field(0, "a", "A"), Field(128, "z", ""))), **grown}
+    change = change_of("B", old.get, new.get)
+    assert change is not None
+    assert (change.moved, change.inner is not None) == ("z", True)
+    assert is_moved("B", ["a"], old.get, new.get)
+    assert not is_moved("B", ["a"], old.get, old.get)
+
+
+def test_a_dump_of_clang_is_read() -> None:
+    """As `clang++-19` prints it."""
+    text = """*** Dumping AST Record Layout
+         0 | struct c10::A
+         0 |   (A vtable pointer)
+         8 |   class std::optional<struct c10::B> held_
+         8 |     struct c10::B _M_value
+         8 |       int x
+    24:0-0 |   _Bool flag_
+    24:1-1 |   _Bool other_
+           | [sizeof=32, dsize=25, align=8,
+           |  nvsize=25, nvalign=8]
+"""
+    fields = (Field(64, "held_", ""), Field(64, "held_", "c10::B"), Field(192, "flag_", ""), Field(193, "other_", ""))
+    assert read_dump(text.splitlines(keepends=True)) == {"c10::A": Layout(32, 8, fields)}
+
+
+def test_the_same_layouts_give_the_same_bytes(table: LayoutTable) -> None:
+    layouts: dict[str, dict[str, Layout]] = {release: {} for release in set(table.read_from.values())}
+    for record, by_release in table.records():
+        for release, layout in by_release.items():
+            if release in layouts:
+                layouts[release][record] = layout
+    with open(SHIPPED, "rb") as file:
+        assert pack(layouts, table.read_from, table.traces) == file.read()
+
+
+DRIFT = Path(__file__).parents[2] / "fixtures" / "drift"
+CALL = """
+import ctypes, sys, torch
+library = ctypes.CDLL(sys.argv[1])
+if sys.argv[2] == "numel_of":
+    library.numel_of.restype, library.numel_of.argtypes = ctypes.c_int64, [ctypes.c_void_p]
+    print(library.numel_of(torch.zeros(3, 5)._cdata), flush=True)
+elif sys.argv[2]:
+    print(getattr(library, sys.argv[2])(), flush=True)
+else:
+    print("loaded", flush=True)
+"""
+
+
+def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", CALL, str(DRIFT / file), function]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
+    """The oracle is the run under torch 2.13.0: a static initialiser of the file ends the process by a signal."""
+    done = run_here("registers-torch-2.8.so", "")
+    assert done.returncode < 0
+    assert "loaded" not in done.stdout
+
+
+def test_a_moved_field_is_read_silently() -> None:
+    assert run_here("reads-torch-2.13.so", "numel_of").stdout.strip() == "15"
+    wrong = run_here("reads-torch-2.8.so", "numel_of")
+    assert wrong.returncode == 0
+    assert wrong.stdout.strip() != "15"
+
+
+def test_a_record_that_is_handed_on_works() -> None:
+    assert run_here("hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"

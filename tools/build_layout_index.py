@@ -1,0 +1,118 @@
+"""Make abiscan/data/layouts.idx: how the records of torch lie in each release.
+
+    python tools/build_layout_index.py WHEEL...            add the releases whose wheels (x86_64) are given
+    python tools/build_layout_index.py --check             pack what the cache has again, and compare
+
+`tools/header_calls.py` brings what inline functions read and call into the same cache.
+
+Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-x86_64.zip` serves as
+well. What was read stays in the cache. A release of a minor that is in the cache takes the layouts of that: patch
+releases move no field; where one does, give its wheel. Needs Clang, and CPython's headers (`--include`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from abiscan.errors import AbiscanError
+from abiscan.model import versions
+from abiscan.releases.index import open_index
+from abiscan.releases.layout import Layout
+from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
+from abiscan.releases.read_layouts import clang_command, read_headers
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
+    """Bring the layouts of one release into the cache."""
+    named = re.search(r"(?:^|torch-)(\d+\.\d+\.\d+)", wheel.name)
+    clang = clang_command()
+    if named is None or clang is None:
+        raise AbiscanError(f"{wheel}: " + ("its name tells no release" if named is None else "there is no Clang here"))
+    version = named[1]
+    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(wheel) as archive:
+        archive.extractall(scratch, (name for name in archive.namelist() if name.startswith("torch/include/")))
+        headers = Path(scratch, "torch/include")
+        layouts, left_out = read_headers(headers, version, clang=clang, extra=include)
+        (cache / f"{version}.json").write_bytes(msgspec.json.encode(layouts))
+        say(f"{version}: {len(layouts)} records" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
+
+
+def packed(cache: Path) -> bytes:
+    """The index of everything in the cache."""
+    layouts = {
+        file.stem: msgspec.json.decode(file.read_bytes(), type=dict[str, Layout])
+        for file in sorted(cache.glob("[0-9]*.json"))
+        if not file.name.endswith(".traces.json")
+    }
+    read_from = {}
+    index = open_index()
+    for release in dict.fromkeys(build.torch for build in index.builds(MACHINE)):
+        same = [other for other in layouts if versions.minor(other) == versions.minor(release)]
+        if same:
+            read_from[release] = release if release in layouts else max(same, key=lambda v: versions.order(v) or ())
+    known: dict[str, Trace] = dict(LayoutTable(SHIPPED).traces) if Path(SHIPPED).exists() else {}
+    files = sorted(cache.glob("*.traces.json"))
+    if files:
+        known = {}
+        for file in files:
+            known = in_common(known, msgspec.json.decode(file.read_bytes(), type=dict[str, Trace]))
+    exported = index.lookup(known, MACHINE)
+    return pack(layouts, read_from, {name: trace for name, trace in known.items() if name in exported})
+
+
+def in_common(one: Mapping[str, Trace], other: Mapping[str, Trace]) -> dict[str, Trace]:
+    """The traces of two releases together; where both have one, what both say."""
+    found = {**one, **other}
+    for name in one.keys() & other.keys():
+        fields = {
+            record: tuple(field for field in names if field in other[name].fields.get(record, ()))
+            for record, names in one[name].fields.items()
+        }
+        kept = {record: names for record, names in fields.items() if names}
+        found[name] = Trace(kept, one[name].only_inline and other[name].only_inline)
+    return {name: trace for name, trace in found.items() if trace.fields}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "abiscan" / "layouts"
+    parser.add_argument("wheels", nargs="*", type=Path)
+    parser.add_argument("--cache", type=Path, default=default)
+    parser.add_argument("--include", type=Path, action="append", help="further headers: CUDA's, say; repeatable")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    include = [Path(sysconfig.get_paths()["include"]), *(options.include or ())]
+    for wheel in options.wheels:
+        read_wheel(wheel, options.cache, include)
+    data = packed(options.cache)
+    if options.check:
+        same = Path(SHIPPED).read_bytes() == data
+        say(f"{SHIPPED}: {'the same' if same else 'differs from the cache'}")
+        return 0 if same else 1
+    Path(SHIPPED).write_bytes(data)
+    say(f"{SHIPPED}: {len(data)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except AbiscanError as error:
+        sys.exit(f"error: {error}")

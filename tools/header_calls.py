@@ -1,0 +1,152 @@
+"""What the inline functions of torch's headers read and call, by libclang: the traces of the layout index.
+
+An import that only inline functions call tells that one of them was compiled into its importer. Needs the Python
+bindings of libclang (`pip install clang`, of the version of the library).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import clang.cindex as clang
+import msgspec
+from msgspec import Struct
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from abiscan.model import versions
+from abiscan.releases.layout_table import Trace
+from abiscan.releases.read_layouts import CXX20_SINCE, HEADERS
+
+_NAMESPACES = frozenset({"at", "c10", "torch", "c10d", "caffe2"})
+_Kind = clang.CursorKind
+_METHODS = frozenset({_Kind.CXX_METHOD, _Kind.CONSTRUCTOR, _Kind.DESTRUCTOR, _Kind.CONVERSION_FUNCTION})
+_FUNCTIONS = _METHODS | {_Kind.FUNCTION_DECL, _Kind.FUNCTION_TEMPLATE}
+_RECORDS = frozenset({_Kind.CLASS_DECL, _Kind.STRUCT_DECL, _Kind.CLASS_TEMPLATE})
+# An export that more inline functions call than this (torchCheckFail) tells nothing in common of them.
+_MAX_CALLERS = 60
+# Calls of inline functions by inline functions that are followed for what they read.
+_DEPTH = 2
+
+
+class Body(Struct, frozen=True):
+    """An inline function: the fields that it reads (`c10::TensorImpl::numel_`), and the mangled names that it calls."""
+
+    reads: frozenset[str]
+    calls: frozenset[str]
+
+
+class HeaderCalls(Struct):
+    """Of one release: its inline functions by mangled name, and the members that are not public."""
+
+    bodies: dict[str, Body]
+    not_public: set[str]
+
+
+def read_calls(source: Path, arguments: Iterable[str], library: str) -> HeaderCalls:
+    """Walk the translation unit of `source`, which includes the headers."""
+    if not clang.Config.loaded:
+        clang.Config.set_library_file(library)
+    unit = clang.Index.create().parse(str(source), args=list(arguments))
+    found = HeaderCalls({}, set())
+    for cursor in _functions(unit.cursor):
+        if cursor.kind in _METHODS and cursor.access_specifier is not clang.AccessSpecifier.PUBLIC:
+            found.not_public.add(cursor.mangled_name)
+        if cursor.is_definition() and cursor.mangled_name:
+            found.bodies[cursor.mangled_name] = _body(cursor)
+    return found
+
+
+def _functions(cursor: clang.Cursor) -> Iterator[clang.Cursor]:
+    for child in cursor.get_children():
+        if child.kind is _Kind.NAMESPACE:
+            if cursor.kind is not _Kind.TRANSLATION_UNIT or child.spelling in _NAMESPACES:
+                yield from _functions(child)
+        elif child.kind in _RECORDS:
+            if child.is_definition():
+                yield from _functions(child)
+        elif child.kind in _FUNCTIONS:
+            yield child
+
+
+def _body(function: clang.Cursor) -> Body:
+    reads, calls = set(), set()
+    for cursor in function.walk_preorder():
+        if cursor.kind not in (_Kind.MEMBER_REF_EXPR, _Kind.MEMBER_REF, _Kind.CALL_EXPR):
+            continue
+        meant = cursor.referenced
+        if meant is not None and meant.kind is _Kind.FIELD_DECL:
+            reads.add(_qualified(meant))
+        elif meant is not None and meant.kind in _FUNCTIONS:
+            calls.add(meant.mangled_name)
+    return Body(frozenset(reads), frozenset(calls))
+
+
+def _qualified(cursor: clang.Cursor) -> str:
+    parts = []
+    while cursor is not None and cursor.kind is not _Kind.TRANSLATION_UNIT:
+        parts.append(cursor.spelling)
+        cursor = cursor.semantic_parent
+    return "::".join(reversed(parts))
+
+
+def traces_of(calls: HeaderCalls, records: Iterable[str]) -> dict[str, Trace]:
+    """What each function without a body in the headers tells of these records: the fields that every inline caller of
+    it reads, itself or through the inline functions that it calls."""
+    wanted = frozenset(records)
+
+    @cache
+    def reads(name: str, depth: int) -> frozenset[str]:
+        body = calls.bodies[name]
+        inner = (each for each in body.calls if depth and each != name and each in calls.bodies)
+        return body.reads.union(*(reads(each, depth - 1) for each in inner))
+
+    callers: dict[str, list[str]] = {}
+    for name, body in calls.bodies.items():
+        for called in body.calls:
+            if called not in calls.bodies and called.startswith("_Z"):
+                callers.setdefault(called, []).append(name)
+    found = {}
+    for called, names in callers.items():
+        if len(names) > _MAX_CALLERS:
+            continue
+        fields: dict[str, list[str]] = {}
+        for field in sorted(frozenset.intersection(*(reads(name, _DEPTH) for name in names))):
+            record, _, name = field.rpartition("::")
+            if record in wanted:
+                fields.setdefault(record, []).append(name)
+        if fields:
+            found[called] = Trace({r: tuple(f) for r, f in fields.items()}, called in calls.not_public)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("headers", type=Path, help="torch/include of a release")
+    parser.add_argument("release")
+    parser.add_argument("--cache", type=Path, required=True, help="of build_layout_index.py, which read that release")
+    parser.add_argument("--include", type=Path, action="append", default=[], help="CPython's headers, CUDA's")
+    parser.add_argument("--library", default="libclang-19.so.1")
+    options = parser.parse_args()
+    layouts = json.loads((options.cache / f"{options.release}.json").read_bytes())
+    roots = (options.headers, options.headers / "torch/csrc/api/include", *options.include)
+    present = [header for header in HEADERS if any((root / header).is_file() for root in roots)]
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch, "headers.cpp")
+        source.write_text("".join(f"#include <{header}>\n" for header in present))
+        standard = "-std=c++20" if (versions.order(options.release) or ()) >= CXX20_SINCE else "-std=c++17"
+        calls = read_calls(source, [standard, "-w", *(f"-I{root}" for root in roots)], options.library)
+    traces = traces_of(calls, {record for record in layouts if "<" not in record})
+    (options.cache / f"{options.release}.traces.json").write_bytes(msgspec.json.encode(traces))
+    print(f"{options.release}: {len(calls.bodies)} inline functions, {len(traces)} functions that tell of a record")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
