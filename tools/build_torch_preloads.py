@@ -14,7 +14,6 @@ import argparse
 import gzip
 import sys
 import zipfile
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -24,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from abiscan.data import data_file  # noqa: E402 - of this work tree, installed or not
 from abiscan.environment.preload_sequence import Preloads  # noqa: E402
-from abiscan.environment.preloads import PreloadTable  # noqa: E402
+from abiscan.environment.preloads import PreloadTable, mark_of  # noqa: E402
 from abiscan.environment.torch_init import read_preloads  # noqa: E402
 from abiscan.model.versions import is_release, order  # noqa: E402
 
@@ -32,7 +31,7 @@ _MACHINE = "x86_64"
 
 
 def read_releases(directory: Path) -> dict[str, tuple[Preloads, str]]:
-    """Release -> its sequence and the sha256 of its source, oldest first."""
+    """Release -> its sequence and the mark of its source, oldest first."""
     found = {}
     for path in directory.iterdir():
         if path.suffix not in {".zip", ".whl"} or not path.stem.endswith(_MACHINE):
@@ -41,7 +40,7 @@ def read_releases(directory: Path) -> dict[str, tuple[Preloads, str]]:
         if is_release(version):
             with zipfile.ZipFile(path) as archive:
                 source = archive.read("torch/__init__.py")
-            found[version] = read_preloads(source.decode("utf-8")), sha256(source).hexdigest()
+            found[version] = read_preloads(source.decode("utf-8")), mark_of(source)
     return dict(sorted(found.items(), key=lambda item: order(item[0]) or ()))
 
 
@@ -49,10 +48,10 @@ def table(releases: dict[str, tuple[Preloads, str]]) -> bytes:
     """The file's contents, uncompressed."""
     rows: list[tuple[str, Preloads]] = []
     sources = {}
-    for version, (preloads, digest) in releases.items():
+    for version, (preloads, mark) in releases.items():
         if not rows or rows[-1][1] != preloads:
             rows.append((version, preloads))
-        sources[digest] = rows[-1][0]
+        sources[mark] = rows[-1][0]
     return msgspec.json.format(msgspec.json.encode(PreloadTable(tuple(rows), sources)), indent=0)
 
 

@@ -168,6 +168,8 @@ def _layout_drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]
     """Records that the file shares with torch and that lie otherwise in the target."""
     if bound.layouts is None or bound.torch is None:
         return ()
+    if any(b.owner is Owner.TORCH and b.status.is_unbound for b in bound.imports):
+        return ()  # it does not load there, and says so: what is to be rebuilt is known
     from abiscan.rules.computed import layout_rules
     from abiscan.rules.computed.layout_drift import LayoutSubject
 

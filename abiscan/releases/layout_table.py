@@ -7,11 +7,11 @@ beside the release index, opened late.
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -53,10 +53,11 @@ class LayoutTable:
         UnreadableFile: no layout index, a damaged one, or one of a later format.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = str(path)
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
         try:
-            data = Path(path).read_bytes()
+            with open(self.path, "rb") as file:
+                data = file.read()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise UnreadableFile(self.path, f"the layout index cannot be opened: {reason}") from error

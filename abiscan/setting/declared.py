@@ -171,16 +171,18 @@ def release_in_name(place: str) -> str | None:
 
 
 # What a project names the builds of one module by, beside the release of torch: an accelerator, an instruction set.
-_OF_A_BUILD = re.compile(
-    r"(?<=[/_.-])(?:cu(?:da)?[-_]?\d*(?:\.\d+)?x?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
-    r"(?=[/_.-])"
-)
+@functools.cache
+def _of_a_build() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<=[/_.-])(?:cu(?:da)?[-_]?\d*(?:\.\d+)?x?|rocm[-_]?[\d.]*|hip|cpu|xpu|sm_?\d+[a-z]?|gfx\w+|avx\w*|sse[\d_]*|amx\w*|neon|sve\d*)"
+        r"(?=[/_.-])"
+    )
 
 
 def without_build(place: str) -> str:
     """The path with the release of torch, the accelerator and the instruction set taken out, so that the builds of one
     module that a package chooses among are alike."""
-    return _OF_A_BUILD.sub("", _OF_A_TORCH.sub("torch", f"/{place}"))
+    return _of_a_build().sub("", _OF_A_TORCH.sub("torch", f"/{place}"))
 
 
 def _dotted(text: str) -> str:
@@ -281,8 +283,12 @@ _GPU_WORD = re.compile(
     r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\.\d+)*)"
     r"(?=$|[/_.+-]|torch)"
 )
+
+
 # `nvidia-cuda-runtime-cu12`: NVIDIA's own distributions say whose major release they are.
-_NVIDIA = re.compile(r"^\s*nvidia-[a-z0-9-]+-cu(1\d)\b", re.IGNORECASE)
+@functools.cache
+def _nvidia() -> re.Pattern[str]:
+    return re.compile(r"^\s*nvidia-[a-z0-9-]+-cu(1\d)\b", re.IGNORECASE)
 
 
 def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
@@ -292,7 +298,7 @@ def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
     yield from _gpu_of(label, Source.VERSION_LABEL, f"the label of its version {container.version}")
     yield from _gpu_of(container.name or "", Source.REQUIREMENT, f"the name of its distribution {container.name}")
     for line in container.requires_dist:
-        found = _NVIDIA.match(line)
+        found = _nvidia().match(line)
         if found is not None and "extra" not in line.partition(";")[2]:
             yield DeclaredGpu(f"CUDA {found[1]}", Source.REQUIREMENT, f"Requires-Dist: {line}")
 
