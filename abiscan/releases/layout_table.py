@@ -80,7 +80,7 @@ class LayoutTable:
     @cached_property
     def changing(self) -> Mapping[str, str]:
         """Records that have more than one layout: qualified name -> their numbers as text (`number`)."""
-        return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n"))
+        return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n") if line)
 
     def number(self, record: str, release: str) -> int:
         """The number of a changing record's layout in a release, the same where no byte differs, what it holds by value

@@ -246,6 +246,8 @@ def main() -> int:
                 running[_spawn(job, following, plan)] = job
         _position, news = _read(log.fileno(), position)
         results += news
+    # Inputs of finds are made again below, and the directory is gone.
+    tempfile.tempdir = None
     return _report(results, args, time.monotonic() - begun)
 
 
