@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from abiscan.elf.line_header import tables_fit
 from abiscan.elf.sections import section
 from abiscan.model.limits import MAX_DEBUG
 
@@ -46,7 +47,11 @@ def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]])
     stream.seek(0)
     dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)
     left = MAX_PROGRAMS
+    lines = _contents(dwarf.debug_line_sec)
     for unit in islice(_units(dwarf, addresses), MAX_UNITS):
+        at = unit.get_top_DIE().attributes.get("DW_AT_stmt_list")
+        if at is None or not tables_fit(lines, at.value, little_endian=elf.image.little_endian):
+            continue
         program = dwarf.line_program_for_CU(unit)
         if program is None:
             continue
@@ -56,6 +61,14 @@ def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]])
         _read_program(program, addresses, found)
         if len(found) == len(addresses):
             return
+
+
+def _contents(section: Any) -> bytes:
+    if section is None:
+        return b""
+    section.stream.seek(0)
+    data: bytes = section.stream.read()
+    return data
 
 
 def _units(dwarf: Any, addresses: list[int]) -> Iterable[Any]:
