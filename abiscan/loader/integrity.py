@@ -8,7 +8,7 @@ lie beside the file in memory) is left open and never taken for sound.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from abiscan.binary import Binary
 from abiscan.elf import ElfFile
@@ -311,8 +311,9 @@ def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> lis
             raise Undecidable(f"{path} has relocations for thread-local variables and none of these")
     resolver = IRELATIVE.get(elf.machine)
     if resolver in kinds:
+        tables = tuple(_tables_in(elf, _runs(elf.image.areas)))
         for address in table.addends(resolver):
-            _check_code(elf, address, path, "resolver of an indirect function")
+            _check_code(elf, address, path, "resolver of an indirect function", tables)
     places = table.places()
     if none in kinds:
         places = [place for place, info in zip(places, infos, strict=True) if info & mask != none]
@@ -385,8 +386,11 @@ def check_started(elf: ElfFile, path: str) -> None:
     if elf.machine in _FUNCTION_DESCRIPTORS:
         return
     values = elf.dynamic.values
+    if DT_INIT not in values and DT_INIT_ARRAY not in values:
+        return
+    tables = tuple(_tables_in(elf, _runs(elf.image.areas)))
     if DT_INIT in values:
-        _check_code(elf, values[DT_INIT], path, "initialisation function (DT_INIT)")
+        _check_code(elf, values[DT_INIT], path, "initialisation function (DT_INIT)", tables)
     if DT_INIT_ARRAY not in values:
         return
     if DT_INIT_ARRAYSZ not in values:
@@ -412,7 +416,7 @@ def check_started(elf: ElfFile, path: str) -> None:
             raise _dies(path, f"the initialisation function at {place:#x} is an address that nothing relocates")
         address = written[place]
         if address is not None:
-            _check_code(elf, address, path, "initialisation function (DT_INIT_ARRAY)")
+            _check_code(elf, address, path, "initialisation function (DT_INIT_ARRAY)", tables)
     strays = [place for place in written if (place - start) % word]
     if strays:
         raise Undecidable(f"{path}: a relocation writes over a part of an initialisation function's address")
@@ -423,7 +427,7 @@ def _word_at(elf: ElfFile, place: int, word: int) -> int | None:
     return int.from_bytes(elf.image.buffer[offset : offset + word], "little" if elf.image.little_endian else "big")
 
 
-def _check_code(elf: ElfFile, address: int, path: str, what: str) -> None:
+def _check_code(elf: ElfFile, address: int, path: str, what: str, tables: Sequence[tuple[int, int]]) -> None:
     area = next((a for a in elf.image.areas if a.start <= address < a.end), None)
     if area is None:
         raise Undecidable(f"{path}: its {what} is at {address:#x}, which is no place of the file")
@@ -431,7 +435,7 @@ def _check_code(elf: ElfFile, address: int, path: str, what: str) -> None:
         raise _dies(path, f"its {what} is at {address:#x}, which is no code")
     if area.offset is not None and area.offset + address - area.start < elf.image.header_table[1]:
         raise Undecidable(f"{path}: its {what} is at {address:#x}, in the headers of the file")
-    if any(start <= address < end for start, end in _tables_in(elf, _runs(elf.image.areas))):
+    if any(start <= address < end for start, end in tables):
         raise Undecidable(f"{path}: its {what} is at {address:#x}, in a table of the file")
 
 
@@ -441,8 +445,10 @@ def check_resolvers(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    for symbol in elf.symbols.resolvers({index for index, _kind in elf.relocated}):
-        _check_code(elf, symbol.value, path, "resolver of an indirect function")
+    resolvers = elf.symbols.resolvers({index for index, _kind in elf.relocated})
+    tables = tuple(_tables_in(elf, _runs(elf.image.areas))) if resolvers else ()
+    for symbol in resolvers:
+        _check_code(elf, symbol.value, path, "resolver of an indirect function", tables)
 
 
 def check_own_names(elf: ElfFile, path: str) -> None:
