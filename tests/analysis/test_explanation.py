@@ -82,6 +82,7 @@ def test_the_python_of_the_text_counts(here: ScanOptions) -> None:
     assert "3.6" in _told((subject,))
 
 
+@pytest.mark.torch
 def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
     here: ScanOptions, torch_python: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_name_that_the_installed_torch_exports_was_missing_from_another(
     assert subject.causes[0].cause is not CauseId.BUILT_FOR_NEWER_TORCH
 
 
+@pytest.mark.torch
 def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: ScanOptions, torch_python: Path) -> None:
     options = ScanOptions(None, read_environment(str(torch_python)), here.settings)
     (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported up to torch 2.1

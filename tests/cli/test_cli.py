@@ -255,6 +255,7 @@ def _wheel(path: Path, *fixtures: str, requires: str = "torch==2.13.0") -> Path:
     return Path(str(archive.filename))
 
 
+@pytest.mark.torch
 def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> None:
     """By the windows of the release index's own tests, gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0; stable-abi.so
     calls torch_call_dispatcher, of 2.10.0 on."""

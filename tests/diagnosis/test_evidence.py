@@ -122,16 +122,19 @@ def asked(index: ReleaseIndex, torch_python: Path, tmp_path_factory: pytest.Temp
     return Asked(untrue, met)
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("torch", [*RELEASES, "installed"])
 def test_what_is_said_of_the_fixtures_is_true(torch: str, asked: Asked) -> None:
     assert not asked.untrue[torch], _told(asked.untrue[torch])
 
 
+@pytest.mark.torch
 def test_what_is_said_of_a_wheel_for_another_python_is_true(asked: Asked) -> None:
     """The Python of its tag decides, not the one that runs abiscan; and a sibling's needs are no needs of the file."""
     assert not asked.untrue["wheel"], _told(asked.untrue["wheel"])
 
 
+@pytest.mark.torch
 def test_every_row_was_asked(asked: Asked) -> None:
     """A condition that no file has shown is none that can fail."""
     rows = {row.says for row in (*SENTENCES, *GROUP_SENTENCES)}

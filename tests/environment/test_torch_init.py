@@ -156,12 +156,14 @@ def test_what_is_read_is_what_running_opens(source: str, cuda: str | None, tmp_p
     assert _same(source, tmp_path, cuda) > 2
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize("cuda", ["13.0", None])
 def test_the_installed_torch(cuda: str | None, tmp_path: Path) -> None:
     source = (Path(kit.torch().root) / "__init__.py").read_text(encoding="utf-8")
     assert _same(source, tmp_path, cuda) > 2
 
 
+@pytest.mark.torch
 def test_the_table_has_what_the_installed_torch_says() -> None:
     torch = kit.torch()
     source = (Path(torch.root) / "__init__.py").read_text(encoding="utf-8")

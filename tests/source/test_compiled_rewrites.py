@@ -68,6 +68,7 @@ def imports_of(program: Path) -> str:
     return subprocess.run(["nm", "-D", "-u", str(program)], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.torch
 def test_accessors_and_error_macros(tmp_path: Path) -> None:
     libraries = torch_folder() / "lib"
     options = (f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch_cpu", "-lc10")
@@ -85,6 +86,7 @@ def test_accessors_and_error_macros(tmp_path: Path) -> None:
     assert "14const_data_ptr" not in imports[1]
 
 
+@pytest.mark.torch
 def test_load_of_half_under_hip(tmp_path: Path) -> None:
     shutil.copy(SOURCES / "load_main.cpp", tmp_path / "load_main.cpp")
     options = ("-x", "c++", "-DUSE_ROCM", f"-I{SOURCES / 'hip_stub'}", "-include", "hip/hip_runtime.h")
@@ -100,6 +102,7 @@ def test_load_of_half_under_hip(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.torch
 @pytest.mark.skipif(NVCC is None, reason="no nvcc here")
 def test_load_of_half_under_cuda(tmp_path: Path) -> None:
     """For the host and for a device, with a launch for each type."""

@@ -164,6 +164,7 @@ PYBIND11_MODULE(my_kernels, m) {
 """
 
 
+@pytest.mark.torch
 def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
     """Imported by torch itself, with a Python module in the place of the extension; a function that returns nothing
     is traced under fullgraph=True."""

@@ -154,6 +154,7 @@ def run_here(file: str, function: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.torch
 def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
     """The oracle is the run under torch 2.13.0: a static initialiser of the file ends the process by a signal."""
     done = run_here("registers-torch-2.8.so", "")
@@ -161,6 +162,7 @@ def test_the_process_dies_where_torch_takes_over_a_smaller_object() -> None:
     assert "loaded" not in done.stdout
 
 
+@pytest.mark.torch
 def test_a_moved_field_is_read_silently() -> None:
     assert run_here("reads-torch-2.13.so", "numel_of").stdout.strip() == "15"
     wrong = run_here("reads-torch-2.8.so", "numel_of")
@@ -168,5 +170,6 @@ def test_a_moved_field_is_read_silently() -> None:
     assert wrong.stdout.strip() != "15"
 
 
+@pytest.mark.torch
 def test_a_record_that_is_handed_on_works() -> None:
     assert run_here("hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"
