@@ -129,12 +129,18 @@ class ElfFile:
         """(symbol index, relocation type), each pair once, in the order in which the loader first meets them."""
         return relocated_symbols(self.image, self.dynamic)
 
+    @cached_property
     def _at_least(self) -> int:
         return max((index for index, _ in self.relocated), default=-1) + 1
 
+    @cached_property
+    def symbol_count(self) -> int:
+        """How many entries of the symbol table count: those that are referred to, and those that can be found."""
+        return self.symbols.count(self._at_least)
+
     def undefined(self) -> Iterator[RawSymbol]:
         """Raw undefined entries, in table order."""
-        for symbol in self.symbols.table(self._at_least()):
+        for symbol in self.symbols.table(self._at_least):
             if symbol.section == SHN_UNDEF and symbol.name:
                 yield symbol
 

@@ -45,7 +45,7 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
     """
     image, values = elf.image, elf.dynamic.values
     wide = 8 if image.is64 else 4
-    symbols = elf.symbols.count(max((index for index, _ in elf.relocated), default=-1) + 1)
+    symbols = elf.symbol_count
     symtab = image.offset_of(values[DT_SYMTAB], "the dynamic symbol table")
     ranges = [(0, _HEADERS), (symtab, (symbols + 1) * (24 if image.is64 else 16))]
     ranges.append((elf.dynamic.strtab, _strings_end(elf, symtab, symbols) - elf.dynamic.strtab))

@@ -239,11 +239,6 @@ def check_needed_revision(elf: ElfFile, path: str) -> None:
         raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words))
 
 
-def _referred(elf: ElfFile) -> int:
-    """How many entries of the symbol table count: those that are referred to, and those that can be found."""
-    return elf.symbols.count(max((index for index, _ in elf.relocated), default=-1) + 1)
-
-
 # --- _dl_relocate_object (elf/dl-reloc.c, do-rel.h) ---------------------------------------------------------------
 
 
@@ -357,7 +352,7 @@ def _check_relro(elf: ElfFile, relro: Segment, path: str) -> None:
 def _tables_in(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """(start, end) of the tables that the loader goes on reading while it writes, those that lie in writable memory."""
     values, wide = elf.dynamic.values, elf.image.is64
-    count = _referred(elf)
+    count = elf.symbol_count
     yield elf.dynamic.address, elf.dynamic.address + (16 if wide else 8) * (len(values) + len(elf.dynamic.needed) + 1)
     sizes = [(DT_SYMTAB, count * (24 if wide else 16)), (DT_STRTAB, elf.dynamic.strings_end - elf.dynamic.strtab)]
     sizes.append((DT_VERSYM, 2 * count))
