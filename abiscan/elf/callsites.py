@@ -53,9 +53,7 @@ def find_call_sites(elf: ElfFile, names: Collection[str], lines: bool = False) -
         return {}
     symbols = {each.index: each.name for each in elf.imports if each.name in names}
     slots = {
-        each.place: symbols[each.symbol]
-        for each in references(elf.image, elf.dynamic, symbols)
-        if each.type in got_types
+        each.place: symbols[each.symbol] for each in references(elf.relocations, symbols) if each.type in got_types
     }
     if not slots:
         return {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.image import Image
-from abiscan.elf.relocations import relocated_symbols
+from abiscan.elf.relocations import Table, packed_places, relocated_symbols, relocation_tables
 from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
     SHN_UNDEF,
@@ -125,13 +125,32 @@ class ElfFile:
     # --- symbols ------------------------------------------------------------------------------------------------
 
     @cached_property
+    def relocations(self) -> tuple[Table, ...]:
+        """See `relocations.relocation_tables`."""
+        return relocation_tables(self.image, self.dynamic)
+
+    def packed_places(self) -> list[int]:
+        """See `relocations.packed_places`."""
+        return packed_places(self.image, self.dynamic)
+
+    @cached_property
     def relocated(self) -> list[tuple[int, int]]:
         """(symbol index, relocation type), each pair once, in the order in which the loader first meets them."""
-        return relocated_symbols(self.image, self.dynamic)
+        return relocated_symbols(self.relocations, self.machine)
+
+    @cached_property
+    def referred(self) -> tuple[int, ...]:
+        """The symbols that relocations refer to, each once, in the same order."""
+        return tuple(dict.fromkeys([index for index, _ in self.relocated]))
+
+    @cached_property
+    def open_references(self) -> list[RawSymbol]:
+        """Those of them that may be found nowhere; see `SymbolTable.open_references`."""
+        return self.symbols.open_references(self.referred, defines=True)
 
     @cached_property
     def _at_least(self) -> int:
-        return max((index for index, _ in self.relocated), default=-1) + 1
+        return max(self.referred, default=-1) + 1
 
     @cached_property
     def symbol_count(self) -> int:
@@ -147,7 +166,7 @@ class ElfFile:
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         """Every undefined entry of .dynsym that has a name, in table order."""
-        relocated = {index for index, _ in self.relocated}
+        relocated = set(self.referred)
         table = self.symbols
         versions = table.versions() if table.has_versions else {}
         found = []
@@ -276,13 +295,13 @@ class ElfFile:
     @property
     def version_definitions(self) -> tuple[str, ...]:
         """Names of .gnu.version_d, the file's own included."""
-        return tuple(version.name for version, _index, _flags in self.symbols.definitions())
+        return tuple(version.name for version, _index, _flags in self.symbols.definitions)
 
     def facts(self) -> SharedObject:
         """Everything that later stages read of the file, as a value."""
         needs = tuple(
             VersionNeed(library, version.name, version.weak)
-            for library, entries in self.symbols.needs()
+            for library, entries in self.symbols.needs
             for version, _index in entries
         )
         return SharedObject(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 from abiscan.elf.mapping import Area, map_segments
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_SEGMENTS, MAX_STRING
+from abiscan.model.limits import MAX_NAMES, MAX_SEGMENTS, MAX_STRING
 
 if TYPE_CHECKING:
     import mmap
@@ -207,6 +208,21 @@ class Image:
     def string(self, offset: int, end: int) -> bytes:
         """The zero-terminated string at `offset` of a table that ends at `end`; empty if it lies outside of it."""
         return self.terminated(offset, end) or b""
+
+    def strings(self, offsets: Sequence[int], end: int) -> list[bytes]:
+        """`string` of each offset.
+
+        Raises:
+            UnreadableFile: they have more than MAX_NAMES bytes together.
+        """
+        buffer, find, size = self.buffer, self.buffer.find, MAX_STRING
+        # Two calls of the interpreter for a name instead of six: 0.4 us and 0.9.
+        stops = [find(b"\0", offset, offset + size) for offset in offsets]
+        if stops and (min(offsets) < 0 or min(stops) < 0 or max(stops) >= min(end, self.size)):
+            stops = [offset + len(self.string(offset, end)) for offset in offsets]
+        if sum(stops) - sum(offsets) > MAX_NAMES:
+            raise UnreadableFile(self.path, f"names of more than {MAX_NAMES} bytes together, which are not read")
+        return [buffer[offset:stop] for offset, stop in zip(offsets, stops, strict=True)]
 
     def terminated(self, offset: int, end: int) -> bytes | None:
         """The same; None where it lies outside, is longer than MAX_STRING, or its zero byte is not in the table."""

@@ -36,7 +36,7 @@ class Pointers:
     def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
         # (index in .dynsym, 0) or (0, address in the file)
-        self._at = {place: (index, address) for place, index, address in pointers(elf.image, elf.dynamic)}
+        self._at = {place: (index, address) for place, index, address in pointers(elf.relocations, elf.machine)}
 
     def __contains__(self, place: int) -> bool:
         return place in self._at

@@ -6,7 +6,7 @@ and elf/dynamic-link.h in its sources); a symbol that no relocation refers to is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -67,6 +67,8 @@ class Table(Struct, frozen=True):
         words: their fields, `fields` to an entry: place, info and, where there are three, addend.
         relative: how many at its start are taken for relative ones unseen (DT_RELACOUNT).
         shift: by how much the info is shifted for the symbol index; what is below is the type.
+        leading: the distinct `r_info` of those at its start.
+        others: the distinct `r_info` of the rest, in the order in which the loader first meets each.
     """
 
     address: int
@@ -75,6 +77,19 @@ class Table(Struct, frozen=True):
     fields: int
     relative: int
     shift: int
+    leading: frozenset[int]
+    others: tuple[int, ...]
+
+    @property
+    def mask(self) -> int:
+        """What of `r_info` is the type."""
+        return (1 << self.shift) - 1
+
+    @property
+    def types(self) -> set[int]:
+        """The relocation types that occur."""
+        mask = self.mask
+        return {info & mask for info in (*self.leading, *self.others)}
 
     def places(self) -> list[int]:
         """`r_offset` of each."""
@@ -88,21 +103,21 @@ class Table(Struct, frozen=True):
         """Addends of the relocations of one type; none where they are kept in place."""
         if self.fields != 3:
             return set()
-        mask = (1 << self.shift) - 1
+        mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
 
     def written(self, start: int, end: int, relative: int | None) -> dict[int, int | None]:
         """What the loader writes in an address range: an address of the file, or None for a symbol's."""
-        mask = (1 << self.shift) - 1
+        mask = self.mask
         found: dict[int, int | None] = {}
-        for at, place in enumerate(self.places()):
-            if start <= place < end:
-                kind = self.words[at * self.fields + 1] & mask
-                found[place] = self.words[at * 3 + 2] if kind == relative and self.fields == 3 else None
+        places = self.places()
+        for at in [at for at, place in enumerate(places) if start <= place < end]:
+            kind = self.words[at * self.fields + 1] & mask
+            found[places[at]] = self.words[at * 3 + 2] if kind == relative and self.fields == 3 else None
         return found
 
 
-def relocation_tables(image: Image, dynamic: Dynamic) -> list[Table]:
+def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:
     """The ranges of relocations in the order in which the loader goes through them: `_ELF_DYNAMIC_DO_RELOC` in
     elf/dynamic-link.h of glibc. DT_JMPREL counts where DT_PLTREL says of which form it is; where it lies at the end
     of the other table or behind it they are one.
@@ -111,7 +126,8 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> list[Table]:
         UnreadableFile: a table lies outside of the file, or has no size.
     """
     values = dynamic.values
-    word, (shift, _mask) = (8 if image.is64 else 4), _split(image)
+    # ELF64_R_SYM and ELF32_R_SYM (gABI, "Relocation").
+    word, shift = (8, 32) if image.is64 else (4, 8)
     found = []
     for table, size_tag, count_tag, fields in (
         (DT_REL, DT_RELSZ, DT_RELCOUNT, 2),
@@ -139,8 +155,13 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> list[Table]:
             offset = image.offset_of(start, "a relocation table", size)
             words = image.words(offset, size // word, "Q" if image.is64 else "I", "a relocation table")
             relative = values.get(count_tag, 0) if number == 0 and table in values else 0
-            found.append(Table(start, size, words, fields, relative, shift))
-    return found
+            # A library has ten thousands of leading ones, all alike, and of the others up to a hundred for each pair of
+            # symbol and type: they are made distinct before they are taken apart.
+            first = fields * max(relative, 0)
+            leading = frozenset(words[1:first:fields].tolist())
+            others = tuple(dict.fromkeys(words[first + 1 :: fields].tolist()))
+            found.append(Table(start, size, words, fields, relative, shift, leading, others))
+    return tuple(found)
 
 
 def _size(image: Image, values: dict[int, int], tag: int) -> int:
@@ -182,56 +203,42 @@ def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
     return found
 
 
-def relocated_symbols(image: Image, dynamic: Dynamic) -> list[tuple[int, int]]:
+def relocated_symbols(tables: Iterable[Table], machine: str) -> list[tuple[int, int]]:
     """(symbol index, relocation type) of the relocations that refer to a symbol, in the order in which the loader first
-    meets each pair.
-
-    Raises:
-        UnreadableFile: a relocation table lies outside of the file.
-    """
-    met: dict[int, None] = {}
-    for table in relocation_tables(image, dynamic):
-        # The leading relative ones name no symbol; libraries have ten thousands. A library has up to a hundred
-        # relocations for each pair, so they are made distinct before they are taken apart.
-        met.update(dict.fromkeys(table.words[table.relative * table.fields + 1 :: table.fields].tolist()))
-    shift, mask = _split(image)
-    none = _NONE.get(image.machine, (0,))
-    return [(info >> shift, info & mask) for info in met if info >> shift and info & mask not in none]
+    meets each pair. The leading relative ones name no symbol."""
+    none = _NONE.get(machine, (0,))
+    met: dict[tuple[int, int], None] = {}
+    for table in tables:
+        shift, mask = table.shift, table.mask
+        pairs = [(info >> shift, info & mask) for info in table.others]
+        met.update(dict.fromkeys([pair for pair in pairs if pair[0] and pair[1] not in none]))
+    return list(met)
 
 
-def references(image: Image, dynamic: Dynamic, symbols: Collection[int]) -> Iterator[Reference]:
-    """The relocations that refer to one of `symbols` (indices in .dynsym), table by table.
-
-    Raises:
-        UnreadableFile: a relocation table lies outside of the file.
-    """
+def references(tables: Iterable[Table], symbols: Collection[int]) -> Iterator[Reference]:
+    """The relocations that refer to one of `symbols` (indices in .dynsym), table by table."""
     if not symbols:
         return
-    shift, mask = _split(image)
-    for table in relocation_tables(image, dynamic):
-        words, fields = table.words, table.fields
+    for table in tables:
+        words, fields, shift, mask = table.words, table.fields, table.shift, table.mask
         for at, info in enumerate(words[1::fields].tolist()):
             if info >> shift in symbols:
                 first = at * fields
                 yield Reference(words[first], info >> shift, info & mask, words[first + 2] if fields == 3 else 0)
 
 
-def pointers(image: Image, dynamic: Dynamic) -> Iterator[tuple[int, int, int]]:
+def pointers(tables: Iterable[Table], machine: str) -> Iterator[tuple[int, int, int]]:
     """(place, symbol index, address) of every word that the loader fills with an address: of a symbol, then the address
     is 0, or of the file itself, then the index is 0.
 
     Relocations in the packed form (DT_RELR) and tables without addends are not read; nothing for a machine that is not
     in `ABSOLUTE`.
-
-    Raises:
-        UnreadableFile: a relocation table lies outside of the file.
     """
-    absolute, relative = ABSOLUTE.get(image.machine), RELATIVE.get(image.machine)
+    absolute, relative = ABSOLUTE.get(machine), RELATIVE.get(machine)
     if absolute is None:
         return
-    shift, mask = _split(image)
-    for table in relocation_tables(image, dynamic):
-        words = table.words
+    for table in tables:
+        words, shift, mask = table.words, table.shift, table.mask
         if table.fields != 3:
             continue
         for start in range(0, len(words), 3 * _CHUNK):
@@ -242,8 +249,3 @@ def pointers(image: Image, dynamic: Dynamic) -> Iterator[tuple[int, int, int]]:
                     yield place, 0, addend
                 elif kind == absolute:
                     yield place, info >> shift, 0
-
-
-def _split(image: Image) -> tuple[int, int]:
-    """By how much `r_info` is shifted for the symbol index, and its mask for the type."""
-    return (32, 0xFFFFFFFF) if image.is64 else (8, 0xFF)

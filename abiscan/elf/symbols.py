@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -31,6 +32,11 @@ STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_COMMON, STT_TLS, ST
 STV_DEFAULT, STV_INTERNAL, STV_HIDDEN, STV_PROTECTED = 0, 1, 2, 3
 # What a reference may bind to: these are code or data (elf/dl-lookup.c of glibc, ALLOWED_STT).
 DEFINITION_TYPES = frozenset((STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_COMMON, STT_TLS, STT_GNU_IFUNC))
+# Visibilities that no lookup of another object sees; and st_info of what a lookup accepts as a definition.
+_UNSEEN = (STV_INTERNAL, STV_HIDDEN)
+_DEFINING = frozenset(
+    binding << 4 | kind for binding in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE) for kind in DEFINITION_TYPES
+)
 
 VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
@@ -275,32 +281,25 @@ class SymbolTable:
             UnreadableFile: an entry lies outside of the file.
         """
         buffer, start, size = self._image.buffer, self._offset, self._layout.size
-        unpack = struct.Struct(self._image.endian + ("BBHQ" if self._image.is64 else "IIBBH")).unpack_from
-        is64 = self._image.is64
+        unpack = struct.Struct(self._image.endian + ("4xBBHQ" if self._image.is64 else "4xIIBBH")).unpack_from
+        is64, room = self._image.is64, (self._end - start) // size
         found: list[RawSymbol] = []
         own: list[int] = []
         for index in indices:
-            at = start + index * size + 4
-            if at + size - 4 > self._end:
+            if index >= room:
                 raise UnreadableFile(
                     self._image.path, f"corrupt ELF file: symbol {index} is outside of its symbol table"
                 )
             if is64:
-                info, other, section, value = unpack(buffer, at)
+                info, other, section, value = unpack(buffer, start + index * size)
             else:
-                value, _, info, other, section = unpack(buffer, at)
-            if info < 0x10 or other & 3 in (STV_INTERNAL, STV_HIDDEN):
+                value, _, info, other, section = unpack(buffer, start + index * size)
+            if info < 0x10 or other & 3 in _UNSEEN:
                 continue
-            if (
-                section
-                and defines
-                and (value or section == SHN_ABS or info & 0xF == STT_TLS)
-                and info & 0xF in DEFINITION_TYPES
-                and info >> 4 in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE)
-            ):
+            if defines and section and info in _DEFINING and (value or section == SHN_ABS or info & 0xF == STT_TLS):
                 own.append(index)
-                continue
-            found.append(self.raw(index))
+            else:
+                found.append(self.raw(index))
         lost = self.unreached(own) if own else set()
         if lost:
             places = {index: place for place, index in enumerate(indices)}
@@ -311,6 +310,12 @@ class SymbolTable:
     def name_of(self, symbol: RawSymbol) -> bytes:
         """The entry's name; empty if its offset lies outside of what is mapped behind the start of .dynstr."""
         return self._image.string(self._strtab + symbol.name, self._strtab_end)
+
+    def names_at(self, indices: Sequence[int]) -> list[bytes]:
+        """The names of entries that lie in the table, as `name_of` has them."""
+        buffer, unpack, size = self._image.buffer, self._u32, self._layout.size
+        first, strings = self._offset, self._strtab
+        return self._image.strings([strings + unpack(buffer, first + i * size)[0] for i in indices], self._strtab_end)
 
     def count(self, at_least: int = 0) -> int:
         """How many entries the table has: from the hash table, or the section headers where that is longer.
@@ -378,7 +383,7 @@ class SymbolTable:
             self._versym = self._image.words(offset, min(self.count(), room), "H", "the symbol version table")
         return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
 
-    def version_numbers(self, indices: Iterable[int]) -> set[int]:
+    def version_numbers(self, indices: Sequence[int]) -> set[int]:
         """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.
 
         Raises:
@@ -387,11 +392,10 @@ class SymbolTable:
         address = self._dynamic.values.get(DT_VERSYM)
         if address is None:
             return set()
-        wanted = list(indices)
-        count = max(wanted, default=-1) + 1
+        count = max(indices, default=-1) + 1
         offset = self._image.offset_of(address, "the symbol version table", 2 * count)
         numbers = self._image.words(offset, count, "H", "the symbol version table")
-        return {numbers[index] & 0x7FFF for index in wanted}
+        return {number & 0x7FFF for number in {numbers[index] for index in indices}}
 
     def resolvers(self, indices: Iterable[int]) -> list[RawSymbol]:
         """Those of the entries that are defined as indirect functions, whose code the loader calls.
@@ -412,30 +416,32 @@ class SymbolTable:
     def unreached(self, indices: Sequence[int]) -> set[int]:
         """Those of the entries that a lookup of their own name does not come upon: no hash table leads to them."""
         if self._gnu is None:
-            return {index for index in indices if index not in self.find(self.name_of(self.raw(index)))}
-        bloom, buckets, chains, symoffset, shift, bits = self._gnu
+            names = self.names_at(indices)
+            return {index for index, name in zip(indices, names, strict=True) if index not in self.find(name)}
+        bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
         if not bloom or not buckets:
             return set(indices)
-        buffer, unpack, words, low = self._image.buffer, self._u32, len(bloom), bits - 1
-        string, starts, entry = self._image.string, self._offset, self._layout.size
-        names = [
-            string(self._strtab + unpack(buffer, starts + index * entry)[0], self._strtab_end) for index in indices
-        ]
-        lost = set()
-        for index, hashed in zip(indices, gnu_hashes(names), strict=True):
-            word = bloom[hashed // bits % words]
-            at = buckets[hashed % len(buckets)]
-            reached = 0 < at <= index and word >> (hashed & low) & word >> (hashed >> shift & low) & 1
-            place = chains + 4 * (at - symoffset)
-            if not reached or place < self._hash_start or place + 4 * (index - at + 1) > self._hash_end:
+        start, count = self._hash_start, len(buckets)
+        chain = self._image.words(start, (self._hash_end - start) // 4, "I", "the GNU hash table")
+        # Of the chain's words, that of symbol 0, which may be in front of the table.
+        zero, room = (chains - start) // 4 - symoffset, len(chain)
+        hashes = gnu_hashes(self.names_at(indices))
+        passed = self.screen(hashes, range(len(hashes)))
+        lost = set(indices) - {indices[i] for i in passed} if len(passed) < len(indices) else set()
+        # By bucket, up to which symbol its chain goes on: it is gone along once, however many are asked about.
+        reached: dict[int, int] = {}
+        for i in passed:
+            index, hashed = indices[i], hashes[i]
+            at = buckets[hashed % count]
+            if not 0 < at <= index or not 0 <= zero + at <= zero + index < room or (chain[zero + index] ^ hashed) >> 1:
                 lost.add(index)
-                continue
-            while at < index:
-                if unpack(buffer, place)[0] & 1:
-                    break
-                at, place = at + 1, place + 4
-            if at < index or (unpack(buffer, place)[0] ^ hashed) >> 1:
-                lost.add(index)
+            elif at < index:
+                met = reached.get(at, at)
+                while met < index and not chain[zero + met] & 1:
+                    met += 1
+                reached[at] = max(met, reached.get(at, at))
+                if met < index:
+                    lost.add(index)
         return lost
 
     @property
@@ -447,15 +453,16 @@ class SymbolTable:
         """Version index to version, needed and defined ones."""
         if self._versions is None:
             found: dict[int, SymbolVersion] = {}
-            for need in self.needs():
+            for need in self.needs:
                 for version, index in need[1]:
                     found[index & 0x7FFF] = version
-            for version, index, _flags in self.definitions():
+            for version, index, _flags in self.definitions:
                 found[index & 0x7FFF] = version
             self._versions = found
         return self._versions
 
-    def needs(self) -> list[tuple[str, list[tuple[SymbolVersion, int]]]]:
+    @cached_property
+    def needs(self) -> tuple[tuple[str, tuple[tuple[SymbolVersion, int], ...]], ...]:
         """.gnu.version_r in order: (library, [(version, version index), ...]).
 
         The loader follows the links and looks at neither count (DT_VERNEEDNUM, vn_cnt); so does this.
@@ -465,11 +472,11 @@ class SymbolTable:
         """
         image, values = self._image, self._dynamic.values
         if DT_VERNEED not in values:
-            return []
+            return ()
         at, end = image.extent_of(values[DT_VERNEED], "the needed versions")
         need_layout = struct.Struct(image.endian + "HHIII")
         aux_layout = struct.Struct(image.endian + "IHHII")
-        result: list[tuple[str, list[tuple[SymbolVersion, int]]]] = []
+        result: list[tuple[str, tuple[tuple[SymbolVersion, int], ...]]] = []
         budget = MAX_VERSIONS
         following = 1
         while following:
@@ -486,11 +493,12 @@ class SymbolTable:
                     (SymbolVersion(self._version_text(name), hashed, library, bool(flags & VER_FLG_WEAK)), other)
                 )
                 aux_at += aux_next
-            result.append((library, entries))
+            result.append((library, tuple(entries)))
             at += following
-        return result
+        return tuple(result)
 
-    def definitions(self) -> list[tuple[SymbolVersion, int, int]]:
+    @cached_property
+    def definitions(self) -> tuple[tuple[SymbolVersion, int, int], ...]:
         """.gnu.version_d in order: (version, version index, vd_flags), by the links alone, as `needs`.
 
         Raises:
@@ -498,7 +506,7 @@ class SymbolTable:
         """
         image, values = self._image, self._dynamic.values
         if DT_VERDEF not in values:
-            return []
+            return ()
         at, end = image.extent_of(values[DT_VERDEF], "the defined versions")
         layout = struct.Struct(image.endian + "HHHHIII")
         aux_layout = struct.Struct(image.endian + "II")
@@ -511,7 +519,7 @@ class SymbolTable:
             name, _next = aux_layout.unpack(self._record(at + aux, aux_layout.size, end))
             result.append((SymbolVersion(self._version_text(name), hashed, None, False), index, flags))
             at += following
-        return result
+        return tuple(result)
 
     def _record(self, at: int, size: int, end: int) -> bytes:
         if at + size > end:

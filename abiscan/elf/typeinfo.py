@@ -47,7 +47,7 @@ def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple
         return ()
     pointers: list[Reference] = []
     heads: dict[int, str] = {}
-    for each in references(elf.image, elf.dynamic, wanted.keys() | kind_of.keys()):
+    for each in references(elf.relocations, wanted.keys() | kind_of.keys()):
         if each.type != absolute:
             continue
         if each.symbol in wanted:

@@ -79,7 +79,7 @@ def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[i
     """Relocated words of an address range: those that name a symbol, and those that hold an address."""
     symbols: dict[int, str] = {}
     addresses: dict[int, int] = {}
-    for place, index, address in pointers(elf.image, elf.dynamic):
+    for place, index, address in pointers(elf.relocations, elf.machine):
         if not low <= place < high:
             continue
         if index:

@@ -59,10 +59,10 @@ class Definitions:
         if self._versions is None:
             found: dict[int, Version] = {}
             if self._symbols.has_versions:
-                for library, entries in self._symbols.needs():
+                for library, entries in self._symbols.needs:
                     for version, index in entries:
                         found[index & 0x7FFF] = Version(version.name, version.hash, bool(index & 0x8000), library)
-                for version, index, flags in self._symbols.definitions():
+                for version, index, flags in self._symbols.definitions:
                     if not flags & VER_FLG_BASE:
                         found[index & 0x7FFF] = Version(version.name, version.hash, False, None)
                     else:

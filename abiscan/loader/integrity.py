@@ -35,7 +35,7 @@ from abiscan.elf.dynamic import (
 )
 from abiscan.elf.image import ET_DYN, PT_NOTE, PT_TLS, Segment
 from abiscan.elf.mapping import PAGE, PF_W, PF_X, Area, doubt, refusal
-from abiscan.elf.relocations import IRELATIVE, RELA_ONLY, RELATIVE, Table, packed_places, relocation_tables
+from abiscan.elf.relocations import IRELATIVE, RELA_ONLY, RELATIVE, Table
 from abiscan.elf.symbols import STB_WEAK
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable
@@ -220,7 +220,7 @@ def check_revisions(elf: ElfFile, path: str) -> None:
     highest = max(elf.symbols.versions(), default=0)
     if highest and DT_VERSYM not in elf.dynamic.values:
         raise _dies(path, "it has version records and no table of versions (DT_VERSYM), which the loader reads")
-    strays = [number for number in elf.symbols.version_numbers(index for index, _ in elf.relocated) if number > highest]
+    strays = [number for number in elf.symbols.version_numbers(elf.referred) if number > highest]
     if strays:
         if not highest:
             raise _dies(path, "its symbols have versions and no record says which, where the loader looks")
@@ -250,12 +250,10 @@ def unknown_relocation(elf: ElfFile, path: str) -> LoaderStop | None:
     """The stop at a relocation type that the loader does not know (x86-64 only)."""
     if elf.machine != "x86_64":
         return None
-    for table in relocation_tables(elf.image, elf.dynamic):
-        mask = (1 << table.shift) - 1
-        infos = table.infos()
-        if {info & mask for info in set(infos)} <= _KNOWN_X86_64:
+    for table in elf.relocations:
+        if table.types <= _KNOWN_X86_64:
             continue
-        kind = next(info & mask for info in infos if info & mask not in _KNOWN_X86_64)
+        kind = next(info & table.mask for info in table.infos() if info & table.mask not in _KNOWN_X86_64)
         text = f"0x{kind:08x}" if kind > 0xFF else f"0x{kind:02x}"
         return LoaderStop(StopKind.UNKNOWN_RELOCATION, path, detail=text)
     return None
@@ -267,12 +265,12 @@ def check_relocated(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    image, dynamic = elf.image, elf.dynamic
+    image = elf.image
     writable = _runs(image.areas) if _has_text_relocations(elf) else _writable(image.areas)
     allowed = list(_without(writable, sorted(_tables_in(elf, writable))))
     tls = next((s for s in image.segments if s.type == PT_TLS and s.memory_size), None)
-    places = packed_places(image, dynamic)
-    for table in relocation_tables(image, dynamic):
+    places = elf.packed_places()
+    for table in elf.relocations:
         places += _check_table(elf, table, path, has_tls=tls is not None)
     places.sort()
     inside = sum(
@@ -288,21 +286,19 @@ def check_relocated(elf: ElfFile, path: str) -> None:
 
 def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> list[int]:
     """The places that a table's relocations write to."""
-    none, mask = (0, 0xFFFFFFFF) if elf.image.is64 else (0, 0xFF)
     relative = RELATIVE.get(elf.machine)
-    infos = table.infos()
     if table.relative and relative is not None:
-        odd = any(info & mask != relative for info in set(infos[: table.relative]))
-        if odd or table.relative > len(infos):
+        odd = any(info & table.mask != relative for info in table.leading)
+        if odd or table.relative * table.fields > len(table.words):
             if elf.machine == "x86_64":
                 raise _aborts(path, _RELATIVE_TYPE)
             raise Undecidable(f"{path} counts relocations as relative (DT_RELACOUNT) that are not")
-    kinds = {info & mask for info in set(infos)}
+    kinds = table.types
     if kinds & _TLS_TYPES.get(elf.machine, frozenset()):
         flags = elf.dynamic.values.get(DT_FLAGS, 0)
         if _STATIC_TLS_TYPE[elf.machine] in kinds and not flags & DF_STATIC_TLS:
             raise Undecidable(f"{path} has relocations for static TLS and is not marked so (DF_STATIC_TLS)")
-        if not has_tls and not _all_name_others(elf, infos, mask):
+        if not has_tls and not _all_name_others(elf, table):
             raise Undecidable(f"{path} has relocations for thread-local variables and none of these")
     resolver = IRELATIVE.get(elf.machine)
     if resolver in kinds:
@@ -310,16 +306,16 @@ def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> lis
         for address in table.addends(resolver):
             _check_code(elf, address, path, "resolver of an indirect function", tables)
     places = table.places()
-    if none in kinds:
-        places = [place for place, info in zip(places, infos, strict=True) if info & mask != none]
+    # R_*_NONE is 0 everywhere; it writes nothing.
+    if 0 in kinds:
+        places = [place for place, info in zip(places, table.infos(), strict=True) if info & table.mask]
     return places
 
 
-def _all_name_others(elf: ElfFile, infos: list[int], mask: int) -> bool:
+def _all_name_others(elf: ElfFile, table: Table) -> bool:
     """Whether each relocation for a thread-local variable is for one of another library."""
-    shift = mask.bit_length()
     types = _TLS_TYPES[elf.machine]
-    indices = {info >> shift for info in infos if info & mask in types}
+    indices = {info >> table.shift for info in (*table.leading, *table.others) if info & table.mask in types}
     return all(index and not elf.symbols.raw(index).section for index in indices)
 
 
@@ -363,7 +359,7 @@ def _tables_in(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[
     elif DT_HASH in values:
         sizes.append((DT_HASH, 4 * (2 + 2 * count)))
     found = [(values[tag], values[tag] + size) for tag, size in sizes if tag in values]
-    found += [(t.address, t.address + t.size) for t in relocation_tables(elf.image, elf.dynamic)]
+    found += [(t.address, t.address + t.size) for t in elf.relocations]
     for start, end in found:
         if any(start < last and first < end for first, last in writable):
             yield start, end
@@ -398,11 +394,11 @@ def check_started(elf: ElfFile, path: str) -> None:
         raise Undecidable(f"{path} has initialisation functions in a table (DT_INIT_ARRAY) that is not all mapped")
     end = start + count * word
     written: dict[int, int | None] = {}
-    for place in packed_places(elf.image, elf.dynamic):
+    for place in elf.packed_places():
         if start <= place < end:
             written[place] = _word_at(elf, place, word)
     relative = RELATIVE.get(elf.machine)
-    for table in relocation_tables(elf.image, elf.dynamic):
+    for table in elf.relocations:
         written |= table.written(start, end, relative)
     if relative is None and not written:
         return
@@ -440,7 +436,7 @@ def check_resolvers(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    resolvers = elf.symbols.resolvers({index for index, _kind in elf.relocated})
+    resolvers = elf.symbols.resolvers(elf.referred)
     tables = tuple(_tables_in(elf, _runs(elf.image.areas))) if resolvers else ()
     for symbol in resolvers:
         _check_code(elf, symbol.value, path, "resolver of an indirect function", tables)
@@ -453,8 +449,7 @@ def check_own_names(elf: ElfFile, path: str) -> None:
     Raises:
         Undecidable: one is not.
     """
-    entries = dict.fromkeys(index for index, _kind in elf.relocated)
-    for symbol in elf.symbols.open_references(entries, defines=True):
+    for symbol in elf.open_references:
         if symbol.section and symbol.binding != STB_WEAK:
             name = elf.symbols.name_of(symbol).decode("utf-8", "surrogateescape")
             raise Undecidable(f"{path} defines {name} where no lookup finds it: its hash table does not lead there")

@@ -51,9 +51,11 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
     get = classes.get
     exports = item.definitions
     pairs = elf.relocated
-    entries = dict.fromkeys(index for index, _ in pairs)
-    in_table = exports is not None and exports.table is not None
-    wanted = {symbol.number: symbol for symbol in elf.symbols.open_references(entries, defines=in_table)}
+    if exports is not None and exports.table is not None:
+        open_references = elf.open_references
+    else:
+        open_references = elf.symbols.open_references(elf.referred, defines=False)
+    wanted = {symbol.number: symbol for symbol in open_references}
     classed = dict.fromkeys((index, get(kind, 0)) for index, kind in pairs if index in wanted)
     kept = [(wanted[index], type_class) for index, type_class in classed]
     return lookups_for(item, kept)
@@ -66,7 +68,7 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
     exports = item.definitions
     versions: dict[int, Version] = {} if exports is None else exports.versions
     table = item.elf.symbols
-    names = [table.name_of(symbol) for symbol, _ in symbols]
+    names = table.names_at([symbol.number for symbol, _ in symbols])
     found = []
     for (symbol, type_class), name, hashed in zip(symbols, names, gnu_hashes(names), strict=True):
         version = versions.get(table.version_index(symbol.number) & 0x7FFF) if versions else None

@@ -19,6 +19,8 @@ MAX_DYNAMIC_ENTRIES = 1 << 16
 MAX_NEEDED = 4096
 # Longest string taken from a string table, in bytes. The longest mangled name seen in torch has 15 KiB.
 MAX_STRING = MIB
+# Of the names that are looked up for one file; libtorch_cpu's exports have 6 MiB.
+MAX_NAMES = 128 * MIB
 # Version records of a real file number some dozens (libc.so.6: 40).
 MAX_VERSIONS = 1 << 15
 # Entries of hash chains that lookups in one file may go through, those of short chains not counted.
@@ -75,6 +77,7 @@ LIMITS = (
     Limit("entries of a dynamic section", MAX_DYNAMIC_ENTRIES, "", "unreadable"),
     Limit("needed libraries of a file", MAX_NEEDED, "", "unreadable"),
     Limit("a name in a string table", MAX_STRING, "bytes", "unreadable"),
+    Limit("the names that one file's relocations look up", MAX_NAMES, "bytes", "unreadable"),
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
