@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.siblings import exported_beside
 from abiscan.binary import Binary
+from abiscan.environment.python_names import exported_by
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
 from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
@@ -38,14 +39,17 @@ def bind_in_setting(
         siblings: path to contents of what the file needs of its own package.
     """
     torch = judged_in.torch
-    pythons = [python for version in judged_in.pythons if (python := python_exports(version)) is not None]
+    versions = judged_in.pythons or judged_in.possible
+    pythons = [python for version in versions if (python := python_exports(version)) is not None]
     if torch is not None and torch.installed and context.loader.serves(binary):
         binding = context.loader.bind(binary, path, siblings)
         return binding if not judged_in.pythons else with_pythons(binding, pythons)
     # Where an environment here would have them is nothing of the release's: members are called by their place.
     root = path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
     members = {place.removeprefix(root): each for place, each in siblings.items()}
-    binding = bind_to_release(binary, members, None if torch is None else torch.exports, pythons)
+    binding = bind_to_release(
+        binary, members, None if torch is None else torch.exports, pythons, one_of=not judged_in.pythons
+    )
     binding = _of_another_build(binding, judged_in, context.index.builds(binary.machine))
     if artifact.member is None:
         return binding
@@ -100,6 +104,9 @@ def not_of_torch(
             exported = python_exports(version)
             if exported is not None and not all(map(exported, names)):
                 return f"CPython {version}"
+        possible = judged_in.possible_beside(build.torch) if names else ()
+        if possible and any(not set(possible) & set(exported_by(name)) for name in names):
+            return "CPython"
         return ""
 
     return otherwise

@@ -121,6 +121,9 @@ class AnalysisContext:
             unread = f"not read, as it is formed wrongly: Requires-Dist: {', '.join(declared.unread)}"
             chosen = replace(chosen, note=f"{chosen.note}; {unread}" if chosen.note else unread)
         here = options.environment.version if options.environment is not None else None
+        installed = chosen.torch is not None and chosen.torch.installed
+        if artifact.member is not None and not installed and not options.python_named:
+            here = None  # what a wheel's file finds beside a release does not depend on who asks
         return setting_of(
             declared,
             chosen,

@@ -8,6 +8,7 @@ driver is the machine's that will load the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -26,6 +27,8 @@ from abiscan.releases.exports import TargetExports
 _PROVIDED = frozenset({Owner.TORCH, Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
 
 PythonExports = Callable[[str], bool]
+# What became of a name, and whose it is.
+_Answer = tuple[Status, str | None]
 
 
 def bind_to_release(
@@ -33,6 +36,8 @@ def bind_to_release(
     siblings: dict[str, Binary],
     exports: TargetExports | None,
     pythons: Sequence[PythonExports],
+    *,
+    one_of: bool = False,
 ) -> FileBinding:
     """Bind every import of a file.
 
@@ -41,7 +46,8 @@ def bind_to_release(
     Args:
         siblings: path to contents of the other shared objects of the file's package.
         exports: the build's; None where no build for the file's architecture is known.
-        pythons: the CPythons that the file is for: a name must be exported by every one; none where nobody says which.
+        pythons: the CPythons that the file is for: a name must be exported by every one; none where nothing is known.
+        one_of: nobody says for which of them: a name that some export and some do not is open.
     """
     needed, others = needed_of_package(binary, siblings)
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
@@ -50,6 +56,7 @@ def bind_to_release(
     foreign = [name for name in others if _may_have_anything(name)]
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
     scopes = OwnScopes(binary.names_with_prefix)
+    python = partial(_of_python, pythons=pythons, one_of=one_of)
     bound = []
     for symbol in binary.imports:
         beside = next((path for path, each in needed.items() if each.exports_name(symbol.name)), None)
@@ -67,7 +74,7 @@ def bind_to_release(
             may_be_torchs = exports is not None and bool(reached) and not exports.knows(symbol.name)
             unknown = exports is None or may_be_torchs or bool(foreign)
             torch_known = exports is not None and exports.knows(symbol.name)
-            status, provider = _of_others(symbol, owner, pythons, torch_known=torch_known, unknown=unknown)
+            status, provider = _of_others(symbol, owner, python, torch_known=torch_known, unknown=unknown)
         if status is not Status.RESOLVED and symbol.may_stay_unbound:
             status, provider = Status.WEAK, None
         bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
@@ -103,7 +110,7 @@ def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> File
     imports = []
     for bound in binding.imports:
         if bound.owner is Owner.PYTHON and bound.status is not Status.WEAK:
-            status, provider = _of_python(bound.name, pythons)
+            status, provider = _of_python(bound.name, pythons, one_of=False)
             imports.append(replace(bound, status=status, provider=provider))
         else:
             imports.append(bound)
@@ -139,25 +146,27 @@ def with_reach(binding: FileBinding, needed: Sequence[str], exports: TargetExpor
     return replace(binding, imports=tuple(imports))
 
 
-def _of_python(name: str, pythons: Sequence[PythonExports]) -> tuple[Status, str | None]:
-    if not pythons:
+def _of_python(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> _Answer:
+    exporting = sum(python(name) for python in pythons)
+    if not pythons or (one_of and 0 < exporting < len(pythons)):
         return Status.UNDECIDED, None
-    return (Status.RESOLVED, "python") if all(python(name) for python in pythons) else (Status.MISSING, None)
+    return (Status.RESOLVED, "python") if exporting == len(pythons) else (Status.MISSING, None)
 
 
 def _of_others(
-    symbol: Import, owner: Owner, pythons: Sequence[PythonExports], *, torch_known: bool, unknown: bool
-) -> tuple[Status, str | None]:
+    symbol: Import, owner: Owner, python: Callable[[str], _Answer], *, torch_known: bool, unknown: bool
+) -> _Answer:
     """(status, provider) of a name that neither the package nor the build exports.
 
     Args:
+        python: the same of a name of CPython's.
         torch_known: whether a build was looked at that would have the name, if it exported it.
         unknown: whether a library that was not looked at may have a name of unknown home.
     """
     library = symbol.version.library if symbol.version is not None else None
     match owner:
         case Owner.PYTHON:
-            return _of_python(symbol.name, pythons)
+            return python(symbol.name)
         case Owner.TORCH:
             return (Status.MISSING if torch_known else Status.UNDECIDED), None
         case Owner.LIBC | Owner.CXX | Owner.OPENMP:

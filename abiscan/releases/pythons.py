@@ -21,7 +21,10 @@ _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
-    """Those of the known releases (oldest first) that have wheels for a CPython; all for one that the table lacks."""
+    """Those of the known releases (oldest first) that have wheels for a CPython: none for one older than the table's,
+    all for one that the table lacks."""
+    if python < min(_RELEASES):
+        return ()
     first, last = _RELEASES.get(python, (None, None))
     start = known.index(first) if first in known else 0
     end = known.index(last) + 1 if last in known else len(known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -32,15 +32,22 @@ class PythonsBeside(Struct, frozen=True):
         if self.exact is not None:
             return (self.exact,)
         pythons = self.declared.pythons
-        known = tuple(
-            version
-            for version in (known_versions() if pythons else ())
-            if any(p.admits(version) for p in pythons)
-            and self.declared.admits_python(version)
-            and self._has_wheels(version, release)
-        )
+        if not pythons:
+            return ()
+        known = tuple(v for v in self._installable(release) if any(p.admits(v) for p in pythons))
         # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
         return known or tuple(p.oldest for p in pythons if not p.later)
+
+    def possible(self, release: str | None) -> tuple[PythonVersion, ...]:
+        """Where neither the file nor anybody else says which: those for which an installer finds the release."""
+        if self.exact is not None or self.declared.pythons:
+            return ()
+        return tuple(version for version in self._installable(release) if not version.free_threaded)
+
+    def _installable(self, release: str | None) -> Iterator[PythonVersion]:
+        for version in known_versions():
+            if self.declared.admits_python(version) and self._has_wheels(version, release):
+                yield version
 
     def _has_wheels(self, version: PythonVersion, release: str | None) -> bool:
         """Whether an installer can put the release beside a file for that CPython at all."""
@@ -74,12 +81,14 @@ class FileSetting(Struct, frozen=True):
         setting: the same for the report.
         pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
             torch serves it, or where nobody says which.
+        possible: where nobody says which, those that one may be.
         beside: the CPythons that count beside each release, where it is asked for another one than the file's.
     """
 
     of_file: TorchOfFile
     setting: Setting
     pythons: tuple[PythonVersion, ...] = ()
+    possible: tuple[PythonVersion, ...] = ()
     beside: PythonsBeside | None = None
 
     @property
@@ -90,6 +99,10 @@ class FileSetting(Struct, frozen=True):
     def pythons_beside(self, release: str) -> tuple[PythonVersion, ...]:
         """The CPythons whose names must serve the file where a release of torch is installed."""
         return () if self.beside is None else self.beside.of(release)
+
+    def possible_beside(self, release: str) -> tuple[PythonVersion, ...]:
+        """Where nobody says which, those that one may be there."""
+        return () if self.beside is None else self.beside.possible(release)
 
 
 def setting_of(
@@ -112,7 +125,9 @@ def setting_of(
     named = here if python_named or not declared.pythons else None
     beside = PythonsBeside(declared, named, tuple(releases))
     served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
-    pythons = () if served else beside.of(None if torch is None else torch.target.torch)
+    release = None if torch is None else torch.target.torch
+    pythons = () if served else beside.of(release)
+    possible = () if served else beside.possible(release)
     if declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
         system = Stated(oldest, Source.TAG, "the oldest that the wheel's platform tag promises")
@@ -122,7 +137,7 @@ def setting_of(
         system = None
     python = _python(declared, here, python_named=python_named)
     setting = Setting(chosen.stated, python, _gpu(chosen), system)
-    return FileSetting(chosen, setting, pythons, beside)
+    return FileSetting(chosen, setting, pythons, possible, beside)
 
 
 def _gpu(chosen: TorchOfFile) -> Stated | None:
