@@ -17,7 +17,6 @@ from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
 from abiscan.loader.definitions import PLT_CLASS, Reference
 from abiscan.loader.examination import Examination
-from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
@@ -119,10 +118,7 @@ def _in_scope(
     root = closure.root
     answers: _Answers = {}
     lookups = _import_lookups(elf, examination, root)
-    try:
-        found = bind(root, lookups, examination.namespace.scope, closure.maps, asserts=False)
-    except LoadFailure:
-        found = [None] * len(lookups)
+    found = bind(root, lookups, examination.process.scope, closure.maps, asserts=False)
     open_ones: list[Lookup] = []
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:
@@ -167,10 +163,7 @@ def _out_of_scope(
             except (UnreadableFile, FileNotFoundError):
                 continue
     references: list[Reference] = [lookup.reference for lookup in lookups]
-    try:
-        found = resolve(references, [lookup.hash for lookup in lookups], others)
-    except LoadFailure:
-        return
+    found = resolve(references, [lookup.hash for lookup in lookups], others)
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:
             answers[lookup.symbol.number] = (Status.UNREACHABLE, binding[0].label)

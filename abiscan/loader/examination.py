@@ -75,7 +75,7 @@ class Examination:
             self._bindings[item] = bind(
                 item,
                 self.lookups(item),
-                self.namespace.scope,
+                self.process.scope,
                 self.closure.maps,
                 asserts=linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41),
             )

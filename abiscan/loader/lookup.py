@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from abiscan.elf import RawSymbol
 from abiscan.elf.symbols import STB_GLOBAL, STB_GNU_UNIQUE, STB_WEAK, STV_HIDDEN, STV_INTERNAL
-from abiscan.loader.definitions import COPY_CLASS, Reference, Version
+from abiscan.loader.definitions import COPY_CLASS, Reference
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 from abiscan.model.binding import LoaderStop, StopKind
@@ -17,19 +17,15 @@ _ASSERTION = (
 )
 
 Binding = tuple[LinkMap, RawSymbol]
+# References whose answer is kept, at some 300 bytes each; a run over 200 files has 15,000.
+_KEPT = 1 << 17
 
 
-def resolve(
-    references: Sequence[Reference], hashes: Sequence[int], scope: Iterable[LinkMap], *, asserts: bool = False
-) -> list[Binding | None]:
+def resolve(references: Sequence[Reference], hashes: Sequence[int], scope: Iterable[LinkMap]) -> list[Binding | None]:
     """The definition that each reference binds to, the first in the order of `scope`; None where there is none.
 
     Args:
         hashes: `gnu_hash` of each name.
-        asserts: the loader aborts where a version is asked of a library that has none (glibc before 2.41).
-
-    Raises:
-        LoadFailure: that happened.
     """
     found: list[Binding | None] = [None] * len(references)
     pending: Sequence[int] = range(len(references))
@@ -49,8 +45,6 @@ def resolve(
             if symbol is None or symbol.visibility in (STV_HIDDEN, STV_INTERNAL):
                 continue
             if symbol.binding in (STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE):
-                if asserts and reference.version is not None and not exports.versions:
-                    _check_version_assert(reference.version, item)
                 found[index] = (item, symbol)
                 hit = True
         if hit:
@@ -58,6 +52,39 @@ def resolve(
     return found
 
 
-def _check_version_assert(version: Version, item: LinkMap) -> None:
-    if version.library is not None and version.library in (item.name, item.soname):
+class GlobalScope:
+    """The global scope of a process, which every object's references are looked up in before its own search list.
+
+    What a reference finds in it is kept: of the references of a run's files nine in ten are others' too.
+
+    Attributes:
+        maps: its objects, in order.
+    """
+
+    def __init__(self, maps: Iterable[LinkMap]) -> None:
+        self.maps = tuple(maps)
+        self._found: dict[Reference, Binding | None] = {}
+
+    def resolve(self, references: Sequence[Reference], hashes: Sequence[int]) -> list[Binding | None]:
+        """`resolve` in this scope."""
+        known = self._found
+        if len(known) > _KEPT:
+            known.clear()
+        new = [i for i, reference in enumerate(references) if reference not in known]
+        asked = [references[i] for i in new]
+        known.update(zip(asked, resolve(asked, [hashes[i] for i in new], self.maps), strict=True))
+        return [known[reference] for reference in references]
+
+
+def check_version_asserted(reference: Reference, item: LinkMap) -> None:
+    """The loader aborts where it finds what a reference names in a library that has no versions, and the reference asks
+    for one of that very library (glibc before 2.41).
+
+    Raises:
+        LoadFailure: that is so.
+    """
+    version, exports = reference.version, item.definitions
+    if version is None or version.library is None or exports is None or exports.versions:
+        return
+    if version.library in (item.name, item.soname):
         raise LoadFailure(LoaderStop(StopKind.ASSERTION, item.name, detail=_ASSERTION))

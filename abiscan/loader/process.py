@@ -22,6 +22,7 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.loader_settings import LoaderSettings
+from abiscan.loader.lookup import GlobalScope
 from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
@@ -40,6 +41,7 @@ class Process(Struct):
         started: how many objects were there before main.
         lookups: what the relocations of libraries look up that several files of a run may bring.
         passed: the checks of `integrity` that these have passed.
+        kept_scope: `scope`, once it was asked for.
     """
 
     linker: RuntimeLinker
@@ -54,6 +56,14 @@ class Process(Struct):
     started: int = 0
     lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
     passed: dict[ElfFile, set[Callable[[ElfFile, str], None]]] = field(default_factory=dict)
+    kept_scope: GlobalScope | None = None
+
+    @property
+    def scope(self) -> GlobalScope:
+        """The global scope, as importing everything has left it."""
+        if self.kept_scope is None:
+            self.kept_scope = GlobalScope(self.namespace.scope)
+        return self.kept_scope
 
     def static_tls(self) -> StaticTls:
         """The room for static TLS that importing everything has left."""

@@ -3,13 +3,15 @@ dl-machine.h of glibc."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import Binding, resolve
+from abiscan.loader.lookup import Binding, GlobalScope, check_version_asserted, resolve
 from abiscan.model.binding import LoaderStop, StopKind
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
@@ -79,18 +81,35 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
 
 
 def bind(
-    item: LinkMap, lookups: list[Lookup], global_scope: list[LinkMap], local_scope: list[LinkMap], *, asserts: bool
+    item: LinkMap, lookups: list[Lookup], process_scope: GlobalScope, search_list: list[LinkMap], *, asserts: bool
 ) -> list[Binding | None]:
     """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then
     in the search list of what was opened.
 
+    Args:
+        asserts: see `lookup.check_version_asserted`.
+
     Raises:
-        LoadFailure: see `resolve`.
+        LoadFailure: the loader aborts.
     """
-    own = [item] if item.elf is not None and item.elf.dynamic.symbolic else []
-    scope = dict.fromkeys([*own, *global_scope, *local_scope])
     references = [lookup.reference for lookup in lookups]
-    return resolve(references, [lookup.hash for lookup in lookups], scope, asserts=asserts)
+    hashes = [lookup.hash for lookup in lookups]
+    found: list[Binding | None] = [None] * len(lookups)
+    if item.elf is not None and item.elf.dynamic.symbolic:
+        found = resolve(references, hashes, [item])
+    rest = dict.fromkeys(search_list)
+    for each in process_scope.maps:
+        rest.pop(each, None)
+    for look in (process_scope.resolve, partial(resolve, scope=rest)):
+        pending = [i for i, binding in enumerate(found) if binding is None]
+        answers = look([references[i] for i in pending], [hashes[i] for i in pending])
+        for i, binding in zip(pending, answers, strict=True):
+            found[i] = binding
+    if asserts:
+        for reference, bound in zip(references, found, strict=True):
+            if bound is not None:
+                check_version_asserted(reference, bound[0])
+    return found
 
 
 def first_missing(item: LinkMap, lookups: list[Lookup], found: list[Binding | None]) -> LoaderStop | None:
