@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from abiscan.elf.image import PT_LOAD, Segment
@@ -97,16 +97,22 @@ def _text(elf: ElfFile, segment: Segment) -> memoryview:
 # --- x86-64 -----------------------------------------------------------------------------------------------------
 
 # Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
-_BY_SLOT = rb"(?:\xff[\x15\x25]|[\x48\x4c]\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d])"
-_DIRECT = rb"[\xe8\xe9]"
+# Each begins with one fixed byte: the regular expression engine searches for that one ten times as fast as for a set.
+_BY_SLOT = (
+    rb"\xff[\x15\x25]",
+    rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
+    rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
+)
+_DIRECT = (rb"\xe8", rb"\xe9")
 # Bytes searched with one pattern: the smaller, the fewer upper halves a displacement can have, and the more patterns.
 _CHUNK: Final = 1 << 20
 
 
 def _displacements(
-    text: memoryview, base: int, opcode: bytes, targets: Collection[int]
+    text: memoryview, base: int, opcodes: Sequence[bytes], targets: Collection[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """(start of the opcode, end of it, target) of what looks like `opcode disp32` with a target among `targets`.
+    """(start of the opcode, end of it, target) of what looks like one of the opcodes and a disp32 with a target among
+    `targets`, in the order of addresses.
 
     Within a chunk of code the upper half of the displacement to these targets can only be one of a few values, so that
     the regular expression itself passes over nearly all other calls.
@@ -116,11 +122,14 @@ def _displacements(
     for start in range(0, len(text), _CHUNK):
         end = min(start + _CHUNK, len(text))
         upper = _upper_halves(lowest - base - end - 16 >> 16, highest - base - start >> 16)
-        pattern = re.compile(opcode + rb"(?=(..(?:" + upper + rb")))", re.DOTALL)
-        for match in pattern.finditer(text, start, min(end + 16, len(text))):
-            target = base + match.end() + 4 + disp(match[1])[0]
-            if target in targets and match.start() < end:
-                yield match.start(), match.end(), target
+        found = []
+        for opcode in opcodes:
+            pattern = re.compile(opcode + rb"(?=(..(?:" + upper + rb")))", re.DOTALL)
+            for match in pattern.finditer(text, start, min(end + 16, len(text))):
+                target = base + match.end() + 4 + disp(match[1])[0]
+                if target in targets and match.start() < end:
+                    found.append((match.start(), match.end(), target))
+        yield from sorted(found)
 
 
 def _upper_halves(first: int, last: int) -> bytes:

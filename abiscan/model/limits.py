@@ -32,8 +32,8 @@ MAX_PACKED_RELOCATIONS = 1 << 22
 # that reads it (SIGBUS).
 MAX_COPIED = 64 * MIB
 
-# Bytes of code searched for the calls of imports, at some 20 MiB a second, and bytes of debug information.
-MAX_CODE = 64 * MIB
+# Bytes of code searched for the calls of imports, at some 200 MiB a second, and bytes of debug information.
+MAX_CODE = 256 * MIB
 MAX_DEBUG = 96 * MIB
 
 # --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
