@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from bisect import bisect_right
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from abiscan.elf.line_header import tables_fit
+from abiscan.elf.line_program import Damaged, LineSections, find_lines, unit_size
 from abiscan.elf.sections import section
 from abiscan.model.limits import MAX_DEBUG
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
 # Bounds are amounts and not seconds: two runs over one file must tell the same, however busy the machine is.
-# Bytes of line programs that are run, some four a row, at 300 thousand rows a second; and units that are looked at.
-MAX_PROGRAMS: Final = 4 << 20
+# Bytes of line programs that are run, some four a row; and units that are looked at.
+MAX_PROGRAMS: Final = 16 << 20
 MAX_UNITS: Final = 2000
 _SECTIONS = (b".debug_info", b".debug_abbrev", b".debug_line", b".debug_str", b".debug_line_str", b".debug_aranges")
 
@@ -47,18 +47,21 @@ def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]])
     stream.seek(0)
     dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)
     left = MAX_PROGRAMS
-    lines = _contents(dwarf.debug_line_sec)
+    sections = LineSections(
+        _contents(dwarf.debug_line_sec),
+        _contents(dwarf.debug_str_sec),
+        _contents(dwarf.debug_line_str_sec),
+        "little" if elf.image.little_endian else "big",
+    )
     for unit in islice(_units(dwarf, addresses), MAX_UNITS):
         at = unit.get_top_DIE().attributes.get("DW_AT_stmt_list")
-        if at is None or not tables_fit(lines, at.value, little_endian=elf.image.little_endian):
+        if at is None:
             continue
-        program = dwarf.line_program_for_CU(unit)
-        if program is None:
-            continue
-        left -= program.header.unit_length
+        left -= unit_size(sections, at.value)
         if left < 0:
             return
-        _read_program(program, addresses, found)
+        with suppress(Damaged):
+            find_lines(sections, at.value, addresses, found)
         if len(found) == len(addresses):
             return
 
@@ -79,34 +82,3 @@ def _units(dwarf: Any, addresses: list[int]) -> Iterable[Any]:
         return every
     offsets = {ranges.cu_offset_at_addr(address) for address in addresses}
     return [dwarf.get_CU_at(offset) for offset in sorted(offset for offset in offsets if offset is not None)]
-
-
-def _read_program(program: Any, addresses: list[int], found: dict[int, tuple[str, int]]) -> None:
-    previous = None
-    for entry in program.get_entries():
-        state = entry.state
-        if state is None:
-            continue
-        if previous is not None and previous.address < state.address:
-            at = bisect_right(addresses, previous.address - 1)
-            while at < len(addresses) and addresses[at] < state.address:
-                found.setdefault(addresses[at], (_file_name(program, previous.file), previous.line))
-                at += 1
-        previous = None if state.end_sequence else state
-
-
-def _file_name(program: Any, number: int) -> str:
-    """DWARF 5 counts files from 0, earlier versions from 1 (DWARF 5, section 6.2.4)."""
-    header = program.header
-    first = 0 if header.version >= 5 else 1
-    files = header.file_entry
-    if not first <= number < len(files) + first:
-        return "?"
-    entry = files[number - first]
-    name: str = entry.name.decode("utf-8", "replace")
-    directories = header.include_directory
-    at = entry.dir_index - (0 if header.version >= 5 else 1)
-    if not name.startswith("/") and 0 <= at < len(directories):
-        folder = directories[at].decode("utf-8", "replace")
-        return f"{folder}/{name}" if folder not in ("", ".") else name
-    return name
