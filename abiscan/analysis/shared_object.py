@@ -240,8 +240,8 @@ def _with_causes(
         replace(
             context.knowledge_of(torch, facts.machine, here=here),
             loads_on=windows,
-            pythons=judged_in.pythons,
-            pythons_because="" if python is None else python.because,
+            pythons=judged_in.pythons or judged_in.possible,
+            pythons_because=python.because if python is not None else "it declares none, and an installer has these",
         ),
         libraries=lacking,
         here=True,

@@ -23,6 +23,7 @@ from abiscan.ownership.names import is_python_name
 from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, SHIM_PREFIXES, is_torch_library
 from abiscan.ownership.vendors import vendor_of, vendor_of_library
 from tests.diagnosis.oracles import Case, demangled, qualified, spans
+from tests.releases.test_pythons import WHEELS
 
 _TORCH = r"torch \S+?(?: \([^)]*\))?|the installed torch(?: \([^)]*\))?"
 _SPANS = r"\d[\w.]*(?: - \d[\w.]*)?(?:(?:, | and )\d[\w.]*(?: - \d[\w.]*)?)*"
@@ -305,12 +306,18 @@ def _lacks_python_name(case: Case, fields: Fields) -> bool:
 
 
 def _setting_lacks(case: Case, fields: Fields) -> bool:
-    """The setting says that the file is for these CPythons, and some of them do not export the name."""
+    """The setting says that the file is for these CPythons, or none and torch has wheels for them, and some of them do
+    not export the name."""
     setting = case.report.setting
     stated = None if setting is None else setting.python
     lacking = _pythons(fields["lacking"])
     exporting = {str(version) for version in exported_by(case.name)}
-    said = stated is not None and stated.because == fields["because"]
+    if stated is not None:
+        said = stated.because == fields["because"]
+    else:
+        torch = setting.torch.value.partition("+")[0] if setting is not None and setting.torch is not None else ""
+        said = fields["because"] == "it declares none, and an installer has these"
+        said = said and _pythons(fields["pythons"]) == set(WHEELS[torch])
     return said and bool(lacking) and lacking <= _pythons(fields["pythons"]) and not lacking & exporting
 
 
