@@ -11,6 +11,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import open_binary
 from abiscan.diagnosis import Environment, Knowledge
 from abiscan.diagnosis.messages.answers import answer
+from abiscan.diagnosis.messages.log_facts import LogFacts
 from abiscan.diagnosis.messages.read_text import ReadText, read_text
 from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
@@ -94,12 +95,27 @@ def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
             # The newest release, or a torch of another machine: neither is the one that the error is about.
             known = _without_torch(known)
+    if options.torch is None:
+        known = _of_the_string(known, facts.cxx11_abi)
+    return replace(known, environment=_environment(known, facts, here))
+
+
+def _of_the_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
+    """The target with the std::string that the text says it has: it is another build than the release then."""
+    target = known.target
+    if cxx11_abi is None or target is None or target.cxx11_abi == cxx11_abi:
+        return known
+    return replace(known, target=replace(target, cxx11_abi=cxx11_abi), exports=None, exact=False)
+
+
+def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment | None:
+    """This machine where the error is its own, and what the text says, which counts before it."""
     python = None if facts.python is None else PythonVersion(*facts.python)
-    if not here:
-        known = replace(known, environment=None if python is None else Environment(python=python))
-    elif python is not None and known.environment is not None:
-        known = replace(known, environment=replace(known.environment, python=python))
-    return known
+    said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
+    if not here or known.environment is None:
+        return Environment(python, packages=said) if python is not None or said else None
+    packages = {**known.environment.packages, **said}
+    return replace(known.environment, python=python or known.environment.python, packages=packages)
 
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:

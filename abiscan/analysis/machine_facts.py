@@ -9,11 +9,15 @@ from abiscan.diagnosis import Environment
 from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import Loader
+from abiscan.releases.companions import COMPANIONS
 
 # Libraries whose symbol versions decide about a file.
 _VERSIONED = ("libstdc++.so.6", "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libgomp.so.1")
-# Distributions whose versions decide about CUDA and ROCm libraries.
-_PACKAGE_PREFIXES = ("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton")
+# Distributions whose versions decide about CUDA and ROCm libraries, and those that are released with torch.
+_PACKAGE_PREFIXES = (
+    *("nvidia_", "nvidia-", "torch-", "triton-", "pytorch_triton"),
+    *(f"{package}-" for package in sorted(COMPANIONS)),
+)
 # Where GPU toolkits lie when no package brings them.
 _TOOLKITS = ("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/rocm/lib", "/opt/rocm-*/lib")
 _MAX_FILES = 5000
@@ -60,7 +64,7 @@ def _gpu_libraries(environment: PythonEnvironment) -> dict[str, str]:
 
 
 def _packages(environment: PythonEnvironment) -> dict[str, str]:
-    """Versions of the CUDA and ROCm packages, from the names of their metadata folders."""
+    """Versions of those packages, from the names of their metadata folders."""
     found: dict[str, str] = {}
     for directory in environment.site_packages:
         try:

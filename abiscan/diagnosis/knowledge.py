@@ -28,7 +28,7 @@ class Environment(Struct, frozen=True):
             that were read (`libstdc++.so.6`, `libc.so.6`, `libgcc_s.so.1`).
         libraries: soname -> path, of shared libraries that are on this machine or in this environment.
         packages: distribution name -> version, of the CUDA and ROCm packages that are installed
-            (`nvidia-nvjitlink-cu12`).
+            (`nvidia-nvjitlink-cu12`), and of torch and those that are released with it (`torchvision`).
         torches: directories of every torch on the environment's path.
     """
 

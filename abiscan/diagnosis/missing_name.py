@@ -127,6 +127,7 @@ class MissingName:
         provider: str | None = None,
         spelled_as: str | None = None,
         macos: bool = False,
+        msvc: bool = False,
         link_time: bool = False,
         distribution: str | None = None,
         distribution_version: str | None = None,
@@ -135,6 +136,7 @@ class MissingName:
         self.name_kind = classify(name)
         self.name = name[1:] if self.name_kind is NameKind.MACHO else name
         self.macho = macos or self.name_kind is NameKind.MACHO
+        self.msvc = msvc
         self.spelled_as = spelled_as
         self.link_time = link_time
         self.distribution = distribution

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from abiscan.diagnosis import Environment, Knowledge, explain
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.messages.read_text import read_text
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import order
@@ -159,7 +160,13 @@ def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
     """What `abiscan explain` knows of a text from another machine: what the text says of its torch and Python."""
     facts = read_text(text).facts
     known = Knowledge(releases=index, machine=MACHINE) if facts.torch is None else knowledge_of(facts.torch, index)
-    return replace(known, environment=None if facts.python is None else Environment(python=facts.python))
+    said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
+    if facts.cxx11_abi is not None and known.target is not None and known.target.cxx11_abi != facts.cxx11_abi:
+        known = replace(known, target=replace(known.target, cxx11_abi=facts.cxx11_abi), exports=None)
+    if facts.python is None and not said:
+        return replace(known, environment=None)
+    python = None if facts.python is None else PythonVersion(*facts.python)
+    return replace(known, environment=Environment(python, packages=said))
 
 
 def _version(installed: str, index: ReleaseIndex) -> str | None:

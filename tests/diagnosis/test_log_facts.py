@@ -20,6 +20,8 @@ from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
         ("[pip3] torch==1.8.0\n[pip3] torchaudio==0.8.0a0+a751e1d", "1.8.0"),
         ("pytorch=1.13.1+cu117, python=3.9", "1.13.1+cu117"),
         ("my torch is 2.3.1.", "2.3.1"),
+        ("my torch is 2.3.1+cu121.", "2.3.1+cu121"),
+        ("torch==2.2.0a0+81ea7a4.nv23.12", "2.2.0a0+81ea7a4.nv23.12"),
         ("\u6211\u7684torch\u7248\u672c\u662f2.1.0", "2.1.0"),
         ("PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)", "2.1.0+cu121"),
         ("RuntimeError: Expected PyTorch version 1.4 but found version 1.5.", "1.5"),
@@ -56,3 +58,38 @@ def test_python(text: str, python: tuple[int, int] | None) -> None:
 def test_paths() -> None:
     text = "ImportError: /a/site-packages/x/_C.so: undefined symbol: f\nsee https://example.org/b.so and ./c.so"
     assert paths_in(text) == ("/a/site-packages/x/_C.so",)
+
+
+@pytest.mark.parametrize(
+    ("text", "companions"),
+    [
+        (
+            "torch        2.4.0\ntorchaudio   2.4.0\ntorchvision  0.18.1\n",
+            {"torchvision": "0.18.1", "torchaudio": "2.4.0"},
+        ),
+        ("Name: torchvision\nVersion: 0.17.0+cu121\n", {"torchvision": "0.17.0+cu121"}),
+        ("torch==2.2.1+cpu\ntorchvision==0.17.1+cu121", {"torchvision": "0.17.1+cu121"}),
+        (">>> torchvision.__version__\n'0.20.1'", {"torchvision": "0.20.1"}),
+        ("pytorch version is 1.10.1 and torchvision version is: 0.11.2+cu102.", {"torchvision": "0.11.2+cu102"}),
+        ("torchvision\u7248\u672c\u662f0.15.2", {"torchvision": "0.15.2"}),
+        ("torchvision 0.15.2 and torchvision 0.16.0", {}),
+        ("pip uninstall torchvision 0.15.2", {}),
+        ("my-torchvision 0.15.2", {}),
+    ],
+)
+def test_packages_that_are_released_with_torch(text: str, companions: dict[str, str]) -> None:
+    assert log_facts(text).companions == companions
+
+
+@pytest.mark.parametrize(
+    ("text", "cxx11_abi"),
+    [
+        (">>> torch._C._GLIBCXX_USE_CXX11_ABI\nTrue", True),
+        ("print(torch._C._GLIBCXX_USE_CXX11_ABI)\nFALSE", False),
+        ("torch.compiled_with_cxx11_abi() = True", True),
+        ("g++ -D_GLIBCXX_USE_CXX11_ABI=0 -c a.cpp", None),
+        ("torch.compiled_with_cxx11_abi(): True\ntorch.compiled_with_cxx11_abi(): False", None),
+    ],
+)
+def test_the_string_that_torch_was_built_with(text: str, cxx11_abi: bool | None) -> None:
+    assert log_facts(text).cxx11_abi is cxx11_abi

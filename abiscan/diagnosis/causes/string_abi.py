@@ -53,6 +53,10 @@ def causes(missing: MissingName) -> Candidates:
         elif missing.target is not None and twin.in_target is False:
             score = 0.55
             evidence.append(f"{missing.target_label} exports neither of the two.")
+        elif mine == "old" and missing.target is not None and missing.target.cxx11_abi is None:
+            if built_from_source(missing.target):
+                score = 0.86
+                evidence.append(_from_source(missing))
         elif missing.target is None and not missing.windows:
             evidence.append("No known build exports the spelling that the file wants.")
     abi = None if missing.target is None else missing.target.cxx11_abi
@@ -149,10 +153,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
             return
         if abi is None and mine == "old" and missing.target is not None and built_from_source(missing.target):
-            evidence.append(
-                f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is "
-                "the new one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
-            )
+            evidence.append(_from_source(missing))
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.7, tuple(evidence), _fix(missing, mine))
             return
         if abi is None or abi == (mine == "new"):
@@ -177,6 +178,13 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         if mine == "old":
             evidence += _passed_by_torch(missing)
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _from_source(missing: MissingName) -> str:
+    return (
+        f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is the new "
+        "one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
+    )
 
 
 def _passed_by_torch(missing: MissingName) -> list[str]:

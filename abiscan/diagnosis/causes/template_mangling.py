@@ -30,6 +30,7 @@ def causes(missing: MissingName) -> Candidates:
         return
     yield from _other_compiler(missing)
     yield from _darwin_integers(missing)
+    yield from _windows_integers(missing)
 
 
 def _other_compiler(missing: MissingName) -> Candidates:
@@ -113,3 +114,16 @@ def _darwin_integers(missing: MissingName) -> Candidates:
         score = 0.7 if missing.position is not Position.BEFORE or missing.before_index else 0.55
     fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
+
+
+def _windows_integers(missing: MissingName) -> Candidates:
+    """`long`, which has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
+    assert missing.cxx is not None
+    if not missing.msvc or not missing.shown.endswith(("<long>", "<unsigned long>")):
+        return
+    evidence = (
+        f"The name is MSVC's, of {missing.shown}: long has 32 bits on Windows and 64 on Linux.",
+        "libtorch instantiates its templates for int64_t, which is long long on Windows.",
+    )
+    fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.85, evidence, fix)

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable
 
 from abiscan.diagnosis import missing_library
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages import loading_errors, near_names, python_errors, spelling, version_conflicts
+from abiscan.diagnosis.messages import (
+    loading_errors,
+    missing_operators,
+    near_names,
+    python_errors,
+    spelling,
+    version_conflicts,
+    windows_errors,
+)
 from abiscan.diagnosis.messages.bare_names import bare_names
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.read_text import ReadText
@@ -15,7 +23,6 @@ from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
 from abiscan.model.binding import DemangledBy, Owner
-from abiscan.model.cause import CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import owner_of_library, owner_of_version
@@ -53,15 +60,11 @@ def _answers(
             continue
         key = (subject.kind, subject.mangled or subject.text, mention.version)
         answered.setdefault(key, subject)
-        if mention.complaint is Complaint.MISSING_OPERATOR and _is_first(subject, CauseId.OP_NOT_REGISTERED):
+        if missing_operators.is_echo(mention):
             echoes.add(key)
     # A missing operator only repeats the missing symbol that kept its library from loading.
     with_symbol = any(subject.kind is SubjectKind.SYMBOL for subject in answered.values())
     return tuple(subject for key, subject in answered.items() if not (with_symbol and key in echoes))
-
-
-def _is_first(subject: Subject, cause: CauseId) -> bool:
-    return bool(subject.causes) and subject.causes[0].cause is cause
 
 
 def _answer(
@@ -96,8 +99,10 @@ def _answer(
             return _subject(mention, ranked(version_conflicts.cuda_releases(mention, missing)), Owner.CUDA, file_name)
         case Complaint.SKIPPED_CALL:
             return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
-        case Complaint.MISSING_OPERATOR:
-            return _subject(mention, ranked(python_errors.missing_operator(mention, missing)), Owner.SELF)
+        case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
+            return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
+        case Complaint.DLL:
+            return _subject(mention, ranked(windows_errors.dll(mention)), None, file_name)
         case Complaint.PYTHON_NAME:
             found = ranked(python_errors.name_error(mention))
         case Complaint.NO_OVERLOAD:
@@ -143,11 +148,12 @@ def _symbol(
         file=facts,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
+        msvc=classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=mention.by_linker,
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown
-    mangled = missing.spelled if spelled.exact else (mention.text if classify(mention.text) is NameKind.MSVC else None)
+    mangled = missing.spelled if spelled.exact else (mention.text if missing.msvc else None)
     notes = list(spelled.notes)
     if demangled.only_llvm:
         notes.append("GNU's demangler (c++filt) of this machine cannot read the name; LLVM's can.")

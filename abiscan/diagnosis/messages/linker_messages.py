@@ -68,7 +68,7 @@ def undefined_symbols(hit: Hit) -> Iterator[Mention]:
 
 def unresolved_external(hit: Hit) -> Iterator[Mention]:
     """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
-    at = hit.rest.find("(?")
+    at = max(hit.rest.find("(?"), hit.rest.find("(__imp_"))
     token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
     if token is not None:
         yield Mention(Complaint.SYMBOL, token.name, hit.at, by_linker=True)

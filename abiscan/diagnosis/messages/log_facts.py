@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from abiscan.model.versions import is_version
 
-_VERSION = r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+[\w.]{1,40})?)(?![\w-]|\.\d)"
+_VERSION = r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)(?![\w-]|\.\d)"
 # Matched where `torch` stands, the surest first; each says which torch is there.
 _SAID: Final = (
     # collect_env and what imitates it; a prompt; pip show; xFormers.
@@ -45,6 +46,17 @@ _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 _PYTHON = re.compile(r"Python(?: version)?:? {1,20}(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
+# A prompt or `python -c` that asked torch how it was built; not the flag of a compiler's command line.
+_CXX11_ABI = re.compile(
+    r"(?:torch\._C\._GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)\){0,2}[\s:=>]{1,8}"
+    r"(True|False|TRUE|FALSE)\b"
+)
+# `torchvision   0.18.1`, `torchvision==0.18.1`, `Name: torchvision` and `Version: 0.18.1`, `torchvision.__version__`.
+_COMPANION = re.compile(
+    r"(?<![\w./-])(torchvision|torchaudio|Torchvision|TorchVision)"
+    r"(?:\nVersion: |(?:\.__version__\)?|[ -][Vv]ersion(?: is)?|\u7248\u672c)?"
+    r"(?:[ \t]{1,80}|[ \t]{0,8}(?:[:=\uff1a]{1,2}|is|\u662f|\u4e3a)[ \t]{0,8}|\n)['\"]?)" + _VERSION
+)
 # Places that are looked at; a log repeats itself.
 _MOST = 20_000
 # A command that builds or installs names what shall be there, and a failed one what was not.
@@ -58,10 +70,14 @@ class LogFacts(Struct, frozen=True):
         torch: version with its local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is put on where the text says
             that it was built without CUDA and ROCm.
         python: (major, minor) of the interpreter.
+        cxx11_abi: whether torch is built with the new std::string, where it was asked.
+        companions: packages that are released with torch (`torchvision`) -> version, with its local label.
     """
 
     torch: str | None = None
     python: tuple[int, int] | None = None
+    cxx11_abi: bool | None = None
+    companions: Mapping[str, str] = field(default_factory=dict)
 
 
 def log_facts(text: str) -> LogFacts:
@@ -74,7 +90,7 @@ def log_facts(text: str) -> LogFacts:
             torch += "+cpu"
         elif rocm is not None and rocm[1][0].isdigit():
             torch += f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
-    return LogFacts(torch, _python(text))
+    return LogFacts(torch, _python(text), _cxx11_abi(text), _companions(text))
 
 
 def _torch(text: str) -> str | None:
@@ -124,6 +140,22 @@ def _python(text: str) -> tuple[int, int] | None:
         if len(found) == 1:
             return found.pop()
     return None
+
+
+def _cxx11_abi(text: str) -> bool | None:
+    found = {match[1].lower() == "true" for match in itertools.islice(_CXX11_ABI.finditer(text), _MOST)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _companions(text: str) -> dict[str, str]:
+    """What `pip list` and its like say of each; a package of which lines disagree is left out."""
+    said: dict[str, dict[str, None]] = {}
+    for match in itertools.islice(_COMPANION.finditer(text), _MOST):
+        before = text[max(0, match.start() - 24) : match.start()]
+        if is_version(match[2]) and not before.endswith(_NOT_THERE):
+            said.setdefault(match[1].lower(), {})[match[2]] = None
+    one = {package: _one_of(list(versions)) for package, versions in said.items()}
+    return {package: version for package, version in one.items() if version is not None}
 
 
 # --- paths ----------------------------------------------------------------------------------------------------------

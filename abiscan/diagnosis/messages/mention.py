@@ -36,6 +36,10 @@ class Complaint(enum.Enum):
     """torch.compile does not trace a function."""
     MISSING_OPERATOR = enum.auto()
     """Torch has no operator of a name."""
+    NO_OPERATORS = enum.auto()
+    """A package says that the library of its operators did not load."""
+    DLL = enum.auto()
+    """Windows did not load a library."""
     NO_OVERLOAD = enum.auto()
     """A function does not take these arguments."""
 
@@ -52,6 +56,8 @@ _KINDS: Final = {
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
     Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
+    Complaint.NO_OPERATORS: SubjectKind.LIBRARY,
+    Complaint.DLL: SubjectKind.LIBRARY,
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
 }
 

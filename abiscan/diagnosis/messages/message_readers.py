@@ -11,6 +11,7 @@ from abiscan.diagnosis.messages import (
     loader_messages,
     python_messages,
     torch_messages,
+    windows_messages,
 )
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.message_text import Hit
@@ -80,13 +81,18 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("marked as skipped", python_messages.marked_as_skipped),
     ("does not know how to trace the builtin", python_messages.marked_as_skipped),
     ("Graph break due to unsupported builtin", python_messages.unsupported_builtin),
+    ("[WinError ", windows_messages.win_error),
+    ("DLL load failed", windows_messages.dll_load_failed),
+    ("Could not find module", windows_messages.could_not_find),
     ("does not exist", torch_messages.operator_before),
     ("No such operator", torch_messages.operator_behind),
     ("Unknown builtin op", torch_messages.operator_behind),
     ("Could not find schema for", torch_messages.operator_behind),
     ("_OpNamespace", torch_messages.op_namespace),
+    ("load custom C++ ops", torch_messages.no_operators),
     ("compiled with different CUDA", torch_messages.cuda_of_extension),
     ("mismatches the version that was used to compile", torch_messages.cuda_of_toolkit),
+    ("does not match the version torch was compiled with", torch_messages.cuda_of_toolkit),
     ("(you have ", torch_messages.built_for_torch),
     ("Expected PyTorch version", torch_messages.expected_torch),
 )

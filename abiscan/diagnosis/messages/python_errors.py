@@ -6,7 +6,6 @@ import re
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.mention import Mention
-from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -153,39 +152,6 @@ def skipped_call(mention: Mention) -> Candidates:
 
 def _library_name(module: str) -> str:
     return module if re.fullmatch(r"[A-Za-z_]\w*", module) and module != "a" else "mylib"
-
-
-def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
-    """`operator x::y does not exist`"""
-    namespace, _, name = mention.text.partition("::")
-    package = namespace.lstrip("_") or namespace
-    evidence = [f"Nothing has registered {mention.text}: the library that does was not loaded, or failed to load."]
-    if namespace in ("aten", "prim", "prims"):
-        evidence = [f"{mention.text} is an operator of torch itself, and the torch that runs has none of that name."]
-        fix = "Install the torch that the model or the extension was exported with: it names the operator."
-        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, tuple(evidence), fix)
-        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, tuple(evidence), fix)
-        return
-    evidence.append("Its own error often stands further up: an import of the library that was caught.")
-    if missing.target is not None:
-        evidence.append(f"A {package} that was built for another torch than {missing.target_label} fails to load so.")
-    fix = (
-        f"python -c 'import torch, {package}'  # shows the first error\n"
-        f"Install the {package} that was released for this torch: pip install --upgrade --force-reinstall "
-        f"torch {package}\n"
-        f"For an operator of your own: import the module (or torch.ops.load_library(FILE)) before "
-        f"torch.ops.{namespace}.{name} is used."
-    )
-    yield Candidate(CauseId.OP_NOT_REGISTERED, 0.75, tuple(evidence), fix)
-    yield Candidate(
-        CauseId.DISTRIBUTION_VARIANT,
-        0.5,
-        (
-            evidence[0],
-            f"{package} and torch must be of one variant (both CPU, or both of one CUDA) and one pair of releases.",
-        ),
-        f"pip list | grep -i -E '^(torch|{package}) '",
-    )
 
 
 # --- device code ----------------------------------------------------------------------------------------------------

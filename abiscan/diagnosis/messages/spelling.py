@@ -27,6 +27,27 @@ _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
 _LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
+# A template: `??$data_ptr@J@TensorBase@at@@QEBA...`, its arguments behind the base.
+_MSVC_TEMPLATE = re.compile(
+    r"(?:__imp_)?\?\?\$([A-Za-z_]\w{0,255})@((?:_?[A-Z]|[UVW]\w{1,255}(?:@\w{1,255}){0,8}@@){1,8})@"
+    r"((?:[A-Za-z_]\w{0,255}@){1,16})@"
+)
+_MSVC_TYPES: Final = {
+    "C": "signed char",
+    "D": "char",
+    "E": "unsigned char",
+    "F": "short",
+    "G": "unsigned short",
+    "H": "int",
+    "I": "unsigned int",
+    "J": "long",
+    "K": "unsigned long",
+    "M": "float",
+    "N": "double",
+    "_N": "bool",
+    "_J": "__int64",
+    "_K": "unsigned __int64",
+}
 # libstdc++'s and libc++'s long spellings of std::string.
 _STRING = re.compile(
     r"std::(?:__cxx11::|__1::)?basic_string<char,\s*std::(?:__1::)?char_traits<char>,\s*std::(?:__1::)?allocator<char>\s*>"
@@ -145,6 +166,9 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
 def _msvc(given: str, knowledge: Knowledge) -> Spelled:
     """`?f@scope@@YAXXZ`: names innermost first (https://learn.microsoft.com/cpp/build/reference/decorated-names)."""
     note = "A name in MSVC's decoration (Windows); undname or llvm-undname reads it. The index holds Linux builds."
+    template = _MSVC_TEMPLATE.match(given)
+    if template is not None:
+        return _msvc_template(given, template, knowledge, note)
     found = _MSVC.match(given)
     if found is None:
         return Spelled(given, (given,), exact=False, notes=(note,))
@@ -164,6 +188,25 @@ def _msvc(given: str, knowledge: Knowledge) -> Spelled:
     return Spelled(
         given,
         candidates[:1] or (_made_up(tuple(names)),),
+        exact=False,
+        shown=qualified,
+        notes=(note, f"It is {qualified}."),
+    )
+
+
+def _msvc_template(given: str, found: re.Match[str], knowledge: Knowledge, note: str) -> Spelled:
+    base, argument, scopes = found.groups()
+    names = (*reversed([part for part in scopes.split("@") if part]), base)
+    if argument[0] in "UVW":
+        shown = "::".join(reversed(argument[1:].strip("@").split("@")))
+    else:
+        shown = _MSVC_TYPES.get(argument, "...")
+    qualified = f"{'::'.join(names)}<{shown}>"
+    # The builds of the index are Linux's, whose long is another type.
+    candidates = () if argument in ("J", "K") else tuple(_exported(_made_up(names), knowledge))
+    return Spelled(
+        given,
+        candidates[:1] or (_made_up(names),),
         exact=False,
         shown=qualified,
         notes=(note, f"It is {qualified}."),

@@ -17,14 +17,14 @@ def operator_before(hit: Hit) -> Iterator[Mention]:
     """`operator torchvision::nms does not exist`"""
     found = _OPERATOR_BEFORE.search(hit.before[-300:])
     if found is not None and "perator" in hit.before[-320:]:
-        yield Mention(Complaint.MISSING_OPERATOR, found[1], hit.at)
+        yield Mention(Complaint.MISSING_OPERATOR, found[1], hit.at, context=hit.word)
 
 
 def operator_behind(hit: Hit) -> Iterator[Mention]:
     """`No such operator x::y`; `Could not find schema for x::y`; `Unknown builtin op: x::y`"""
     found = _OPERATOR.match(hit.rest.lstrip(": "))
     if found is not None:
-        yield Mention(Complaint.MISSING_OPERATOR, found[1].rstrip("."), hit.at)
+        yield Mention(Complaint.MISSING_OPERATOR, found[1].rstrip("."), hit.at, context=hit.word)
 
 
 def op_namespace(hit: Hit) -> Iterator[Mention]:
@@ -34,9 +34,17 @@ def op_namespace(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
 
 
+def no_operators(hit: Hit) -> Iterator[Mention]:
+    """`Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible, ...`"""
+    if "torchvision" in hit.rest + hit.following(2):
+        yield Mention(Complaint.NO_OPERATORS, "torchvision", hit.at)
+
+
 # --- releases that differ -------------------------------------------------------------------------------------------
 
-_CUDA = re.compile(r"CUDA [Vv]ersion[ =]{0,4}(\d{1,2}\.\d{1,2})|\((\d{1,2}\.\d{1,2})\)")
+_CUDA = re.compile(
+    r"CUDA [Vv]ersion[ =]{0,4}(\d{1,2}\.\d{1,2})|\((\d{1,2}\.\d{1,2})\)|compiled with (\d{1,2}\.\d{1,2})"
+)
 _PACKAGE = re.compile(r"PyTorch and (\w{1,128}) were compiled")
 
 
@@ -47,13 +55,14 @@ def cuda_of_extension(hit: Hit) -> Iterator[Mention]:
 
 
 def cuda_of_toolkit(hit: Hit) -> Iterator[Mention]:
-    """`The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).`"""
+    """`The detected CUDA version (12.1) mismatches the version that was used to compile PyTorch (11.8).`; DeepSpeed:
+    `Installed CUDA version 12.1 does not match the version torch was compiled with 11.8`"""
     yield _cuda_releases(hit, Complaint.CUDA_OF_TOOLKIT)
 
 
 def _cuda_releases(hit: Hit, complaint: Complaint) -> Mention:
     found = _CUDA.findall(hit.line + hit.following(2))
-    releases = tuple(a or b for a, b in found[:2])
+    releases = tuple("".join(groups) for groups in found[:2])
     package = _PACKAGE.search(hit.line)
     return Mention(
         complaint,

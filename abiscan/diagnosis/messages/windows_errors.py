@@ -1,0 +1,80 @@
+"""Windows did not load a library: what its two messages can mean for torch and its extensions."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.messages.mention import Mention
+from abiscan.diagnosis.messages.windows_messages import PROCEDURE_NOT_FOUND
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
+
+_WHICH = "dumpbin /dependents {file}  # what it needs; the program Dependencies shows what of it is not found"
+
+
+def dll(mention: Mention) -> Candidates:
+    """A DLL, or one that it needs, was not found (126), or has not the function that is asked of it (127)."""
+    of_torch = "/torch/lib/" in (mention.library or "").replace("\\", "/").lower()
+    named = mention.text != "a DLL"
+    if mention.version == PROCEDURE_NOT_FOUND:
+        yield from _no_procedure(mention.text if named else "The file", of_torch)
+    else:
+        yield from _no_module(mention.text if named else None, of_torch)
+
+
+def _no_module(name: str | None, of_torch: bool) -> Candidates:
+    shown = name or "a DLL"
+    evidence = [f"Windows did not find {shown}, or one that it needs: its message does not say which."]
+    file = fixes.word(name or "", "FILE") if of_torch or (name or "").endswith(".dll") else "FILE.pyd"
+    runtime = "Install the Visual C++ runtime of Microsoft (vc_redist.x64.exe)."
+    fix = f"{runtime}\n{_WHICH.format(file=file)}"
+    if not of_torch:
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.7, tuple(evidence), fix)
+        yield Candidate(
+            CauseId.IMPORT_TORCH_FIRST,
+            0.55,
+            (*evidence, "On Windows `import torch` puts torch's folder among those that are searched."),
+            "import torch  # before the extension",
+        )
+        yield Candidate(
+            CauseId.CUDA_LIBRARY_MISMATCH,
+            0.5,
+            (*evidence, "An extension for another CUDA asks for cudart and cuBLAS by that CUDA's number."),
+            "Install the build of the extension for the CUDA of this torch: python -c 'import torch; "
+            "print(torch.version.cuda)'",
+        )
+        return
+    evidence.append(f"{shown} lies in torch's own folder, so that it is most likely one that it needs.")
+    if shown.lower() == "fbgemm.dll":
+        evidence.append("fbgemm.dll of torch 2.3 and 2.4 needs libomp140.x86_64.dll (pytorch/pytorch issue 129568).")
+        fix = f"Install another release of torch, or Microsoft's C++ build tools, which bring that DLL.\n{fix}"
+    elif shown.lower().startswith("cudnn"):
+        evidence.append("cuDNN 8 needs zlibwapi.dll, which it does not bring along.")
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+def _no_procedure(name: str, of_torch: bool) -> Candidates:
+    evidence = (
+        f"{name} was found; a DLL that it needs has not a function that it imports. Windows does not say which.",
+    )
+    if of_torch:
+        fix = (
+            "pip uninstall -y torch  # until none is left, then install one\n"
+            "where c10.dll  # another copy in PATH, of conda or of a program, may be found first"
+        )
+        text = "It is of torch's own folder: libraries of two torches, or of two runtimes, are mixed."
+        yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.7, (*evidence, text), fix)
+        return
+    fix = (
+        "Install the build of the extension that was made for the torch that is there (python -c 'import torch; "
+        "print(torch.__version__)'), or build it from source against it: pip install --no-build-isolation "
+        "--no-cache-dir --force-reinstall --no-deps ."
+    )
+    text = "An extension imports functions of torch that other releases do not have."
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.68, (*evidence, text), fix)
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.66, (*evidence, text), fix)
+    yield Candidate(
+        CauseId.DISTRIBUTION_VARIANT,
+        0.5,
+        (*evidence, "Or it was built for the other variant (CPU, another CUDA)."),
+        fix,
+    )

@@ -1,0 +1,68 @@
+"""Messages of Windows' loader, which names neither the function that is missing nor the DLL that lacks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import is_file
+from abiscan.diagnosis.messages.message_text import Hit
+
+# ERROR_MOD_NOT_FOUND and ERROR_PROC_NOT_FOUND
+# (https://learn.microsoft.com/windows/win32/debug/system-error-codes--0-499-).
+MODULE_NOT_FOUND: Final = "126"
+PROCEDURE_NOT_FOUND: Final = "127"
+
+# The words by which the second's text differs from the first's, in the languages in which people send it.
+_PROCEDURE = re.compile(
+    r"proc[e\u00e9]d|procedur|Prozedur|proceso|processo|\u7a0b\u5e8f|\u7a0b\u5e8f|\u7a0b\u5f0f|"
+    r"\u043f\u0440\u043e\u0446\u0435\u0434\u0443\u0440|\u30d7\u30ed\u30b7\u30fc\u30b8\u30e3|"
+    r"\ud504\ub85c\uc2dc\uc800",
+    re.IGNORECASE,
+)
+_MODULE = re.compile(
+    r"modul|m\u00f3dul|\u6a21\u5757|\u6a21\u7d44|\u043c\u043e\u0434\u0443\u043b|\u30e2\u30b8\u30e5\u30fc\u30eb|"
+    r"\ubaa8\ub4c8",
+    re.IGNORECASE,
+)
+_IMPORTING = re.compile(r" while importing (\w{1,128})")
+_QUOTED = re.compile(r"['\"]([^'\"\n]{1,1024})['\"]")
+_SAID = 512
+
+
+def win_error(hit: Hit) -> Iterator[Mention]:
+    """`OSError: [WinError 126] ... Error loading "C:\\x\\torch\\lib\\c10.dll" or one of its dependencies.`"""
+    code = hit.rest[:4].partition("]")[0]
+    if code in (MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND):
+        yield _mention(hit, _file(hit.rest), code)
+
+
+def dll_load_failed(hit: Hit) -> Iterator[Mention]:
+    """CPython: `ImportError: DLL load failed while importing _C: The specified procedure could not be found.`, before
+    3.8 without the module, in the language of the system."""
+    said = hit.rest[:_SAID]
+    module = _IMPORTING.match(said)
+    text = said[module.end() :] if module is not None else said
+    if _PROCEDURE.search(text) is not None:
+        yield _mention(hit, module[1] if module is not None else None, PROCEDURE_NOT_FOUND)
+    elif _MODULE.search(text) is not None:
+        yield _mention(hit, module[1] if module is not None else None, MODULE_NOT_FOUND)
+
+
+def could_not_find(hit: Hit) -> Iterator[Mention]:
+    """ctypes: `Could not find module 'C:\\x\\torch\\lib\\c10.dll' (or one of its dependencies).`"""
+    file = _file(hit.rest)
+    if file is not None and "one of its dependencies" in hit.rest[:2_048]:
+        yield _mention(hit, file, MODULE_NOT_FOUND)
+
+
+def _file(text: str) -> str | None:
+    found = (match[1].replace("\\\\", "\\") for match in _QUOTED.finditer(text[:2_048]))
+    return next((path for path in found if is_file(path)), None)
+
+
+def _mention(hit: Hit, file: str | None, code: str) -> Mention:
+    name = file.replace("\\", "/").rpartition("/")[2] if file is not None else "a DLL"
+    return Mention(Complaint.DLL, name, hit.at, library=file, version=code)

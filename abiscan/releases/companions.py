@@ -1,0 +1,85 @@
+"""Packages of the torch project that are released beside torch: each release is built for one release of torch.
+
+Torchvision's table is that of its README (https://github.com/pytorch/vision#installation), and what its wheels require
+(`torch ==2.4.0`); torchaudio has carried torch's own number since 2.0. Torchvision 0.29 is the first whose one wheel
+serves later releases too (`torch >=2.14.0`); of torchaudio from 2.10 on, whose wheels require no release, nothing is
+said.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from abiscan.model import versions
+
+# Release of the package -> torch, both by major and minor number.
+_TORCH_OF: Final = MappingProxyType(
+    {
+        "torchvision": {
+            **{(0, minor + 1): (1, minor) for minor in range(4, 14)},
+            **{(0, minor + 15): (2, minor) for minor in range(14)},
+        },
+        "torchaudio": {
+            **{(0, minor): (1, minor) for minor in range(4, 14)},
+            **{(2, minor): (2, minor) for minor in range(10)},
+        },
+    }
+)
+# From this release of the package on, torch from that release on.
+_AND_LATER: Final = MappingProxyType({"torchvision": ((0, 29), (2, 14))})
+_OF_NAMESPACE: Final = MappingProxyType(
+    {"torchvision": "torchvision", "image": "torchvision", "torchaudio": "torchaudio"}
+)
+COMPANIONS: Final = frozenset(_TORCH_OF)
+"""Normalised names of the packages."""
+
+
+def registers(namespace: str) -> str | None:
+    """The package whose library registers the operators of a namespace."""
+    return _OF_NAMESPACE.get(namespace)
+
+
+def built_for(package: str, version: str) -> str | None:
+    """The torch that a release of a companion was built for: `2.4`, `2.14 and later`; None where it is not known."""
+    found = _window(package, version)
+    if found is None:
+        return None
+    (major, minor), later = found
+    return f"{major}.{minor}{' and later' if later else ''}"
+
+
+def compared(package: str, version: str, torch: str) -> int | None:
+    """-1 where a companion was built for an older torch, 1 for a newer one, 0 for this one; None where it is not
+    known."""
+    found, at = _window(package, version), _minor(torch)
+    if found is None or at is None:
+        return None
+    first, later = found
+    if at < first:
+        return 1
+    return -1 if at > first and not later else 0
+
+
+def release_for(package: str, torch: str) -> str | None:
+    """The release of a companion, as `0.19`, that was built for a torch; None where several fit or none is known."""
+    at = _minor(torch)
+    found = next((mine for mine, its in _TORCH_OF[package].items() if its == at), None)
+    return None if found is None else f"{found[0]}.{found[1]}"
+
+
+def _window(package: str, version: str) -> tuple[tuple[int, int], bool] | None:
+    """The first torch that a release is for, and whether it is for later ones too."""
+    at = _minor(version)
+    if at is None or package not in _TORCH_OF:
+        return None
+    since = _AND_LATER.get(package)
+    if since is not None and at >= since[0]:
+        return since[1], True
+    found = _TORCH_OF[package].get(at)
+    return None if found is None else (found, False)
+
+
+def _minor(version: str) -> tuple[int, int] | None:
+    order = versions.order(version)
+    return None if order is None else (order[0], order[1])
