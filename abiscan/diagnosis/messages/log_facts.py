@@ -16,7 +16,10 @@ from msgspec import Struct, field
 
 from abiscan.model.versions import is_version
 
-_VERSION = r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)(?![\w-]|\.\d)"
+_VERSION = (
+    r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
+    r"(?![\w-]|\.\d)"
+)
 # Matched where `torch` stands, the surest first; each says which torch is there.
 _SAID: Final = (
     # collect_env and what imitates it; a prompt; pip show; xFormers.
