@@ -27,6 +27,12 @@ class Macro(Struct, frozen=True):
     body: tuple[Token, ...]
 
 
+def included_by(text: str) -> list[str]:
+    """Paths of a text's `#include`s as written, in order; of every branch, and at no more than the price of a
+    search."""
+    return re.findall(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", text, re.MULTILINE)
+
+
 class Code:
     """The text of a file, and views of it that are made when they are asked for.
 
@@ -57,8 +63,8 @@ class Code:
 
     @cached_property
     def includes(self) -> list[str]:
-        """Paths of its `#include`s as written, in order; of every branch, and at no more than the price of a search."""
-        return re.findall(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", self.text, re.MULTILINE)
+        """Paths of its `#include`s as written, in order."""
+        return included_by(self.text)
 
     @cached_property
     def names(self) -> frozenset[str]:

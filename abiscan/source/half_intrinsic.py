@@ -2,8 +2,8 @@
 
 torch's own headers overload `__ldg` for c10::BFloat16 under CUDA and HIP, and for c10::Half under CUDA alone
 (c10/util/Half.h, BFloat16.h; the same in every release from 1.13 to 2.15). So a use is safe where it reads another
-type, where no instantiation has Half, where the file or a header of its project brings an overload, and where HIP
-skips it.
+type, where no instantiation has Half (in the file, or in one that includes it), where the file or a header of its
+project brings an overload, and where HIP skips it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
 from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
 from abiscan.source.place import Place, Refined
-from abiscan.source.source_set import SourceSet, with_included
+from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
 _DISPATCHED = "scalar_t"
@@ -24,15 +24,28 @@ def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[
     """What is known of each call in a file; None where it is in order."""
     files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
-    if not any("Half" in each.text or "HALF" in each.text for each in files):
-        return in_order
     if any(_overloads(each, places[0].text) for each in files):
         return in_order
-    dispatched = any(_names_half(each.names) for each in files)
-    return [_refined(place, code, others, dispatched=dispatched) for place in places]
+    if any(_names_half(each.names) for each in files):
+        where: str | None = "in a file that handles c10::Half"
+    else:
+        user = _dispatching_user(code, places[0].text, others)
+        where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
+        if where is None and not any("Half" in each.text for each in files):
+            return in_order
+    return [_refined(place, code, others, where) for place in places]
 
 
-def _refined(place: Place, code: Code, others: SourceSet, *, dispatched: bool) -> Refined | None:
+def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | None:
+    """A file that includes this one, handles c10::Half, and draws in no overload."""
+    for user in users_of(code, others):
+        unit = [each for each in with_included(user, others) if each is user or _concerns(each.text)]
+        if any(_names_half(each.names) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
+            return user
+    return None
+
+
+def _refined(place: Place, code: Code, others: SourceSet, where: str | None) -> Refined | None:
     index = code.index_at(place.at)
     if index is None:
         return None  # HIP does not compile it
@@ -44,9 +57,9 @@ def _refined(place: Place, code: Code, others: SourceSet, *, dispatched: bool) -
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
         targets = (alias_target(each, read.name) for each in with_included(code, others))
         read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
-    if read.name != "Half" and (read.origin is Origin.NAMED or not dispatched):
+    if read.name != "Half" and (read.origin is Origin.NAMED or where is None):
         return None
-    return Refined(confidence=_confidence(read), fields={"detail": _words(read)})
+    return Refined(confidence=_confidence(read), fields={"detail": _words(read, where or "")})
 
 
 def _confidence(read: Pointee) -> Confidence:
@@ -55,11 +68,11 @@ def _confidence(read: Pointee) -> Confidence:
     return Confidence.HIGH if read.name == "Half" else Confidence.MEDIUM
 
 
-def _words(read: Pointee) -> str:
+def _words(read: Pointee, where: str) -> str:
     if read.name == "Half":
         return "of c10::Half"
     what = f"`{read.name}`, which stands for several types" if read.name else "a type that is not told here"
-    return f"of {what}, in a file that handles c10::Half"
+    return f"of {what}, {where}"
 
 
 def _concerns(text: str) -> bool:

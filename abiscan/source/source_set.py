@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import PurePath
 from typing import Protocol
 
-from abiscan.source.code import Code
+from abiscan.source.code import Code, included_by
 from abiscan.source.languages import LANGUAGES
 
 # Files that one source may draw in, directly or not.
@@ -21,6 +22,8 @@ MAX_INCLUDED = 256
 MAX_INCLUDED_SIZE = 4 << 20
 # Characters of a file with all that it includes.
 _MAX_UNIT = 8 << 20
+# Files of one folder that are looked through.
+_MAX_FOLDER = 512
 # Characters of all files of a set that are kept.
 _MAX_KEPT = 64 << 20
 
@@ -31,6 +34,9 @@ class SourceSet(Protocol):
     def find(self, includer: str, name: str) -> Code | None:
         """The file that `#include "name"` in the file `includer` means; None where the set has none."""
 
+    def includers(self, code: Code) -> Iterable[Code]:
+        """The files that include this one themselves."""
+
 
 class NoOthers:
     """A source by itself."""
@@ -38,6 +44,10 @@ class NoOthers:
     def find(self, includer: str, name: str) -> Code | None:
         """None."""
         return None
+
+    def includers(self, code: Code) -> Iterable[Code]:
+        """None."""
+        return ()
 
 
 class FileSet:
@@ -61,6 +71,29 @@ class FileSet:
         """As `SourceSet.find`."""
         path = self._path(includer, name)
         return None if path is None else self.code(path)
+
+    def includers(self, code: Code) -> Iterable[Code]:
+        """As `SourceSet.includers`."""
+        for path in self._includers_of.get(code.path, ()):
+            found = self.code(path)
+            if found is not None:
+                yield found
+
+    @cached_property
+    def _includers_of(self) -> dict[str, list[str]]:
+        """Every file's includers: the whole set is read once, where a header's users are asked for."""
+        found: dict[str, list[str]] = {}
+        size = 0
+        for path in sorted(self._paths):
+            text = self._read(path) if size < _MAX_KEPT and PurePath(path).suffix.lower() in LANGUAGES else None
+            if text is None or len(text) > MAX_INCLUDED_SIZE:
+                continue
+            size += len(text)
+            for name in dict.fromkeys(included_by(text)):
+                included = self._path(path, name)
+                if included is not None:
+                    found.setdefault(included, []).append(path)
+        return found
 
     def _path(self, includer: str, name: str) -> str | None:
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
@@ -112,6 +145,23 @@ class Neighbours:
             folder = os.path.dirname(folder)
         return None
 
+    def includers(self, code: Code) -> Iterable[Code]:
+        """As `SourceSet.includers`, of those in the same folder."""
+        place = self._places.get(code.path)
+        if place is None:
+            return
+        folder = os.path.dirname(os.path.abspath(place))
+        try:
+            names = sorted(os.listdir(folder))[:_MAX_FOLDER]
+        except OSError:
+            return
+        for name in names:
+            found = self._open(os.path.join(folder, name)) if PurePath(name).suffix.lower() in LANGUAGES else None
+            if found is not None and any(
+                os.path.normpath(os.path.join(folder, each)) == os.path.abspath(place) for each in found.includes
+            ):
+                yield found
+
     def _open(self, place: str) -> Code | None:
         try:
             if not os.path.isfile(place) or os.path.getsize(place) > MAX_INCLUDED_SIZE:
@@ -123,6 +173,19 @@ class Neighbours:
         shown = os.path.relpath(place) if os.path.relpath(place)[:2] != ".." else place
         self._places[shown] = place
         return Code(shown, text)
+
+
+def users_of(code: Code, others: SourceSet) -> Iterator[Code]:
+    """The files that draw this one in, directly or not, each once, the nearest first."""
+    seen = {code.path}
+    pending = [code]
+    for current in pending:
+        if current is not code:
+            yield current
+        for user in others.includers(current):
+            if user.path not in seen and len(seen) < MAX_INCLUDED:
+                seen.add(user.path)
+                pending.append(user)
 
 
 def with_included(code: Code, others: SourceSet) -> Iterator[Code]:

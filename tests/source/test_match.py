@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.rules import load_rules
-from abiscan.source import SourceRules, match_source
+from abiscan.source import FileSet, SourceRules, match_source
 
 RULES = SourceRules(load_rules())
 
@@ -94,6 +94,35 @@ def test_half_intrinsic(path: str, text: str, severity: str | None, confidence: 
     assert [(each.severity.value, each.confidence.value) for each in found] == (
         [] if severity is None else [(severity, confidence)]
     )
+
+
+DISPATCH = '#include "k.cuh"\n' + HALF
+OVERLOAD = "__device__ inline at::Half __ldg(const at::Half* p) { return *p; }"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        # a kernel in a header, dispatched by who includes it
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": DISPATCH}, ["medium"]),
+        # over another header
+        (
+            {"k.cuh": KERNEL % "T x = __ldg(p);", "b.h": '#include "k.cuh"', "a.cu": '#include "b.h"\n' + HALF},
+            ["medium"],
+        ),
+        # another type; no Half; another file's Half; an overload in the file that includes it, or in what that includes
+        ({"k.cuh": KERNEL % "int i = __ldg(index);", "a.cu": DISPATCH}, []),
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": '#include "k.cuh"'}, []),
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": HALF}, []),
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": OVERLOAD + "\n" + DISPATCH}, []),
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "o.h": OVERLOAD, "a.cu": '#include "o.h"\n' + DISPATCH}, []),
+        # one of two users has no overload
+        ({"k.cuh": KERNEL % "T x = __ldg(p);", "a.cu": OVERLOAD + "\n" + DISPATCH, "b.cu": DISPATCH}, ["medium"]),
+    ],
+)
+def test_half_intrinsic_in_a_header(files: dict[str, str], found: list[str]) -> None:
+    hits = match_source(files["k.cuh"], "k.cuh", RULES, others=FileSet(files, files.get))
+    assert [hit.finding.confidence.value for hit in hits if hit.finding.rule == "half-intrinsic"] == found
 
 
 def test_message_names_the_call_and_the_rewrite() -> None:

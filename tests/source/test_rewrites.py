@@ -66,6 +66,8 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
         ("AT_ASSERT(x);", "TORCH_INTERNAL_ASSERT(x);"),
         ('AT_ERROR("m", 1);', 'TORCH_CHECK(false, "m", 1);'),
         ("AT_ERROR();", "TORCH_CHECK(false);"),
+        ('AT_ERROR(\n    "m");', 'TORCH_CHECK(false,\n    "m");'),
+        ('AT_ERROR( "m" );', 'TORCH_CHECK(false, "m" );'),
         ("if (a) AT_ERROR(b); else c();", "if (a) { TORCH_CHECK(false, b); } else c();"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from abiscan.source import FileSet, Neighbours
 from abiscan.source.code import Code
-from abiscan.source.source_set import MAX_INCLUDED, with_included
+from abiscan.source.source_set import MAX_INCLUDED, users_of, with_included
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,18 @@ def test_around_a_file(tmp_path: Path) -> None:
     assert others.find("k.cu", "absent.h") is None
     assert others.find("k.cu", "/etc/hosts") is None
     assert others.find("k.cu", "../../../../../etc/hostname") is None  # no source by its name
+
+
+def test_who_includes_a_header(tmp_path: Path) -> None:
+    files = {"a.cu": '#include "k.cuh"', "b.h": '#include "k.cuh"', "c.cu": '#include "b.h"', "k.cuh": "", "d.cu": ""}
+    others = FileSet(files, files.get)
+    assert [each.path for each in users_of(Code("k.cuh", ""), others)] == ["a.cu", "b.h", "c.cu"]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    beside = Neighbours("k.cuh", str(tmp_path / "k.cuh"))
+    assert [Path(each.path).name for each in users_of(Code("k.cuh", ""), beside)] == ["a.cu", "b.h", "c.cu"]
+    ring = {"a.h": '#include "b.h"', "b.h": '#include "a.h"'}
+    assert [each.path for each in users_of(Code("a.h", ring["a.h"]), FileSet(ring, ring.get))] == ["b.h"]
 
 
 def test_includes_in_a_ring_and_without_end() -> None:

@@ -20,7 +20,9 @@ def error_macro(place: Place, written: Written) -> list[Edit] | NotRewritten:
         return NotRewritten("its parentheses do not match")
     name = written.word(index)
     if name == "AT_ERROR":
-        first = "TORCH_CHECK(false" + (", " if close > index + 2 else "")
+        behind = written.end(index + 1)
+        comma = "," if written.text[behind : behind + 1].isspace() else ", "
+        first = "TORCH_CHECK(false" + (comma if close > index + 2 else "")
         edits = [Edit(written.tokens[index].at, written.end(index + 1), first)]
     else:
         edits = [written.replaced(index, _NAMES[name])]
