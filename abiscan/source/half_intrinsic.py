@@ -8,6 +8,7 @@ project brings an overload, and where HIP skips it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from abiscan.model.cause import Confidence
@@ -18,6 +19,8 @@ from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
 _DISPATCHED = "scalar_t"
+# What template parameters for indices are called, which no 16-bit float is given for (FlashInfer's `IdType`).
+_INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
 
 def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
@@ -57,7 +60,7 @@ def _refined(place: Place, code: Code, others: SourceSet, where: str | None) -> 
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
         targets = (alias_target(each, read.name) for each in with_included(code, others))
         read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
-    if read.name != "Half" and (read.origin is Origin.NAMED or where is None):
+    if read.name != "Half" and (read.origin is Origin.NAMED or where is None or _INDEX.match(read.name)):
         return None
     return Refined(confidence=_confidence(read), fields={"detail": _words(read, where or "")})
 

@@ -79,6 +79,9 @@ KERNEL = "template <typename T> __global__ void k(const T* p, const int64_t* ind
         ("k.hip", HALF + KERNEL % "auto x = __ldg(reinterpret_cast<const int4*>(p));", None, None),
         ("k.hip", HALF + KERNEL % "auto x = __ldg((const float*)p);", None, None),
         ("k.hip", "c10::Half h; void f(const __half* p) { __ldg(p); }", None, None),
+        ("k.hip", HALF + "template <typename IdType> void f(IdType* p) { __ldg(p); }", None, None),
+        ("k.hip", HALF + "template <typename index_t> void f(index_t* p) { __ldg(p); }", None, None),
+        ("k.hip", HALF + "template <typename Input> void f(Input* p) { __ldg(p); }", "warning", "medium"),
         # no instantiation with Half in sight
         ("k.hip", KERNEL % "T x = __ldg(p);", None, None),
         # the file's own overload or macro, or code that HIP does not see
