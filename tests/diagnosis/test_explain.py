@@ -59,6 +59,21 @@ def test_flashinfer(released: Released) -> None:
     assert any(line.startswith("2.3.0 - 2.11.0:") for line in subject.history)
 
 
+@pytest.mark.parametrize(
+    ("torch", "exported"), [("2.2.0", False), ("2.3.0", True), ("2.11.0", True), ("2.12.0", False), ("2.13.0", False)]
+)
+@pytest.mark.parametrize("end", [None, 60])
+def test_the_old_spelling_is_advised_where_the_target_exports_it(
+    torch: str, exported: bool, end: int | None, released: Released
+) -> None:
+    """Where `nm -D libtorch_cpu.so` of the release has GCC's spelling of this declaration, and nowhere else."""
+    (subject,) = explain(f"undefined symbol: {CLANG[:end]}", released(torch))
+    cause = subject.causes[0]
+    assert cause.cause is CauseId.TEMPLATE_MANGLING
+    assert ("-fclang-abi-compat=17" in cause.fix) is exported
+    assert "data_ptr<int64_t>()" in cause.fix
+
+
 def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
     target = Target(
         TargetKind.INSTALLED, "2.6.0", "cu124", "12.4", None, False, "/src/torch", None, git_revision="0123456789abcdef"

@@ -11,9 +11,10 @@ where Clang writes `sr3std` (pytorch/pytorch issue 174898).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind
 from abiscan.model.cause import CauseId
@@ -58,7 +59,7 @@ def _other_compiler(missing: MissingName) -> Candidates:
     else:
         evidence.append("No known build exports this function under any spelling.")
     evidence.append(missing.exported_text)
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing))
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, forms))
 
 
 # <template-param-decl> within <template-args>: Ty, Tn <type>, Tt ..., Tp; behind I and what arguments come before.
@@ -72,6 +73,9 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
         return
     # Up to the declaration the spellings of both compilers agree.
     alike = [form for form in missing.related if form.name.startswith(beginning[: declared.start(1)])]
+    if declared[1].startswith("Tn"):
+        # GCC writes the value alone, a literal or an expression; without one it is another declaration's name.
+        alike = [form for form in alike if form.name[declared.start(1) : declared.start(1) + 1] in ("L", "X")]
     evidence = [
         f"The name declares its template parameters (Tn...): {_compiler(beginning)} made it. GCC, which builds "
         "libtorch, does not write them.",
@@ -79,23 +83,31 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
     ]
     evidence += [f"GCC's spelling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
-    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, beginning))
+    yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, alike, beginning))
 
 
 def _compiler(name: str) -> str:
     return "nvcc's front end" if "sr4__T" in name else "Clang 18 or later"
 
 
-def _fix(missing: MissingName, beginning: str | None = None) -> str:
+def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | None = None) -> str:
+    """What to write or how to compile: with the old spelling only where the target exports that one."""
     assert missing.cxx is not None
-    flag = f"Compile with {_FLAG} (Clang), or with GCC."
+    ways = []
     if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
         argument = (missing.cxx.template_args or ("T",))[0]
         if beginning is not None:
             argument = "long" if f"{missing.cxx.base}Il" in beginning else "T"
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
-        return f"Write data_ptr<{argument}>(), whose one spelling every release exports.\nor: {flag}"
-    return flag
+        ways.append(f"Write data_ptr<{argument}>(), whose one spelling every release exports.")
+    flag = f"Compile with {_FLAG} (Clang), or with GCC"
+    if any(form.in_target for form in forms):
+        ways.append(f"{flag}.")
+    elif missing.target is None and forms:
+        ways.append(f"{flag}, for torch {forms[0].where}.")
+    else:
+        ways.append(fixes.rebuild(missing))
+    return "\nor: ".join(ways)
 
 
 def _darwin_integers(missing: MissingName) -> Candidates:
