@@ -47,6 +47,13 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "slashes": lambda n: "/" * n,
     "one long word": lambda n: "undefined symbol: " + "a" * n,
     "one long C++ name": lambda n: "undefined symbol: _ZN" + "1a" * (n // 2),
+    "Chinese words": lambda n: "\u672a\u5b9a\u4e49" * (n // 3),
+    "shifts": lambda n: "undefined reference to `a" + "<<<<" * (n // 4) + "'",
+    "URL-encoded": lambda n: "undefined%20symbol%3A%20_ZN3c10%0A" * (n // 34),
+    "quoted DLLs": lambda n: "[WinError 126] " + "'\"" * (n // 2),
+    "versions of torchvision": lambda n: ("torchvision" + " " * 79) * (n // 90),
+    "a template of MSVC": lambda n: "unresolved external symbol ??$a@" + ("V" + "a@" * 8 + "@") * (n // 18),
+    "missing operators": lambda n: "".join(f"operator a::b{i:06} does not exist\n" for i in range(n // 35)),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 
