@@ -25,6 +25,8 @@ from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
         ("\u6211\u7684torch\u7248\u672c\u662f2.1.0", "2.1.0"),
         ("PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)", "2.1.0+cu121"),
         ("RuntimeError: Expected PyTorch version 1.4 but found version 1.5.", "1.5"),
+        ("I built it from source (v2.3.0, 2.3.0a0+git97ff6cf)", "2.3.0a0+git97ff6cf"),
+        ("PyTorch from 2.3.0a0+git97ff6cf or 2.4.0a0+git1234567", None),
         # The surest lines count: a command that was tried is not what is there.
         ("pip install torch==2.4.0\nPyTorch version: 2.3.0+cu121", "2.3.0+cu121"),
         # Lines that disagree say nothing.

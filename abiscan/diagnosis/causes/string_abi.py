@@ -50,13 +50,12 @@ def causes(missing: MissingName) -> Candidates:
                 f"{missing.target_label} is older than the index: all known releases up to "
                 f"{twin.windows[-1][1]} have that form, so it has it too."
             )
+        elif mine == "old" and _may_have_the_new(missing):
+            score = 0.86
+            evidence.append(_from_source(missing))
         elif missing.target is not None and twin.in_target is False:
             score = 0.55
             evidence.append(f"{missing.target_label} exports neither of the two.")
-        elif mine == "old" and missing.target is not None and missing.target.cxx11_abi is None:
-            if built_from_source(missing.target):
-                score = 0.86
-                evidence.append(_from_source(missing))
         elif missing.target is None and not missing.windows:
             evidence.append("No known build exports the spelling that the file wants.")
     abi = None if missing.target is None else missing.target.cxx11_abi
@@ -152,7 +151,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             evidence.append("No known release exports the function with the other std::string either.")
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
             return
-        if abi is None and mine == "old" and missing.target is not None and built_from_source(missing.target):
+        if mine == "old" and _may_have_the_new(missing):
             evidence.append(_from_source(missing))
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.7, tuple(evidence), _fix(missing, mine))
             return
@@ -178,6 +177,11 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         if mine == "old":
             evidence += _passed_by_torch(missing)
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _may_have_the_new(missing: MissingName) -> bool:
+    """Whether the target is a build from source of which nobody says which std::string it has."""
+    return missing.target is not None and missing.target.cxx11_abi is None and built_from_source(missing.target)
 
 
 def _from_source(missing: MissingName) -> str:

@@ -21,8 +21,8 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
     if not quoted:
         return
     called = quoted.split("(", 1)[0].split("<", 1)[0].strip()
-    # The types stand in the call itself, or in the notes behind it.
-    context = quoted + "\n" + hit.following()
+    # The types stand in the call itself, behind it, or in the notes below.
+    context = hit.rest + hit.following()
     yield Mention(Complaint.NO_OVERLOAD, called, hit.at, location=_location(hit.before), context=context)
 
 

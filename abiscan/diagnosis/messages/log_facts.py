@@ -44,6 +44,8 @@ _SAID: Final = (
 )
 # What refuses a torch names the one that it found.
 _HERE = re.compile(rf"(?:\(you have |but found version ){_VERSION}")
+# What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit.
+_CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git[0-9a-f]{6,40})\b")
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
@@ -98,6 +100,9 @@ def log_facts(text: str) -> LogFacts:
 
 def _torch(text: str) -> str | None:
     here = {match[1] for match in itertools.islice(_HERE.finditer(text), _MOST)}
+    if len(here) == 1:
+        return here.pop()
+    here = {match[1] for match in itertools.islice(_CHECKOUT.finditer(text), _MOST)}
     if len(here) == 1:
         return here.pop()
     said: tuple[dict[str, None], ...] = tuple({} for _ in _SAID)

@@ -46,7 +46,9 @@ def name_error(mention: Mention) -> Candidates:
     evidence = []
     score = 0.55
     if symbol:
-        evidence.append(f"{name} is how TorchInductor names a dynamic size; no source has it.")
+        evidence.append(
+            f"The generated code uses {name}, TorchInductor's name for a dynamic size, and nothing defines it."
+        )
         score += 0.1
     elif private is not None:
         evidence.append(
@@ -170,13 +172,10 @@ def no_overload(mention: Mention) -> Candidates:
     half = _HALF.search(mention.context)
     on_hip = _HIP.search(file) is not None or _HIP.search(mention.context) is not None
     evidence = []
-    if where is not None and where.file is not None:
-        evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
     kind = half.group() if half is not None else None
     score = 0.5
     if kind is not None:
         score += 0.3
-        evidence.append(f"The code is instantiated for {kind}.")
     if on_hip:
         score += 0.17
         evidence.append(
@@ -191,6 +190,10 @@ def no_overload(mention: Mention) -> Candidates:
             "here: most often one of the 16-bit classes (c10::Half, c10::BFloat16, cutlass::half_t)."
         )
         evidence.append("The compiler's notes behind the message name the type.")
+    if kind is not None:
+        evidence.append(f"The code is instantiated for {kind}.")
+    if where is not None and where.file is not None:
+        evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
     torch_type = kind if kind is not None and kind.startswith("c10::") else "c10::Half"
     line = f"{fixes.word(where.file, 'FILE')}:{where.line}: " if where is not None and where.file is not None else ""
     if mention.text == "__ldg":
