@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,36 @@ def test_load_of_half_under_cuda(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.torch
+def test_a_whole_project(tmp_path: Path) -> None:
+    """What compiled before compiles after, no object imports what was flagged, and nothing is left to rewrite."""
+    project = tmp_path / "project"
+    shutil.copytree(SOURCES / "project", project)
+    for command in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a")):
+        subprocess.run(["git", *command], cwd=project, check=True)
+    sources = sorted(project.rglob("*.cpp"))
+    before = {source.name: object_of(source) for source in sources}
+    assert before["gather_cpu.cpp"].count("14const_data_ptr") == 2  # of float and of int64_t
+
+    fix = [sys.executable, "-m", "abiscan", "fix", "--apply", "."]
+    done = subprocess.run(fix, cwd=project, capture_output=True, text=True, check=True)
+    assert "wrote 4 files (const-data-ptr, half-intrinsic, removed-macros, tensor-data)" in done.stderr
+
+    for source in sources:
+        assert "14const_data_ptr" not in object_of(source)
+    # The kernel in the header reads scalar_t, of which Half is one, and int64_t.
+    kernel = (project / "csrc/cuda/gather.cuh").read_text()
+    assert "out[at] = doLdg(src + __ldg(index + at));" in kernel
+    again = subprocess.run(fix, cwd=project, capture_output=True, text=True, check=True)
+    assert "nothing to rewrite" in again.stderr
+
+
+def object_of(source: Path) -> str:
+    """The imports of the object file that a source becomes."""
+    made = compiled(source, "-c", "-fPIC")
+    assert made.returncode == 0, made.stderr
+    listed = subprocess.run(["nm", "-u", str(source.with_suffix(""))], capture_output=True, text=True, check=True)
+    source.with_suffix("").unlink()
+    return listed.stdout

@@ -68,6 +68,11 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
         ("AT_ERROR();", "TORCH_CHECK(false);"),
         ('AT_ERROR(\n    "m");', 'TORCH_CHECK(false,\n    "m");'),
         ('AT_ERROR( "m" );', 'TORCH_CHECK(false, "m" );'),
+        (
+            "#define M(x) AT_ERROR(x)\nvoid f() { if (a) M(b); else c(); }",
+            "#define M(x) do { TORCH_CHECK(false, x); } while (false)\nvoid f() { if (a) M(b); else c(); }",
+        ),
+        ("#define M(x) AT_ERROR(x)\nvoid f() { M(b); }", "#define M(x) TORCH_CHECK(false, x)\nvoid f() { M(b); }"),
         ("if (a) AT_ERROR(b); else c();", "if (a) { TORCH_CHECK(false, b); } else c();"),
     ],
 )

@@ -75,7 +75,7 @@ def rewrite_source(
         others: where the files that it includes are found; `path` is its name there.
         wanted: rules that are rewritten; None for all.
     """
-    written = Written(path, text)
+    written = Written(path, text, others)
     edits: set[Edit] = set()
     ranges: list[tuple[int, int]] = []
     left: list[LeftAsIs] = []

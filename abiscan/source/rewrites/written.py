@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from abiscan.source.code import Code, match_brackets
 from abiscan.source.lexer import Token, tokens
+from abiscan.source.source_set import SourceSet, users_of
 
 # Tokens that a rewritten expression may have.
 _MAX_EXPRESSION = 400
@@ -33,11 +34,13 @@ class Written:
 
     Attributes:
         path: as reports name it.
+        others: where the files are that it was found with.
     """
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, others: SourceSet) -> None:
         self.path = path
         self.text = text
+        self.others = others
         # Where the rewrites of this file put an `#include`: the path of the header -> offset.
         self.included: dict[str, int] = {}
 
@@ -135,21 +138,38 @@ class Written:
             return at + 1
         return lowest if at == lowest - 1 else None
 
+    def else_follows(self, index: int) -> bool:
+        """Whether the token is in a macro's body, and somewhere `MACRO(...); else` stands: there the statement that
+        the macro is must not end in an `if`."""
+        name = self._macro(index)
+        if not name:
+            return False
+        macro = self.word(name)
+        return any(
+            _with_else(code, macro) for code in (self.code, *users_of(self.code, self.others)) if macro in code.text
+        )
+
     def _line_start(self, index: int) -> int:
         """The first token that an expression at `index` can begin with: in a macro the first of its body, else 0."""
+        name = self._macro(index)
+        if not name:
+            return index if name is None else 0
+        parameters = self.word(name + 1) == "(" and self.tokens[name + 1].at == self.end(name)
+        return self.partner[name + 1] + 1 if parameters and self.partner[name + 1] > 0 else name + 1
+
+    def _macro(self, index: int) -> int | None:
+        """The name of the macro in whose definition a token stands; 0 for one in none, None where it is too long."""
         start = self.tokens[index].at
         for _line in range(_MAX_EXPRESSION):
             start = self.text.rfind("\n", 0, start)
             if start < 0 or not self.text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
                 break
         else:
-            return index  # a macro too long to look for its beginning from every line
+            return None  # too long to look for its beginning from every line
         first = bisect_left(self.tokens, start + 1, key=lambda token: token.at)
         if self.word(first) != "#" or self.word(first + 1) != "define":
             return 0
-        name = first + 2
-        parameters = self.word(name + 1) == "(" and self.tokens[name + 1].at == self.end(name)
-        return self.partner[name + 1] + 1 if parameters and self.partner[name + 1] > 0 else name + 1
+        return first + 2
 
     def _angle_start(self, index: int) -> int | None:
         level = 0
@@ -161,6 +181,18 @@ class Written:
             if text in (";", "{", "}", "&&", "="):
                 return None
         return None
+
+
+def _with_else(code: Code, macro: str) -> bool:
+    """Whether `MACRO(...); else` stands in a file."""
+    found = code.tokens
+    for at, token in enumerate(found[:-1]):
+        if token.text != macro or found[at + 1].text != "(":
+            continue
+        close = code.partner[at + 1]
+        if close > 0 and [each.text for each in found[close + 1 : close + 3]] == [";", "else"]:
+            return True
+    return False
 
 
 _KEYWORDS = frozenset(
