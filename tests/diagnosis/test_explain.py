@@ -426,6 +426,13 @@ def test_a_mistyped_name_shows_the_one_that_is_meant(nothing: Knowledge) -> None
     assert subject.near == ("_ZNK3c106IValue23reportToTensorTypeErrorEv",)
 
 
+@pytest.mark.parametrize("slip", ["_ZNK3c107SymBol10guard_boolEPKcl", "_ZNK3c107SymBool10guard_bolEPKcl"])
+def test_a_slip_that_leaves_a_length_wrong(slip: str, nothing: Knowledge) -> None:
+    """No demangler reads these: a length in them runs over what stands behind it."""
+    (subject,) = explain(slip, nothing)
+    assert subject.near == ("_ZNK3c107SymBool10guard_boolEPKcl",)
+
+
 def test_without_a_torch_the_answer_is_said_as_conditions(nothing: Knowledge) -> None:
     (subject,) = explain("undefined symbol: _ZNK3c107SymBool10guard_boolEPKcl", nothing)
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH

@@ -162,7 +162,7 @@ def _symbol(
     if knowledge.target is None and missing.is_torch_name:
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
     causes = causes_of(missing)
-    near = near_names.near(name, knowledge) if not missing.windows and not missing.related and spelled.exact else ()
+    near = _near(mention.text if spelled.given == mention.text else name, missing, spelled)
     if not causes and not near and missing.windows is None and not missing.is_torch_name:
         return None
     return Subject(
@@ -180,6 +180,13 @@ def _symbol(
         notes=tuple(notes),
         near=near,
     )
+
+
+def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
+    """What a name that no build exports may be meant to be; a slip can leave a C++ name that nobody can read."""
+    if missing.windows or missing.related or not (spelled.exact or classify(name) is NameKind.CXX):
+        return ()
+    return near_names.near(name, missing.knowledge)
 
 
 def history_of(missing: MissingName) -> tuple[str, ...]:
