@@ -29,14 +29,14 @@ def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[
     in_order: list[Refined | None] = [None] * len(places)
     if any(_overloads(each, places[0].text) for each in files):
         return in_order
+    reads = [_read(place, code, others) for place in places]
+    where: str | None = None
     if any(_names_half(each.names) for each in files):
-        where: str | None = "in a file that handles c10::Half"
-    else:
+        where = "in a file that handles c10::Half"
+    elif any(read is not None and _is_open(read) for read in reads):
         user = _dispatching_user(code, places[0].text, others)
         where = None if user is None else f"and {user.path}, which includes this file, handles c10::Half"
-        if where is None and not any("Half" in each.text for each in files):
-            return in_order
-    return [_refined(place, code, others, where) for place in places]
+    return [_refined(read, where) for read in reads]
 
 
 def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | None:
@@ -48,19 +48,27 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
     return None
 
 
-def _refined(place: Place, code: Code, others: SourceSet, where: str | None) -> Refined | None:
+def _read(place: Place, code: Code, others: SourceSet) -> Pointee | None:
+    """What a call reads; None where HIP does not compile it."""
     index = code.index_at(place.at)
-    if index is None:
-        return None  # HIP does not compile it
-    end = code.partner[index + 1]
-    if end < 0:
+    end = code.partner[index + 1] if index is not None else -1
+    if index is None or end < 0:
         return None
     read = pointee(code, index + 2, end)
     if read.origin is Origin.UNKNOWN and read.name not in ("", _DISPATCHED):
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
         targets = (alias_target(each, read.name) for each in with_included(code, others))
         read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
-    if read.name != "Half" and (read.origin is Origin.NAMED or where is None or _INDEX.match(read.name)):
+    return read
+
+
+def _is_open(read: Pointee) -> bool:
+    """Whether who instantiates the call says what it reads."""
+    return read.origin is not Origin.NAMED and _INDEX.match(read.name) is None
+
+
+def _refined(read: Pointee | None, where: str | None) -> Refined | None:
+    if read is None or (read.name != "Half" and (where is None or not _is_open(read))):
         return None
     return Refined(confidence=_confidence(read), fields={"detail": _words(read, where or "")})
 
