@@ -83,6 +83,7 @@ class AnalysisContext:
                 machine,
                 within=self.options.within,
                 read_archive=self._read_archive,
+                files=self.options.settings.files,
             )
         return self._chosen
 
@@ -97,7 +98,9 @@ class AnalysisContext:
 
         cache = self.options.cache
         return read_archive(
-            Path(path), None if cache is None else Path(cache), self.options.progress or (lambda line: None)
+            Path(self.options.settings.files.host(path)),
+            None if cache is None else Path(cache),
+            self.options.progress or (lambda line: None),
         )
 
     def torch_for(self, machine: str) -> TargetTorch | None:

@@ -41,7 +41,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     from concurrent.futures.process import BrokenProcessPool
 
     options = context.options
-    if options.torch is not None and os.path.isfile(options.torch) and options.cache is not None:
+    if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
         # Read the wheel once: every process then finds it in the cache.
         context.chosen(os.uname().machine)
     # Functions do not travel to another process, and shares of one progress line would overwrite each other.
@@ -116,7 +116,7 @@ def _death(code: int | None) -> str:
 def _first_artifact(share: Share, options: ScanOptions) -> str | None:
     """What the first artifact of a share is called."""
     site = options.environment.site_packages if options.environment is not None else ()
-    wanted = TargetOptions(archives=share.archives)
+    wanted = TargetOptions(archives=share.archives, files=options.settings.files)
     found = expand(share.targets, cwd=options.settings.cwd, environment_paths=site, options=wanted)
     own = islice((item for item in found if isinstance(item, Artifact)), share.part, None, share.parts)
     artifact = next(islice(own, share.done, None), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 
 from abiscan.diagnosis import Environment
@@ -19,7 +18,12 @@ _PACKAGE_PREFIXES = (
     *(f"{package}-" for package in sorted(COMPANIONS)),
 )
 # Where GPU toolkits lie when no package brings them.
-_TOOLKITS = ("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/opt/rocm/lib", "/opt/rocm-*/lib")
+_TOOLKITS = (
+    ("/usr/local", "cuda", "lib64"),
+    ("/usr/local", "cuda-*", "lib64"),
+    ("/opt", "rocm", "lib"),
+    ("/opt", "rocm-*", "lib"),
+)
 _MAX_FILES = 5000
 
 
@@ -45,16 +49,23 @@ def _symbol_versions(loader: Loader) -> dict[str, tuple[str, ...]]:
 
 def _gpu_libraries(environment: PythonEnvironment) -> dict[str, str]:
     """soname -> path, of what CUDA and ROCm packages and toolkits have put on this machine."""
+    files = environment.files
     folders = [
         folder
         for site in environment.site_packages
-        for folder in sorted(glob.glob(os.path.join(glob.escape(site), "nvidia", "*", "lib")))
+        for package in files.matching(os.path.join(site, "nvidia"), "*")
+        for folder in files.matching(package, "lib")
     ]
-    folders += [folder for pattern in _TOOLKITS for folder in sorted(glob.glob(pattern))]
+    folders += [
+        folder
+        for parent, toolkit, lib in _TOOLKITS
+        for place in files.matching(parent, toolkit)
+        for folder in files.matching(place, lib)
+    ]
     found: dict[str, str] = {}
     for folder in folders:
         try:
-            names = sorted(os.listdir(folder))[:_MAX_FILES]
+            names = sorted(files.names(folder))[:_MAX_FILES]
         except OSError:
             continue
         for name in names:
@@ -68,7 +79,7 @@ def _packages(environment: PythonEnvironment) -> dict[str, str]:
     found: dict[str, str] = {}
     for directory in environment.site_packages:
         try:
-            names = os.listdir(directory)
+            names = environment.files.names(directory)
         except OSError:
             continue
         for name in sorted(names):

@@ -53,11 +53,12 @@ def judged(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Judged]:
         yield from judge_container(found.container, found.reports, versions)
 
 
-def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
+def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None = None) -> Report:
     """One report of everything, sorted, whichever share was through first.
 
     Args:
         rules: every rule that the run could have fired.
+        root: `Report.root`.
     """
     artifacts: list[ArtifactReport] = []
     containers: list[Container] = []
@@ -75,6 +76,9 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
                 ends.append(item)
     own = [a.target for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
     silent = sum(end.silent_sources for end in ends)
+    within = (
+        (f"{root} is looked at as the root of a file system: paths and `this machine` are its own",) if root else ()
+    )
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
     target, told = _of_the_run(ends[0].target if ends else None, own)
     return Report(
@@ -83,8 +87,9 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo]) -> Report:
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
         rules=tuple(rules),
-        notes=tuple(dict.fromkeys((*told, *unlisted, *(note for end in ends for note in end.notes)))),
+        notes=tuple(dict.fromkeys((*within, *told, *unlisted, *(note for end in ends for note in end.notes)))),
         containers=tuple(sorted(containers, key=lambda c: c.path)),
+        root=root,
     )
 
 

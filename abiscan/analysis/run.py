@@ -29,7 +29,8 @@ def scan(targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executo
         UnknownBuild: `--torch` names no torch.
     """
     context = AnalysisContext(options)
-    return merge(_stream(targets, context, jobs, executor), context.rule_infos)
+    root = options.settings.files.shown or None
+    return merge(_stream(targets, context, jobs, executor), context.rule_infos, root)
 
 
 def stream(

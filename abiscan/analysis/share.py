@@ -94,7 +94,12 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
     if jobs == 1:
         yield Share(tuple(targets))
         return
-    found = archives_of(targets, cwd=options.settings.cwd, environment_paths=_site_packages(options))
+    found = archives_of(
+        targets,
+        cwd=options.settings.cwd,
+        environment_paths=_site_packages(options),
+        options=TargetOptions(files=options.settings.files),
+    )
     parts = 1 if len(found.archives) >= jobs else jobs
     first = True
     if found.others:
@@ -131,7 +136,7 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
         share.targets,
         cwd=options.settings.cwd,
         environment_paths=_site_packages(options),
-        options=TargetOptions(archives=share.archives),
+        options=TargetOptions(archives=share.archives, files=options.settings.files),
     )
     for item in found:
         if isinstance(item, Artifact):
@@ -179,4 +184,4 @@ def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactRe
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         yield analyse_shared_object(artifact, context)
     else:
-        yield from analyse_source(artifact)
+        yield from analyse_source(artifact, context.options.settings.files)

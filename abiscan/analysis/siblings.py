@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import FileSystem
 from abiscan.model.report import ArtifactKind
 from abiscan.targets import Artifact
 
@@ -91,19 +92,19 @@ def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tu
             continue  # it is an artifact of its own, and reported as such
         yield load_path(sibling, options), opened
     if artifact.disk_path is not None and len(artifact.group) == 1:
-        yield from _beside(artifact.disk_path, name)
+        yield from _beside(artifact.disk_path, name, options.settings.files)
 
 
-def _beside(path: str, name: str) -> Iterator[tuple[str, Binary]]:
+def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Binary]]:
     """A library in the places where packages keep theirs: beside the module, in `lib`, in `<package>.libs`."""
     directory = os.path.dirname(path)
     parent = os.path.dirname(directory)
     package = os.path.basename(directory)
     for place in (directory, os.path.join(directory, "lib"), parent, os.path.join(parent, f"{package}.libs")):
         candidate = os.path.join(place, name)
-        if os.path.isfile(candidate) and candidate != path:
+        if files.is_file(candidate) and candidate != path:
             try:
-                yield candidate, open_binary(candidate)
+                yield candidate, open_binary(files.host(candidate), candidate)
             except (UnreadableFile, FileNotFoundError):
                 continue
             return

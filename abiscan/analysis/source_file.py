@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import FileSystem
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
@@ -17,23 +18,27 @@ if TYPE_CHECKING:
     from abiscan.source import SourceFile, SourceSet
 
 
-def analyse_source(artifact: Artifact) -> Iterator[ArtifactReport]:
+def analyse_source(artifact: Artifact, files: FileSystem) -> Iterator[ArtifactReport]:
     """The report of a source among the targets; none where no rule finds anything in it and others were named with it:
-    a tree has thousands. A generated module is always reported."""
+    a tree has thousands. A generated module is always reported.
+
+    Args:
+        files: where its `disk_path` is.
+    """
     from abiscan.source import look_at_source
 
     module = module_key(artifact.path, artifact.member)
-    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact))
+    findings = look_at_source(artifact.display, artifact.read(), module, _others(artifact, files))
     if findings or artifact.kind is ArtifactKind.GENERATED_KERNEL or _is_alone(artifact):
         yield _report(artifact.path, artifact.member, artifact.kind, artifact.size, findings)
 
 
-def _others(artifact: Artifact) -> SourceSet:
+def _others(artifact: Artifact, files: FileSystem) -> SourceSet:
     """Where the headers that a source includes are: what it was found with, or what lies around a file named itself."""
     from abiscan.source import Neighbours
 
     if _is_alone(artifact) and artifact.disk_path is not None:
-        return Neighbours(artifact.display, artifact.disk_path)
+        return Neighbours(artifact.display, artifact.disk_path, files=files)
     return _of_group(artifact.group)
 
 

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 
 from abiscan.cli.output import progress
 from abiscan.errors import UsageError
+from abiscan.filesystem import HERE, FileSystem
+
+# Where an image has its interpreter: a PATH as most have it, then what conda's and others' images put first in theirs.
+_USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/conda/bin", "/opt/venv/bin")
+_ROOTS_USER_BASE = "/root/.local"
 
 if TYPE_CHECKING:
     import datetime
@@ -18,14 +23,22 @@ if TYPE_CHECKING:
     from abiscan.report.style import Style
 
 
-def scan_options(given: dict[str, object], *, matrix: bool = False, within: str | None = None) -> ScanOptions:
+def scan_options(
+    given: dict[str, object], files: FileSystem = HERE, *, matrix: bool = False, within: str | None = None
+) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.loader import LoaderSettings
 
+    torch, python = text_option(given.get("torch")), text_option(given.get("python"))
+    if files.root:
+        torch, python = (None if each is None else files.inside(each, os.getcwd()) for each in (torch, python))
+        environment, settings = environment_in(files, python), LoaderSettings(cwd="/", files=files)
+    else:
+        environment, settings = environment_of(python), LoaderSettings.of(os.environ, os.getcwd())
     return ScanOptions(
-        torch=text_option(given.get("torch")),
-        environment=environment_of(text_option(given.get("python"))),
-        settings=LoaderSettings.of(os.environ, os.getcwd()),
+        torch=torch,
+        environment=environment,
+        settings=settings,
         matrix=bool(given.get("matrix")) or matrix,
         sources=tuple(strings(given.get("sources") or ())),
         hashes=bool(given.get("hashes")),
@@ -35,6 +48,38 @@ def scan_options(given: dict[str, object], *, matrix: bool = False, within: str 
         python_named=given.get("python") is not None,
         progress=None if given.get("quiet") else progress(),
     )
+
+
+def file_system(root: str | None) -> FileSystem:
+    """That of --root, else this machine's own.
+
+    Raises:
+        UsageError: it is no directory.
+    """
+    if root is None:
+        return HERE
+    if not os.path.isdir(root):
+        raise UsageError(f"--root {root}: " + ("not a directory" if os.path.exists(root) else "no such directory"))
+    real = os.path.realpath(root)
+    return HERE if real == "/" else FileSystem(real, root)
+
+
+def environment_in(files: FileSystem, python: str | None) -> PythonEnvironment | None:
+    """The environment of --python below another root, else of the first interpreter in the usual places. Nothing of
+    this process counts there: not its variables, not its user."""
+    from abiscan.environment.python import read_environment
+
+    if python is not None:
+        return read_environment(os.path.join("/", python), user_base=_ROOTS_USER_BASE, files=files)
+    for directory in _USUAL_PLACES:
+        for name in ("python3", "python"):
+            path = os.path.join(directory, name)
+            if files.is_file(path):
+                try:
+                    return read_environment(path, user_base=_ROOTS_USER_BASE, files=files)
+                except UsageError:
+                    continue  # a script that leads to one somewhere: it would have to be run
+    return None
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:

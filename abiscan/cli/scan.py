@@ -11,7 +11,7 @@ import click
 
 from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, STATUS
-from abiscan.cli.options import policy_of, scan_options, strings, style_for, text_option, today
+from abiscan.cli.options import file_system, policy_of, scan_options, strings, style_for, text_option, today
 from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, write
 from abiscan.errors import UsageError
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     "--torch", metavar="SPEC", help="Resolve against: installed, declared, a release (2.6.0, 2.6.0+cu124), or a path."
 )
 @click.option("--python", metavar="PATH", help="Whose environment to look at: an interpreter or a virtual environment.")
+@click.option(
+    "--root", metavar="DIR", help="Look at the file system in DIR (an unpacked image) and at nothing outside."
+)
 @click.option("--matrix", is_flag=True, help="Also judge every known torch build of the file's architecture.")
 @click.option("--source", "sources", multiple=True, metavar="DIR", help="Find the flagged calls in these sources.")
 @click.option(
@@ -79,6 +82,8 @@ def _scan(given: dict[str, object]) -> int:
     targets = [*strings(given["targets"])]
     for name in strings(given["lists"]):
         targets += read_target_list(name, cwd=cwd)
+    files = file_system(text_option(given["root"]))
+    targets = [files.inside(target, cwd) for target in targets]
     if not targets:
         raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
     policy = policy_of(given)
@@ -90,7 +95,7 @@ def _scan(given: dict[str, object]) -> int:
     outputs = outputs_of(strings(given["formats"]))
     target = text_option(given["write_baseline"])
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
-    options = scan_options(given, matrix=policy.require_torch is not None, within=policy.require_torch)
+    options = scan_options(given, files, matrix=policy.require_torch is not None, within=policy.require_torch)
     report = apply(
         _run(targets, options, int(str(given["jobs"]))), policy, baseline, today() if policy.ignores else None
     )

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
-from abiscan.environment.small_files import read_file
 from abiscan.errors import UnknownBuild, UnreadableFile
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.ownership.torch_names import is_of_torch_folder, is_torch_library
 
 # Where most names are, and so the order in which a name is looked for.
@@ -45,6 +45,7 @@ class InstalledTorch(Struct, frozen=True):
         git_revision: the commit it was built from, if it says so.
         cxx11_abi: whether its std::string is the new one, by its exports; None if they do not tell.
         python: the environment it was found in, if it was found in one.
+        files: where all these paths are.
     """
 
     root: str
@@ -60,6 +61,7 @@ class InstalledTorch(Struct, frozen=True):
     cxx11_abi: bool | None
     machine: str
     python: PythonEnvironment | None
+    files: FileSystem = HERE
 
     @property
     def sonames(self) -> tuple[str, ...]:
@@ -72,27 +74,32 @@ def find_torches(environment: PythonEnvironment) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for directory in environment.site_packages:
         root = os.path.join(directory, "torch")
-        if os.path.isfile(os.path.join(root, "__init__.py")):
-            found.setdefault(os.path.realpath(root), root)
+        if environment.files.is_file(os.path.join(root, "__init__.py")):
+            found.setdefault(environment.files.real(root), root)
     return tuple(found.values())
 
 
-def read_torch(root: str, environment: PythonEnvironment | None = None) -> InstalledTorch:
+def read_torch(root: str, environment: PythonEnvironment | None = None, files: FileSystem = HERE) -> InstalledTorch:
     """Describe the torch in a directory: a torch package, a libtorch folder, or the `lib` folder of either.
+
+    Args:
+        files: where it lies; the environment's own where there is one.
 
     Raises:
         UnknownBuild: there is no libtorch in it.
         UnreadableFile: its libc10.so is damaged.
     """
+    if environment is not None:
+        files = environment.files
     root = os.path.abspath(root)
-    if os.path.basename(root) == "lib" and _own_libraries(root):
+    if os.path.basename(root) == "lib" and _own_libraries(root, files):
         root = os.path.dirname(root)
-    elif not _own_libraries(os.path.join(root, "lib")) and os.path.isdir(os.path.join(root, "torch")):
+    elif not _own_libraries(os.path.join(root, "lib"), files) and files.is_directory(os.path.join(root, "torch")):
         root = os.path.join(root, "torch")
-    library_dir, libraries = _locate_libraries(root, environment)
+    library_dir, libraries = _locate_libraries(root, environment, files)
     if not libraries:
         raise UnknownBuild(f"{root}: no libtorch in it (looked for lib/libtorch*.so and lib/libc10.so)")
-    values = _version_values(root)
+    values = _version_values(root, files)
     version = values.get("__version__") or "unknown"
     public, _, label = version.partition("+")
     cuda, hip = values.get("cuda"), values.get("hip") or values.get("rocm")
@@ -112,22 +119,25 @@ def read_torch(root: str, environment: PythonEnvironment | None = None) -> Insta
         root=root,
         library_dir=library_dir,
         libraries=libraries,
-        extension=_extension(root, environment),
+        extension=_extension(root, environment, files),
         version=version,
         torch=public,
         variant=variant,
         cuda=cuda,
         hip=hip,
         git_revision=values.get("git_version"),
-        cxx11_abi=_string_abi(libraries),
-        machine=open_binary(c10).machine,
+        cxx11_abi=_string_abi(libraries, files),
+        machine=open_binary(files.host(c10), c10).machine,
         python=environment,
+        files=files,
     )
 
 
-def _own_libraries(directory: str, is_own: Callable[[str], bool] = is_of_torch_folder) -> tuple[str, ...]:
+def _own_libraries(
+    directory: str, files: FileSystem, is_own: Callable[[str], bool] = is_of_torch_folder
+) -> tuple[str, ...]:
     try:
-        names = os.listdir(directory)
+        names = files.names(directory)
     except OSError:
         return ()
     own = [n for n in names if is_own(n)]
@@ -135,39 +145,41 @@ def _own_libraries(directory: str, is_own: Callable[[str], bool] = is_of_torch_f
     return tuple(os.path.join(directory, n) for n in own)
 
 
-def _locate_libraries(root: str, environment: PythonEnvironment | None) -> tuple[str, tuple[str, ...]]:
+def _locate_libraries(
+    root: str, environment: PythonEnvironment | None, files: FileSystem
+) -> tuple[str, tuple[str, ...]]:
     """torch/lib; for distributions that split it (conda-forge's libtorch), the environment's own lib folder."""
     directory = os.path.join(root, "lib")
-    libraries = _own_libraries(directory)
+    libraries = _own_libraries(directory, files)
     if environment is not None and not any(os.path.basename(p) == "libtorch_cpu.so" for p in libraries):
-        shared = _own_libraries(os.path.join(environment.prefix, "lib"), is_torch_library)
+        shared = _own_libraries(os.path.join(environment.prefix, "lib"), files, is_torch_library)
         if any(os.path.basename(p) == "libtorch_cpu.so" for p in shared):
             have = {os.path.basename(p) for p in shared}
             extra = tuple(p for p in libraries if os.path.basename(p) not in have)
             return os.path.join(environment.prefix, "lib"), shared + extra
     if not libraries:
-        flat = _own_libraries(root)
+        flat = _own_libraries(root, files)
         if flat:
             return root, flat
     return directory, libraries
 
 
-def _version_values(root: str) -> dict[str, str | None]:
+def _version_values(root: str, files: FileSystem) -> dict[str, str | None]:
     """The assignments of torch/version.py, or the files of a libtorch folder that say the same."""
-    text = (read_file(os.path.join(root, "version.py"), _MAX_VERSION_FILE) or b"").decode("utf-8", "replace")
+    text = (files.read(os.path.join(root, "version.py"), _MAX_VERSION_FILE) or b"").decode("utf-8", "replace")
     values: dict[str, str | None] = {}
     for match in _ASSIGNMENT.finditer(text):
         values[match[1]] = match[2] if match[2] is not None else match[3]
     for name, key in (("build-version", "__version__"), ("build-hash", "git_version")):
-        content = read_file(os.path.join(root, name), _MAX_BUILD_FILE)
+        content = files.read(os.path.join(root, name), _MAX_BUILD_FILE)
         if content is not None:
             values.setdefault(key, content.decode("utf-8", "replace").strip() or None)
     return values
 
 
-def _extension(root: str, environment: PythonEnvironment | None) -> str | None:
+def _extension(root: str, environment: PythonEnvironment | None, files: FileSystem) -> str | None:
     try:
-        names = sorted(n for n in os.listdir(root) if n.startswith("_C.") and n.endswith(".so"))
+        names = sorted(n for n in files.names(root) if n.startswith("_C.") and n.endswith(".so"))
     except OSError:
         return None
     if environment is not None:
@@ -180,12 +192,12 @@ def _extension(root: str, environment: PythonEnvironment | None) -> str | None:
 _STRING_PROBES = ("_ZN3c106detail14torchCheckFail", "_ZN3c105ErrorC1E", "_ZN3c104WarnE", "_ZN5torch3jit11parseSchemaE")
 
 
-def _string_abi(libraries: Iterable[str]) -> bool | None:
+def _string_abi(libraries: Iterable[str], files: FileSystem) -> bool | None:
     for path in libraries:
         if os.path.basename(path) not in ("libc10.so", "libtorch_cpu.so"):
             continue
         try:
-            library = open_binary(path)
+            library = open_binary(files.host(path), path)
         except (UnreadableFile, FileNotFoundError):
             continue
         for probe in _STRING_PROBES:

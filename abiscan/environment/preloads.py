@@ -21,7 +21,7 @@ from msgspec import Struct
 from abiscan.data import data_file
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.preload_sequence import CUDA_MAJOR, Preload, Preloads
-from abiscan.environment.small_files import read_file
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.versions import order
 
@@ -81,7 +81,7 @@ class PreloadTable(Struct, frozen=True):
 
 def preloads_of(torch: InstalledTorch) -> Preloads:
     """The libraries that this torch opens by path, by its own source; by its release where that does not tell."""
-    content = read_file(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE)
+    content = torch.files.read(os.path.join(torch.root, "__init__.py"), _MAX_SOURCE)
     if content is None:
         return preloads_of_release(torch.torch)
     table = preload_table()
@@ -118,11 +118,13 @@ def mark_of(source: bytes) -> str:
     return f"{len(source)}-{zlib.crc32(source):08x}"
 
 
-def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | None) -> str | None:
+def find_preload(
+    preload: Preload, site_packages: Iterable[str], cuda: str | None, files: FileSystem = HERE
+) -> str | None:
     """The path that a library is opened by; None where none is installed.
 
     Args:
-        site_packages: directories of packages, in the order in which they are searched.
+        site_packages: directories of packages, in the order in which they are searched; `files`: where they are.
         cuda: the version of CUDA that torch was built with (`12.8`), if it was.
     """
     patterns = [pattern for pattern in preload.patterns if cuda is not None or CUDA_MAJOR not in pattern]
@@ -131,7 +133,7 @@ def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | Non
             folder, _, name = pattern.replace(CUDA_MAJOR, (cuda or "").partition(".")[0]).rpartition("/")
             try:
                 # The first in the order of the directory, as glob.glob gives them.
-                found = next((n for n in os.listdir(f"{site}/{folder}") if fnmatch.fnmatchcase(n, name)), None)
+                found = next((n for n in files.names(f"{site}/{folder}") if fnmatch.fnmatchcase(n, name)), None)
             except OSError:
                 continue
             if found is not None:
@@ -141,14 +143,10 @@ def find_preload(preload: Preload, site_packages: Iterable[str], cuda: str | Non
 
 def imports_cuda_bindings(torch: InstalledTorch) -> bool:
     """Whether `import torch` imports `cuda.bindings`, where that is installed."""
-    return _IMPORTS_CUDA_BINDINGS in (_read(os.path.join(torch.root, "cuda", "_utils.py")) or "")
+    content = torch.files.read(os.path.join(torch.root, "cuda", "_utils.py"), _MAX_SOURCE)
+    return _IMPORTS_CUDA_BINDINGS in (content or b"").decode("utf-8", "replace")
 
 
 def has_rocm_init(torch: InstalledTorch) -> bool:
     """Whether it is a build for ROCm's wheels, whose `_rocm_init` opens their libraries first (torch/__init__.py)."""
-    return os.path.isfile(os.path.join(torch.root, "_rocm_init.py"))
-
-
-def _read(path: str) -> str | None:
-    content = read_file(path, _MAX_SOURCE)
-    return None if content is None else content.decode("utf-8", "replace")
+    return torch.files.is_file(os.path.join(torch.root, "_rocm_init.py"))

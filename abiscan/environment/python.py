@@ -2,7 +2,7 @@
 
 Everything is read from files (pyvenv.cfg, directory names, .pth files), as `site` of the standard library does. The
 interpreter is started only for a path that is not an interpreter itself but something that leads to one, such as a
-pyenv shim.
+pyenv shim; in a file system other than this machine's own nothing is started.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import os
 from msgspec import Struct
 
 from abiscan.binary import looks_like_binary
-from abiscan.environment.small_files import read_file
 from abiscan.errors import UsageError
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.python_version import PythonVersion
 
 # Far more than a version of Python has.
@@ -35,6 +35,7 @@ class PythonEnvironment(Struct, frozen=True):
         base_prefix: where the standard library lies; differs from `prefix` in a virtual environment.
         site_packages: directories that `import` searches for packages, in its order.
         stdlib: `lib/pythonX.Y` of the base installation (`lib/pythonX.Yt` of a free-threaded one), if it is there.
+        files: where all these paths are.
     """
 
     executable: str | None
@@ -44,6 +45,7 @@ class PythonEnvironment(Struct, frozen=True):
     base_prefix: str
     site_packages: tuple[str, ...]
     stdlib: str | None
+    files: FileSystem = HERE
 
     @property
     def label(self) -> str:
@@ -62,30 +64,38 @@ class PythonEnvironment(Struct, frozen=True):
         return (tag,) if self.version.free_threaded else (tag, "abi3")
 
 
-def read_environment(path: str, *, python_path: str | None = None, user_base: str | None = None) -> PythonEnvironment:
+def read_environment(
+    path: str, *, python_path: str | None = None, user_base: str | None = None, files: FileSystem = HERE
+) -> PythonEnvironment:
     """Describe the environment that `path` names.
 
     Args:
         path: an interpreter, a pyenv-like shim, or the directory of an environment.
         python_path: value of PYTHONPATH to honour, if any.
         user_base: `~/.local`, to look for user packages; None to leave them out.
+        files: where all of it lies.
 
     Raises:
         UsageError: nothing is there, or it is no Python.
     """
-    if os.path.isdir(path):
+    if files.is_directory(path):
         for name in ("bin/python3", "bin/python"):
-            if os.path.exists(os.path.join(path, name)):
-                return read_environment(os.path.join(path, name), python_path=python_path, user_base=user_base)
+            launcher = os.path.join(path, name)
+            if files.exists(launcher):
+                return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
         raise UsageError(f"{path}: a directory without bin/python: name an interpreter or a virtual environment")
-    if not os.path.isfile(path):
+    if not files.is_file(path):
         raise UsageError(f"{path}: no such interpreter")
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"))
-    real = os.path.realpath(path)
-    if not _is_binary(real):
+    config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"), files)
+    real = files.real(os.path.abspath(path))
+    if not _is_binary(real, files):
+        if files.root:
+            raise UsageError(
+                f"{path}: it is not an interpreter, and nothing below --root is run: name what it leads to"
+            )
         return _ask(path, python_path, user_base)
-    if config is None and not os.path.samefile(path, real):
+    if config is None and os.path.abspath(path) != real:
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is where the link leads.
         prefix = os.path.dirname(os.path.dirname(real))
     base = prefix
@@ -96,8 +106,8 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
         base = os.path.dirname(home) if home else os.path.dirname(os.path.dirname(real))
         configured = config.get("version") or config.get("version_info")
         system_packages = config.get("include-system-site-packages", "false").lower() == "true"
-    version = _version(os.path.basename(real), configured, prefix, base)
-    stdlib = _stdlib(base, version)
+    version = _version(os.path.basename(real), configured, prefix, base, files)
+    stdlib = _stdlib(base, version, files)
     return PythonEnvironment(
         executable=real,
         launcher=os.path.abspath(path),
@@ -111,21 +121,19 @@ def read_environment(path: str, *, python_path: str | None = None, user_base: st
                 for root in _roots(prefix, base, config is not None, system_packages, user_base)
                 for directory in _site_directories(root, version, stdlib)
             ],
+            files,
         ),
         stdlib=stdlib,
+        files=files,
     )
 
 
-def _is_binary(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return looks_like_binary(file.read(16))
-    except OSError:
-        return False
+def _is_binary(path: str, files: FileSystem = HERE) -> bool:
+    return looks_like_binary(files.read(path, 16) or b"")
 
 
-def _read_pyvenv(path: str) -> dict[str, str] | None:
-    content = read_file(path, _MAX_FILE)
+def _read_pyvenv(path: str, files: FileSystem) -> dict[str, str] | None:
+    content = files.read(path, _MAX_FILE)
     if content is None:
         return None
     lines = content.decode("utf-8", "replace").splitlines()
@@ -133,13 +141,15 @@ def _read_pyvenv(path: str) -> dict[str, str] | None:
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
-def _version(executable: str, configured: str | None, prefix: str, base: str) -> PythonVersion | None:
+def _version(
+    executable: str, configured: str | None, prefix: str, base: str, files: FileSystem
+) -> PythonVersion | None:
     """By the interpreter's own name, by pyvenv.cfg, by the newest `lib/pythonX.Y` of the installation.
 
     Only names tell a free-threaded build (`python3.13t`, `lib/python3.13t`); pyvenv.cfg has bare numbers.
     """
     named = _parse_version(executable.removeprefix("python"))
-    libraries = _versions_of_lib(prefix) or _versions_of_lib(base)
+    libraries = _versions_of_lib(prefix, files) or _versions_of_lib(base, files)
     if named is not None:
         return named
     stated = _parse_version(configured)
@@ -159,22 +169,22 @@ def _parse_version(text: str | None) -> PythonVersion | None:
     return None
 
 
-def _versions_of_lib(root: str) -> list[PythonVersion]:
+def _versions_of_lib(root: str, files: FileSystem) -> list[PythonVersion]:
     """Those of the `lib/pythonX.Y` below an installation or virtual environment."""
     try:
-        names = os.listdir(os.path.join(root, "lib"))
+        names = files.names(os.path.join(root, "lib"))
     except OSError:
         return []
     found = (_parse_version(name.removeprefix("python")) for name in names if name.startswith("python"))
     return [version for version in found if version is not None]
 
 
-def _stdlib(base: str, version: PythonVersion | None) -> str | None:
+def _stdlib(base: str, version: PythonVersion | None, files: FileSystem) -> str | None:
     if version is None:
         return None
     for lib in ("lib", "lib64"):
         path = os.path.join(base, lib, f"python{version}")
-        if os.path.isdir(os.path.join(path, "lib-dynload")):
+        if files.is_directory(os.path.join(path, "lib-dynload")):
             return path
     return None
 
@@ -200,7 +210,7 @@ def _site_directories(root: str, version: PythonVersion | None, stdlib: str | No
     return found
 
 
-def _search_path(named: list[str], sites: list[str]) -> tuple[str, ...]:
+def _search_path(named: list[str], sites: list[str], files: FileSystem) -> tuple[str, ...]:
     """Those that exist, each once (one may be a link to another), and behind a site directory what its .pth files add.
 
     Args:
@@ -208,30 +218,30 @@ def _search_path(named: list[str], sites: list[str]) -> tuple[str, ...]:
     """
     unique: dict[str, str] = {}
     for path in named:
-        if os.path.isdir(path):
-            unique.setdefault(os.path.realpath(path), path)
+        if files.is_directory(path):
+            unique.setdefault(files.real(path), path)
     for site in sites:
-        if os.path.isdir(site):
-            for path in (site, *_pth_directories(site)):
-                unique.setdefault(os.path.realpath(path), path)
+        if files.is_directory(site):
+            for path in (site, *_pth_directories(site, files)):
+                unique.setdefault(files.real(path), path)
     return tuple(unique.values())
 
 
-def _pth_directories(site: str) -> list[str]:
+def _pth_directories(site: str, files: FileSystem) -> list[str]:
     """Directories that .pth files of a site directory add (site.addpackage): how an editable install is found, or what
     environments share. Lines of code ("import ...") are not run."""
     found = []
     try:
-        names = sorted(n for n in os.listdir(site) if n.endswith(".pth") and not n.startswith("."))
+        names = sorted(n for n in files.names(site) if n.endswith(".pth") and not n.startswith("."))
     except OSError:
         return []
     for name in names:
-        content = read_file(os.path.join(site, name), _MAX_FILE) or b""
+        content = files.read(os.path.join(site, name), _MAX_FILE) or b""
         lines = content.decode("utf-8-sig", "surrogateescape").splitlines()[:_MAX_PTH_LINES]
         for line in lines:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 path = os.path.normpath(os.path.join(site, line.rstrip()))
-                if "\0" not in path and os.path.isdir(path):
+                if "\0" not in path and files.is_directory(path):
                     found.append(path)
     return found
 

@@ -156,10 +156,11 @@ def _out_of_scope(
     known = {item.elf.path for item in examination.namespace if item.elf is not None}
     others = list(examination.namespace)
     others += [_as_map(path, opened) for path, opened in siblings.items() if path not in known]
+    disk = examination.process.settings.files
     for path in torch_libraries:
         if path not in known:
             try:
-                others.append(_as_map(path, open_elf(path)))
+                others.append(_as_map(path, open_elf(disk.host(path), path)))
             except (UnreadableFile, FileNotFoundError):
                 continue
     references: list[Reference] = [lookup.reference for lookup in lookups]

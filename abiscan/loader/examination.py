@@ -159,7 +159,12 @@ class Examination:
         """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""
         for item in reversed(order):
             needed = x86_isa_needed(item.elf.image) if item.elf is not None else 0
-            if needed & ~self.process.search.hardware.isa_bits:
+            hardware = self.process.search.hardware
+            if needed & ~hardware.isa_bits:
+                if not hardware.is_known:
+                    raise Undecidable(
+                        f"{item.name} is for better CPUs than the baseline; which it will run on is unknown"
+                    )
                 raise LoadFailure(LoaderStop(StopKind.ISA_LEVEL, item.name))
 
 

@@ -9,6 +9,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from abiscan.filesystem import HERE, FileSystem
+
 # One processor's paragraph is enough; a large machine has hundreds of equal ones.
 _FIRST_PARAGRAPH = 8192
 
@@ -29,11 +31,13 @@ class Hardware(Struct, frozen=True):
         levels: active glibc-hwcaps subdirectories, best first.
         legacy: subdirectories of the search before glibc 2.37 (`tls/haswell/x86_64`, ...), in order, the plain
             directory itself not among them.
+        is_known: whether anything told what the CPU can do; where not, the baseline is all that is certain.
     """
 
     platform: str | None
     levels: tuple[str, ...]
     legacy: tuple[str, ...]
+    is_known: bool = True
 
     @property
     def isa_bits(self) -> int:
@@ -42,11 +46,12 @@ class Hardware(Struct, frozen=True):
 
 
 @cache
-def read_hardware(machine: str, root: str = "") -> Hardware:
-    """Describe the CPU of this machine to a loader for `machine`."""
+def read_hardware(machine: str, files: FileSystem = HERE) -> Hardware:
+    """Describe the CPU of this machine to a loader for `machine`; in another file system, one that is not known, unless
+    its own /proc tells."""
     if machine != "x86_64":
         return Hardware(machine, _other_levels(machine), _power_set([machine, "tls"]))
-    vendor, flags = _cpuinfo(root)
+    vendor, flags = _cpuinfo(files)
     levels: list[str] = []
     for name, needed in _LEVELS:
         if not flags.issuperset(needed):
@@ -62,7 +67,7 @@ def read_hardware(machine: str, root: str = "") -> Hardware:
             platform = "haswell"
         if flags.issuperset(("avx512cd", "avx512bw", "avx512dq", "avx512vl")) and "avx512er" not in flags:
             capabilities.append("avx512_1")
-    return Hardware(platform, tuple(levels), _power_set([*capabilities, platform, "tls"]))
+    return Hardware(platform, tuple(levels), _power_set([*capabilities, platform, "tls"]), is_known=bool(flags))
 
 
 def _power_set(names: list[str]) -> tuple[str, ...]:
@@ -77,12 +82,8 @@ def _other_levels(machine: str) -> tuple[str, ...]:
     return ()
 
 
-def _cpuinfo(root: str) -> tuple[str, frozenset[str]]:
-    try:
-        with open(f"{root}/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            text = file.read(_FIRST_PARAGRAPH)
-    except OSError:
-        return "", frozenset()
+def _cpuinfo(files: FileSystem) -> tuple[str, frozenset[str]]:
+    text = (files.read("/proc/cpuinfo", _FIRST_PARAGRAPH) or b"").decode("ascii", "replace")
     vendor, flags = "", frozenset[str]()
     for line in text.partition("\n\n")[0].splitlines():
         key, _, value = line.partition(":")

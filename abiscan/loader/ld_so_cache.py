@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from sys import byteorder
 from typing import Literal
 
+from abiscan.filesystem import HERE, FileSystem
+
 _OLD_MAGIC = b"ld.so-1.7.0"
 _NEW_MAGIC = b"glibc-ld.so.cache1.1"
 _OLD_HEADER, _OLD_ENTRY = 16, 12
@@ -44,14 +46,11 @@ class LibraryCache:
         self._priorities = self._read_priorities(levels) if self._entry_size == _NEW_ENTRY else []
 
     @classmethod
-    def read(cls, path: str, flags: int, levels: Sequence[str], *, legacy: bool) -> LibraryCache:
+    def read(
+        cls, path: str, flags: int, levels: Sequence[str], *, legacy: bool, files: FileSystem = HERE
+    ) -> LibraryCache:
         """Read a file; one that is not there is an empty cache, as for the loader."""
-        try:
-            with open(path, "rb") as file:
-                data = file.read(_MAX_CACHE)
-        except OSError:
-            data = b""
-        return cls(data, flags, levels, legacy=legacy)
+        return cls(files.read(path, _MAX_CACHE) or b"", flags, levels, legacy=legacy)
 
     def _u32(self, at: int) -> int:
         return int.from_bytes(self._data[at : at + 4], _ORDER)

@@ -9,6 +9,7 @@ import re
 from msgspec import Struct
 
 from abiscan.elf import ElfFile
+from abiscan.filesystem import HERE, FileSystem
 
 PT_INTERP = 3
 
@@ -78,14 +79,14 @@ def interpreter_of(elf: ElfFile) -> str | None:
     return None
 
 
-def read_linker(executable: ElfFile, root: str = "") -> RuntimeLinker:
+def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
     """Describe the loader of an executable.
 
     Without a readable loader file the answer is `Flavour.OTHER`: nothing is predicted for it.
     """
     path = interpreter_of(executable) or ""
     image = executable.image
-    data = _read(root + path) if path else b""
+    data = (files.read(path, _MAX_LOADER) if path else None) or b""
     name = os.path.basename(path)
     versions = _VERSION.findall(data)
     if name.startswith("ld-musl"):
@@ -94,7 +95,7 @@ def read_linker(executable: ElfFile, root: str = "") -> RuntimeLinker:
         flavour = Flavour.GLIBC
     else:
         flavour = Flavour.OTHER
-    dirs = _musl_dirs(root, name) if flavour is Flavour.MUSL else _system_dirs(data)
+    dirs = _musl_dirs(name, files) if flavour is Flavour.MUSL else _system_dirs(data)
     first = dirs[0].strip("/") if dirs else "lib"
     return RuntimeLinker(
         flavour=flavour,
@@ -110,14 +111,6 @@ def read_linker(executable: ElfFile, root: str = "") -> RuntimeLinker:
     )
 
 
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MAX_LOADER)
-    except OSError:
-        return b""
-
-
 def _system_dirs(data: bytes) -> tuple[str, ...]:
     for match in _SYSTEM_DIRS.finditer(data):
         dirs = tuple(raw.decode("ascii") for raw in match[0].split(b"\0")[:-1])
@@ -126,9 +119,9 @@ def _system_dirs(data: bytes) -> tuple[str, ...]:
     return ("/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/")
 
 
-def _musl_dirs(root: str, name: str) -> tuple[str, ...]:
+def _musl_dirs(name: str, files: FileSystem) -> tuple[str, ...]:
     """The path file of musl (ldso/dynlink.c in its sources), or its default."""
     arch = name.removeprefix("ld-").partition(".")[0]
-    text = _read(f"{root}/etc/ld-{arch}.path").decode("utf-8", "surrogateescape")
+    text = (files.read(f"/etc/ld-{arch}.path", _MAX_LOADER) or b"").decode("utf-8", "surrogateescape")
     dirs = [part for part in re.split(r"[:\n]", text) if part] or ["/lib", "/usr/local/lib", "/usr/lib"]
     return tuple(directory.rstrip("/") + "/" for directory in dirs)

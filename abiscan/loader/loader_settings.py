@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from abiscan.filesystem import HERE, FileSystem
+
 
 class LoaderSettings(Struct, frozen=True):
     """The environment of the process whose loader is modelled (ld.so(8)).
@@ -15,14 +17,14 @@ class LoaderSettings(Struct, frozen=True):
         library_path: value of LD_LIBRARY_PATH.
         preload: value of LD_PRELOAD.
         tunables: value of GLIBC_TUNABLES.
-        root: prefix of every system path (`/etc/ld.so.cache`, default directories), for a file system that is not `/`.
+        files: the file system in which it runs: every path that it opens is one of that.
     """
 
     cwd: str
     library_path: str | None = None
     preload: str | None = None
     tunables: str | None = None
-    root: str = ""
+    files: FileSystem = HERE
 
     @classmethod
     def of(cls, environ: Mapping[str, str], cwd: str) -> LoaderSettings:

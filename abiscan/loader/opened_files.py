@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import FileSystem
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.verify import Skip, headers_unread, verify_damaged, verify_header
@@ -55,13 +56,13 @@ class Files:
     """The file system, with a cache of what was opened and of which directories exist.
 
     Args:
-        root: prefix of every absolute path.
+        disk: what is on disk.
         cwd: where relative paths start.
     """
 
-    def __init__(self, linker: RuntimeLinker, *, root: str, cwd: str) -> None:
+    def __init__(self, linker: RuntimeLinker, *, disk: FileSystem, cwd: str) -> None:
         self._linker = linker
-        self._root = root
+        self.disk = disk
         self._cwd = cwd
         self._probes: dict[str, Opened | Absent | Refused] = {}
         self._directories: dict[str, bool] = {}
@@ -70,10 +71,10 @@ class Files:
 
     def overlay(self, files: Mapping[str, ElfFile]) -> Files:
         """A view in which `files` (path to contents) lie over what is on disk; caches of the disk are shared."""
-        view = Files(self._linker, root=self._root, cwd=self._cwd)
+        view = Files(self._linker, disk=self.disk, cwd=self._cwd)
         view._probes = self._probes
         view._directories = self._directories
-        view._virtual = {os.path.normpath(self.host(path)): elf for path, elf in files.items()}
+        view._virtual = {self._full(path): elf for path, elf in files.items()}
         directories: set[str] = set()
         for path in view._virtual:
             parent = os.path.dirname(path)
@@ -83,19 +84,16 @@ class Files:
         view._virtual_directories = frozenset(directories)
         return view
 
-    def host(self, path: str) -> str:
-        """Where a path of the modelled process is on this machine."""
-        if path.startswith("/"):
-            return self._root + path
-        return os.path.join(self._cwd, path)
+    def _full(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self._cwd, path))
 
     def is_directory(self, path: str) -> bool:
         """`path` may end in a slash; empty is the working directory."""
         if path not in self._directories:
-            self._directories[path] = os.path.isdir(self.host(path) or ".")
+            self._directories[path] = self.disk.is_directory(os.path.join(self._cwd, path))
         if self._directories[path]:
             return True
-        return bool(self._virtual_directories) and os.path.normpath(self.host(path)) in self._virtual_directories
+        return bool(self._virtual_directories) and self._full(path) in self._virtual_directories
 
     def probe(self, path: str) -> Opened | Absent | Refused:
         """Open and verify, as `open_verify` does.
@@ -104,31 +102,30 @@ class Files:
             Undecidable: opening it could block (a FIFO), which the loader would do.
         """
         if self._virtual:
-            found = self._virtual.get(os.path.normpath(self.host(path)))
+            found = self._virtual.get(self._full(path))
             if found is not None:
-                return self._probe_elf(path, found, self._identity(self.host(path)))
+                return self._probe_elf(path, found, self._identity(path))
         known = self._probes.get(path)
         if known is None:
             known = self._probes[path] = self._probe(path)
         return known
 
-    @staticmethod
-    def _identity(host: str) -> FileId:
+    def _identity(self, path: str) -> FileId:
         try:
-            status = os.stat(host)
+            status = os.stat(self.disk.host(os.path.join(self._cwd, path)))
         except OSError:
-            return os.path.normpath(host)
+            return self._full(path)
         return status.st_dev, status.st_ino
 
     def _probe(self, path: str) -> Opened | Absent | Refused:
-        host = self.host(path)
         try:
+            host = self.disk.host(os.path.join(self._cwd, path))
             elf = open_elf(host, path)
-        except FileNotFoundError:
-            return Absent(errno.ENOENT)
+        except FileNotFoundError as error:
+            return Absent(error.errno or errno.ENOENT)
         except UnreadableFile as error:
             return self._probe_bytes(path, host, error.reason)
-        return self._probe_elf(path, elf, self._identity(host))
+        return self._probe_elf(path, elf, self._identity(path))
 
     def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | Absent | Refused:
         verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)

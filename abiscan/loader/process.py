@@ -103,9 +103,10 @@ class ProcessBuilder:
         self._environment = environment
         self._torch = torch
         self._executable = executable
-        self._elf: ElfFile = open_elf(settings.root + executable, executable)
-        self.linker = read_linker(self._elf, settings.root)
-        self.files = Files(self.linker, root=settings.root, cwd=settings.cwd)
+        self._elf: ElfFile = open_elf(settings.files.host(executable), executable)
+        self.linker = read_linker(self._elf, settings.files)
+        self._disk = settings.files
+        self.files = Files(self.linker, disk=settings.files, cwd=settings.cwd)
 
     def build(self, *, modules: bool) -> Process:
         """The process after `import torch`, or after start-up where there is no torch.
@@ -172,12 +173,8 @@ class ProcessBuilder:
 
     def _preload_names(self) -> list[str]:
         names = (self._settings.preload or "").replace(":", " ").split()
-        try:
-            with open(self._settings.root + "/etc/ld.so.preload", encoding="utf-8", errors="surrogateescape") as file:
-                lines = file.read(1 << 16).splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
+        listed = self._disk.read("/etc/ld.so.preload", 1 << 16) or b""
+        for line in listed.decode("utf-8", "surrogateescape").splitlines():
             names += line.partition("#")[0].replace(":", " ").split()
         return names
 
@@ -205,7 +202,7 @@ class ProcessBuilder:
             for path in torch.libraries:
                 self._dlopen(process, path)
             return
-        if os.path.exists(self.files.host(preloads.global_dependencies(torch))):
+        if self._disk.exists(preloads.global_dependencies(torch)):
             self._load_global_dependencies(process, torch)
         self._dlopen(process, torch.extension)
 
@@ -241,11 +238,15 @@ class ProcessBuilder:
 
     def _is_mapped(self, process: Process, part: str) -> bool:
         """Whether a text is in /proc/self/maps, which has paths with all symbolic links resolved."""
-        return any(part in os.path.realpath(self.files.host(item.name)) for item in process.namespace if item.file_id)
+        return any(
+            part in self._disk.real(os.path.join(self._settings.cwd, item.name))
+            for item in process.namespace
+            if item.file_id
+        )
 
     def _preload(self, process: Process, preload: Preload, torch: InstalledTorch) -> None:
         """Raises LoadFailure or Undecidable where that would end the import."""
-        path = preloads.find_preload(preload, self._environment.site_packages, torch.cuda)
+        path = preloads.find_preload(preload, self._environment.site_packages, torch.cuda, self._disk)
         if path is not None:
             self._dlopen(process, path)
         elif preload.required:
@@ -260,7 +261,7 @@ class ProcessBuilder:
 
     def _find_module(self, directory: str, name: str) -> str | None:
         found = (f"{directory}/{name}{suffix}" for suffix in self._suffixes())
-        return next((path for path in found if os.path.exists(self.files.host(path))), None)
+        return next((path for path in found if self._disk.exists(path)), None)
 
     def _import_modules(self, process: Process, names: Iterable[str]) -> None:
         """Import modules of the standard library."""
@@ -285,7 +286,7 @@ class ProcessBuilder:
 
     def _find_package(self, name: str) -> str | None:
         found = (f"{site}/{name}" for site in self._environment.site_packages)
-        return next((directory for directory in found if os.path.isdir(self.files.host(directory))), None)
+        return next((directory for directory in found if self._disk.is_directory(directory)), None)
 
     def _import_package(self, process: Process, package: str, modules: Iterable[str]) -> None:
         """Import extension modules of a package, those that are there."""

@@ -51,7 +51,7 @@ class Search:
     @property
     def hardware(self) -> Hardware:
         if self._hardware is None:
-            self._hardware = read_hardware(self._linker.machine, self._settings.root)
+            self._hardware = read_hardware(self._linker.machine, self._settings.files)
         return self._hardware
 
     @property
@@ -62,10 +62,11 @@ class Search:
                 LibraryCache(b"", 0, (), legacy=False)
                 if flags is None or self._linker.flavour is Flavour.MUSL
                 else LibraryCache.read(
-                    self._settings.root + "/etc/ld.so.cache",
+                    "/etc/ld.so.cache",
                     flags,
                     self.hardware.levels,
                     legacy=not self._linker.at_least(2, 37),
+                    files=self._settings.files,
                 )
             )
         return self._cache

@@ -135,6 +135,8 @@ class Report(Struct, frozen=True):
         containers: the wheels, packages and archives that artifacts are members of, by path.
         notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
         fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
+        root: the directory whose file system was looked at (`--root`), as the user wrote it: paths are those of that
+            system; None for this machine's own.
     """
 
     version: str
@@ -147,6 +149,7 @@ class Report(Struct, frozen=True):
     stale: tuple[StaleEntry, ...] = ()
     fail_on: Severity | None = Severity.ERROR
     containers: tuple[Container, ...] = ()
+    root: str | None = None
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""

@@ -53,6 +53,7 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
         {
             "schema_version": SCHEMA_VERSION,
             "tool": _tool(head.version),
+            "root": plain(head.root),
             "target": plain(head.target),
             "verdict": head.verdict,
             "fail_on": head.fail_on if head.fail_on is not None else "never",

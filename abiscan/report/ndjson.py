@@ -38,6 +38,7 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
         "variant": json_v1.text(target.variant) if target else None,
         "target_kind": target.kind if target else None,
         "run_verdict": head.verdict,
+        "root": json_v1.plain(head.root),
     }
     run = {
         "summary": json_v1.summary(counts),

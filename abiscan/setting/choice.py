@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from abiscan.environment.installed_torch import InstalledTorch, find_torches, read_torch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import is_release, is_version
 from abiscan.releases import Build, ReleaseIndex
@@ -44,6 +45,7 @@ def choose(
     *,
     within: str | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
+    files: FileSystem = HERE,
 ) -> ChosenTorch:
     """Find the torch that `--torch SPEC` means.
 
@@ -55,6 +57,7 @@ def choose(
         machine: whose builds a version means.
         within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
         read_archive: makes an index of a torch wheel or libtorch archive, by its path.
+        files: where a path is looked for.
 
     Raises:
         UnknownBuild: there is no such torch; the message says what there is.
@@ -79,10 +82,10 @@ def choose(
         note = f"{where}: imports are resolved against the newest build that abiscan knows (--torch names another)"
         return _released(index().newest(machine), environment, note)
     assert spec is not None
-    if os.path.exists(spec) or os.sep in spec or spec.endswith(".whl"):
-        if read_archive is not None and os.path.isfile(spec):
+    if files.exists(spec) or os.sep in spec or spec.endswith(".whl"):
+        if read_archive is not None and files.is_file(spec):
             return _archive(spec, environment, read_archive)
-        return _by_path(spec, environment)
+        return _by_path(spec, environment, files)
     return _released(index().resolve(spec, machine), environment, None)
 
 
@@ -110,7 +113,7 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
     torch = read_torch(found[0], environment)
     notes = []
     if len(found) > 1:
-        others = ", ".join(_name(root) for root in found[1:])
+        others = ", ".join(_name(root, torch.files) for root in found[1:])
         notes.append(
             f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
             f"and hides {others}"
@@ -118,27 +121,25 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
     return ChosenTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
 
 
-def _name(root: str) -> str:
+def _name(root: str, files: FileSystem) -> str:
     try:
-        return f"{read_torch(root).version} in {root}"
+        return f"{read_torch(root, files=files).version} in {root}"
     except AbiscanError:
         return f"a damaged one in {root}"
 
 
-def _by_path(path: str, environment: PythonEnvironment | None) -> ChosenTorch:
-    if not os.path.exists(path):
+def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem) -> ChosenTorch:
+    if not files.exists(path):
         raise UnknownBuild(f"{path}: no such torch")
-    if os.path.isfile(path):
+    if files.is_file(path):
         raise UnknownBuild(
             f"{path}: a file, not a folder with a torch in it; for a wheel, `abiscan releases add {path}` takes its "
             "exports into your index, then --torch VERSION"
         )
     # A path inside of the environment is the installed one by another name: the loader can be asked about it too.
-    inside = environment is not None and any(
-        os.path.realpath(root) == os.path.realpath(path) for root in find_torches(environment)
-    )
+    inside = environment is not None and any(files.real(root) == files.real(path) for root in find_torches(environment))
     try:
-        torch = read_torch(path, environment if inside else None)
+        torch = read_torch(path, environment if inside else None, files)
     except UnreadableFile as error:
         raise UnknownBuild(str(error)) from error
     return ChosenTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)

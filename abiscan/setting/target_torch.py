@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.model.target import Target
@@ -42,8 +43,12 @@ def torch_for_machine(
     for that architecture is known."""
     if chosen.target.machine == machine:
         if chosen.installed is not None:
-            libraries = chosen.installed.libraries
-            on_disk = InstalledExports(libraries, released=_released_names(chosen.target, index))
+            files = chosen.installed.files
+            on_disk = InstalledExports(
+                chosen.installed.libraries,
+                lambda path: open_binary(files.host(path), path),
+                released=_released_names(chosen.target, index),
+            )
             return TargetTorch(chosen.target, on_disk, installed=chosen.installed.python is not None)
         assert chosen.build is not None
         exports = ReleasedExports(chosen.index or index, chosen.build)

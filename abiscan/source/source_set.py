@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Protocol
 
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.source.code import Code, included_by
 from abiscan.source.languages import LANGUAGES
 
@@ -123,11 +124,13 @@ class Neighbours:
     Args:
         path: of that file, as reports name it; `disk_path`: where it lies.
         above: how many folders upward are looked into.
+        files: where `disk_path` is.
     """
 
-    def __init__(self, path: str, disk_path: str, above: int = 3) -> None:
+    def __init__(self, path: str, disk_path: str, above: int = 3, files: FileSystem = HERE) -> None:
         self._places = {path: disk_path}
         self._above = above
+        self._files = files
 
     def find(self, includer: str, name: str) -> Code | None:
         """As `SourceSet.find`."""
@@ -152,7 +155,7 @@ class Neighbours:
             return
         folder = os.path.dirname(os.path.abspath(place))
         try:
-            names = sorted(os.listdir(folder))[:_MAX_FOLDER]
+            names = sorted(self._files.names(folder))[:_MAX_FOLDER]
         except OSError:
             return
         for name in names:
@@ -164,13 +167,16 @@ class Neighbours:
 
     def _open(self, place: str) -> Code | None:
         try:
-            if not os.path.isfile(place) or os.path.getsize(place) > MAX_INCLUDED_SIZE:
+            if not self._files.is_file(place):
                 return None
-            with open(place, "rb") as file:
+            host = self._files.host(place)
+            if os.path.getsize(host) > MAX_INCLUDED_SIZE:
+                return None
+            with open(host, "rb") as file:
                 text = file.read(MAX_INCLUDED_SIZE).decode("utf-8", "replace")
         except OSError:
             return None  # as if it were elsewhere: a compiler that cannot read it says so
-        shown = os.path.relpath(place) if os.path.relpath(place)[:2] != ".." else place
+        shown = place if self._files.root or os.path.relpath(place)[:2] == ".." else os.path.relpath(place)
         self._places[shown] = place
         return Code(shown, text)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.limits import (
     MAX_ARCHIVE_DEPTH,
     MAX_FILES,
@@ -59,11 +60,13 @@ class Options(Struct, frozen=True):
             file that is named itself is always yielded; wheels, conda packages and installed packages never yield
             their headers.
         archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
+        files: where the targets' paths are.
     """
 
     limits: Limits = Limits()
     sources: bool = True
     archives: bool = True
+    files: FileSystem = HERE
 
 
 class Note(Struct, frozen=True):
@@ -140,7 +143,8 @@ class Artifact(Struct, frozen=True):
         member: its name inside the container; `inner.whl!pkg/_C.so` where containers are nested.
         size: in bytes, unpacked.
         group: what it was shipped with.
-        disk_path: absolute path of the file itself; None for a member of an archive.
+        disk_path: absolute path of the file itself, of the file system that is looked at; None for a member of an
+            archive.
         install_path: where a wheel's or package's member is installed, relative to site-packages (`../../../lib/x.so`
             for a wheel's `.data/data/`); None where that cannot be told.
     """

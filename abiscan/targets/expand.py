@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.errors import UsageError
+from abiscan.filesystem import FileSystem
 from abiscan.model.report import InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Note, Options
@@ -41,12 +42,13 @@ def expand(
         UsageError: on the first item: a target is no path and no installed package either.
     """
     options = options or Options()
-    found = [_find(target, cwd, environment_paths) for target in targets]
+    files = options.files
+    found = [_find(target, cwd, environment_paths, files) for target in targets]
     seen: set[tuple[str, str | None]] = set()
     for target in found:
         for item in _expand_one(target, cwd, options):
             if isinstance(item, Artifact):
-                path = os.path.realpath(item.disk_path or os.path.join(cwd, item.path))
+                path = files.real(item.disk_path or os.path.join(cwd, item.path))
                 if (path, item.member) in seen:
                     continue
                 seen.add((path, item.member))
@@ -76,19 +78,20 @@ def archives_of(
     options = options or Options()
     found: dict[str, str] = {}
     others = False
-    for target in [_find(target, cwd, environment_paths) for target in targets]:
+    files = options.files
+    for target in [_find(target, cwd, environment_paths, files) for target in targets]:
         if target.package is not None:
             others = True
             continue
-        if os.path.isdir(target.path):
+        if files.is_directory(target.path):
             inside, more = archives_below(target.path, target.display, options)
             others = others or more
-        elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display):
+        elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
             inside = (target.display,)
         else:
             inside, others = (), True
         for display in inside:
-            found.setdefault(os.path.realpath(os.path.join(cwd, display)), display)
+            found.setdefault(files.real(os.path.join(cwd, display)), display)
     return Archives(tuple(found.values()), others)
 
 
@@ -98,33 +101,38 @@ def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifac
 
         assert isinstance(target.package, InstalledPackage)
         yield from expand_installed(target.package, target.display, options)
-    elif os.path.isdir(target.path):
+    elif options.files.is_directory(target.path):
         yield from expand_directory(target.path, target.display, options)
     else:
         yield from expand_file(target.path, target.display, options)
 
 
-def _find(target: str, cwd: str, environment_paths: Sequence[str]) -> _Target:
+def _find(target: str, cwd: str, environment_paths: Sequence[str], files: FileSystem) -> _Target:
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
-    if target and os.path.lexists(path):
-        return _Target(path, display_path(target, cwd))
+    if target and files.is_named(path):
+        return _Target(path, path if files.root else display_path(target, cwd))
     # Read only now: most runs name files.
     from abiscan.targets.packages import find_installed
 
-    package = find_installed(target, environment_paths)
+    package = find_installed(target, environment_paths, files)
     if package is not None:
-        return _Target(package.site, display_path(package.site, cwd), package)
-    raise UsageError(f"{target or repr(target)}: {_not_found(target, path, environment_paths)}")
+        return _Target(package.site, _shown(package.site, cwd, files), package)
+    raise UsageError(f"{target or repr(target)}: {_not_found(target, path, environment_paths, files)}")
 
 
-def _not_found(target: str, path: str, environment_paths: Sequence[str]) -> str:
+def _shown(path: str, cwd: str, files: FileSystem) -> str:
+    # Below another root nobody stands anywhere.
+    return path if files.root else display_path(path, cwd)
+
+
+def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
     import difflib
 
     from abiscan.targets.packages import installed_names
 
     directory, name = os.path.split(path)
     try:
-        beside = os.listdir(directory)
+        beside = files.names(directory)
     except OSError:
         beside = []
     near = difflib.get_close_matches(name, beside, n=1, cutoff=0.7)
@@ -132,7 +140,7 @@ def _not_found(target: str, path: str, environment_paths: Sequence[str]) -> str:
         return f"no such file or directory; did you mean {os.path.join(os.path.dirname(target), near[0])}?"
     if "/" in target or ".so" in target or not environment_paths:
         return "no such file or directory"
-    near = difflib.get_close_matches(target, installed_names(environment_paths), n=1, cutoff=0.7)
+    near = difflib.get_close_matches(target, installed_names(environment_paths, files), n=1, cutoff=0.7)
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"no such file or directory, and no package of that name is installed{hint}"
 

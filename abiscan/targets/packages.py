@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.binary import describe_other
+from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
@@ -42,34 +43,34 @@ class InstalledPackage(Struct, frozen=True):
     roots: tuple[str, ...]
 
 
-def find_installed(name: str, site_packages: Sequence[str]) -> InstalledPackage | None:
+def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = HERE) -> InstalledPackage | None:
     """The distribution of that name, else the one that provides the import of that name; the first in the order of
     `site_packages`. None if there is none, or if it cannot be a package's name at all."""
     if not _NAME.match(name):
         return None
     for site in site_packages:
-        entries = _entries(site)
+        entries = _entries(site, files)
         for entry in entries:
             if entry.endswith(".dist-info") and _normal(entry[: -len(".dist-info")].rpartition("-")[0]) == _normal(
                 name
             ):
-                return InstalledPackage(name, site, entry, _roots(site, entry, entries))
+                return InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
     for site in site_packages:
-        entries = _entries(site)
+        entries = _entries(site, files)
         roots = tuple(e for e in entries if e == name or _imports_as(e) == name)
         if roots:
-            owner = next((e for e in entries if e.endswith(".dist-info") and _records(site, e, roots)), None)
+            owner = next((e for e in entries if e.endswith(".dist-info") and _records(site, e, roots, files)), None)
             return InstalledPackage(name, site, owner, roots)
     return None
 
 
-def installed_names(site_packages: Sequence[str]) -> list[str]:
+def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> list[str]:
     """The names of all distributions, for suggestions."""
     return sorted(
         {
             e[: -len(".dist-info")].rpartition("-")[0]
             for s in site_packages
-            for e in _entries(s)
+            for e in _entries(s, files)
             if e.endswith(".dist-info")
         }
     )
@@ -81,27 +82,28 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     Args:
         shown: display path of `package.site`.
     """
-    limits = options.limits
+    limits, files = options.limits, options.files
     place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
-    names = sorted(set(_files(package, limits.files)))
-    group = Group(place.display, _facts(package, place, names, limits.metadata))
+    names = sorted(set(_files(package, limits.files, files)))
+    group = Group(place.display, _facts(package, place, names, limits.metadata, files))
     for name in names:
         path = os.path.normpath(os.path.join(package.site, name))
         display = posixpath.normpath(posixpath.join(shown, name))
         try:
-            if not os.path.isfile(path):
+            if not files.is_file(path):
                 if file_kind.named_like_shared_object(name) and package.dist_info:
                     errors.append(InputError(display, f"listed in the RECORD of {package.name} and not there"))
                 continue
-            with open(path, "rb") as file:
+            host = files.host(path)
+            with open(host, "rb") as file:
                 head = file.read(file_kind.PEEK_SIZE)
                 size = os.fstat(file.fileno()).st_size
         except OSError as error:
             errors.append(InputError(display, f"cannot be opened: {(error.strerror or str(error)).lower()}"))
             continue
         if file_kind.shared_object_inside(head, name):
-            group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(path)))
+            group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))
         elif file_kind.named_like_shared_object(name):
             errors.append(InputError(display, describe_other(head[:512])))
     group.facts = replace(group.facts, is_pure=not len(group))
@@ -115,19 +117,21 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         yield note
 
 
-def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int) -> ContainerFacts:
+def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem) -> ContainerFacts:
     metadata = {}
     for base in ("METADATA", "WHEEL", "top_level.txt"):
         if package.dist_info:
-            content = _read(os.path.join(package.site, package.dist_info, base), limit)
+            content = files.read(os.path.join(package.site, package.dist_info, base), limit)
             if content is not None:
                 metadata[f"{package.dist_info}/{base}"] = content
     return container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
 
 
-def _files(package: InstalledPackage, limit: int) -> Iterator[str]:
+def _files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
     """Places relative to site-packages: of the RECORD, or of all files below the package's directories."""
-    record = _read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28) if package.dist_info else None
+    record = None
+    if package.dist_info:
+        record = files.read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28)
     if record is not None:
         lines = record.decode("utf-8", "surrogateescape").splitlines()
         for number, row in enumerate(csv.reader(lines)):
@@ -138,26 +142,29 @@ def _files(package: InstalledPackage, limit: int) -> Iterator[str]:
         return
     for root in package.roots:
         top = os.path.join(package.site, root)
-        if os.path.isfile(top):
-            yield root
-        for directory, below, files in os.walk(top):
+        if not files.is_directory(top):
+            if files.is_file(top):
+                yield root
+            continue
+        start = files.host(top)
+        for directory, below, names in os.walk(start):
             below[:] = sorted(d for d in below if d != "__pycache__")
-            for file in sorted(files):
+            for name in sorted(names):
                 limit -= 1
                 if limit < 0:
                     return
-                yield os.path.relpath(os.path.join(directory, file), package.site)
+                yield os.path.join(root, os.path.relpath(os.path.join(directory, name), start))
 
 
-def _entries(site: str) -> list[str]:
+def _entries(site: str, files: FileSystem) -> list[str]:
     try:
-        return sorted(os.listdir(site))
+        return sorted(files.names(site))
     except OSError:
         return []
 
 
-def _roots(site: str, dist_info: str, entries: list[str]) -> tuple[str, ...]:
-    top = _read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
+def _roots(site: str, dist_info: str, entries: list[str], files: FileSystem) -> tuple[str, ...]:
+    top = files.read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
     names = set(top.decode("utf-8", "replace").split())
     return tuple(e for e in entries if e in names or _imports_as(e) in names) or (dist_info,)
 
@@ -167,8 +174,8 @@ def _imports_as(entry: str) -> str | None:
     return match["name"] if match else None
 
 
-def _records(site: str, dist_info: str, roots: tuple[str, ...]) -> bool:
-    record = _read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
+def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSystem) -> bool:
+    record = files.read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
     if record is None:
         return False
     text = b"\n" + record.replace(b'"', b"")
@@ -177,14 +184,6 @@ def _records(site: str, dist_info: str, roots: tuple[str, ...]) -> bool:
         for root in roots
         for end in (b"/__init__.py,", b",")
     )
-
-
-def _read(path: str, limit: int) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(limit)
-    except OSError:
-        return None
 
 
 def _normal(name: str) -> str:

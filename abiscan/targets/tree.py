@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import Binary, describe_other, open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import FileSystem
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
@@ -25,7 +26,11 @@ _SKIPPED_DIRECTORIES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".tox", 
 
 
 class DiskContent:
-    """A file as an artifact's content."""
+    """A file as an artifact's content.
+
+    Args:
+        path: where it is on this machine.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -58,7 +63,8 @@ class DiskContent:
 def expand_file(path: str, display: str, options: Options) -> Expanded:
     """A file that was named itself: it must be something, whatever its name."""
     try:
-        size, head = _look(path, display)
+        size, head = _look(path, display, options.files)
+        host = options.files.host(path)
     except UnreadableFile as error:
         yield InputError(error.path, error.reason)
         return
@@ -67,7 +73,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         if options.archives:
             from abiscan.targets.archives import expand_archive
 
-            yield from expand_archive(FileBytes(path, display), form, Place(display, None, 1), options)
+            yield from expand_archive(FileBytes(host, display), form, Place(display, None, 1), options)
         return
     kind = _named_kind(display, head)
     if kind is None:
@@ -78,7 +84,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         yield InputError(display, reason)
         return
     group = Group(display, ContainerFacts(display, ContainerKind.FILE))
-    artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(path))
+    artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(host))
     group.add(artifact)
     yield artifact
 
@@ -96,12 +102,13 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     errors: list[InputError] = []
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0
-    root = os.path.realpath(path)
+    files = options.files
+    root = files.real(path)
     above = "" if display == "." else display
     for full, relative, is_link in _walk(path, display, options, errors):
         shown = posixpath.join(above, relative)
         if is_link:
-            target = os.path.realpath(full)
+            target = files.real(full)
             if target.startswith(root.rstrip("/") + "/"):
                 group.aliases[full] = os.path.join(path, target[len(root.rstrip("/")) + 1 :])
             elif file_kind.named_like_shared_object(relative):
@@ -109,7 +116,8 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
             continue
         named = file_kind.named_like_shared_object(relative)
         try:
-            size, head = _look(full, shown)
+            size, head = _look(full, shown, files)
+            host = files.host(full)
         except UnreadableFile as error:
             # A socket or an unreadable text file is nobody's shared object; what is named like one might be.
             if named or "permission" in error.reason:
@@ -117,7 +125,7 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
             continue
         form = file_kind.archive_form(head) if file_kind.named_like_archive(relative) else None
         if form is not None:
-            archives.append((full, shown, form))
+            archives.append((host, shown, form))
             continue
         kind: ArtifactKind | None = None
         if file_kind.shared_object_inside(head, relative):
@@ -128,13 +136,13 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
         elif options.sources:
             kind = file_kind.source_kind(relative, head)
         if kind is not None:
-            group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(full)))
+            group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(host)))
     yield from errors
     yield from group
-    for full, shown, form in archives if options.archives else ():
+    for host, shown, form in archives if options.archives else ():
         from abiscan.targets.archives import expand_archive
 
-        yield from expand_archive(FileBytes(full, shown), form, Place(shown, None, 1), options)
+        yield from expand_archive(FileBytes(host, shown), form, Place(shown, None, 1), options)
     if not errors and not len(group) and not archives:
         found = nothing_found(Place(display, None, 1), group.facts)
         if skipped_links and isinstance(found, InputError):
@@ -143,10 +151,10 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
         yield found
 
 
-def archive_at(path: str, display: str) -> bool:
+def archive_at(path: str, display: str, files: FileSystem) -> bool:
     """Whether a file is an archive that `expand_file` looks into."""
     try:
-        _size, head = _look(path, display)
+        _size, head = _look(path, display, files)
     except UnreadableFile:
         return False
     return not file_kind.is_binary(head) and file_kind.archive_form(head) is not None
@@ -160,7 +168,7 @@ def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str
     above = "" if display == "." else display
     for full, relative, is_link in _walk(path, display, options, []):
         shown = posixpath.join(above, relative)
-        if not is_link and file_kind.named_like_archive(relative) and archive_at(full, shown):
+        if not is_link and file_kind.named_like_archive(relative) and archive_at(full, shown, options.files):
             found.append(shown)
         else:
             others = True
@@ -174,12 +182,12 @@ def _is_linker_script(head: bytes) -> bool:
 
 def _walk(path: str, display: str, options: Options, errors: list[InputError]) -> Iterator[tuple[str, str, bool]]:
     """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory."""
-    budget = options.limits.files
+    files, budget = options.files, options.limits.files
     pending = [(path, "")]
     while pending:
         directory, prefix = pending.pop()
         try:
-            with os.scandir(directory) as entries:
+            with os.scandir(files.host(directory)) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             shown = posixpath.join(display, prefix) if prefix else display
@@ -192,18 +200,19 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 errors.append(InputError(display, f"more than {options.limits.files} files: name a smaller directory"))
                 return
             relative = f"{prefix}/{entry.name}" if prefix else entry.name
+            full = os.path.join(directory, entry.name)
             if entry.is_symlink():
                 # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
-                if os.path.isfile(entry.path):
-                    yield entry.path, relative, True
-                elif file_kind.named_like_shared_object(relative) and not os.path.exists(entry.path):
+                if files.is_file(full):
+                    yield full, relative, True
+                elif file_kind.named_like_shared_object(relative) and not files.exists(full):
                     shown = posixpath.join(display, relative)
                     errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:
-                    below.append((entry.path, relative))
+                    below.append((full, relative))
             else:
-                yield entry.path, relative, False
+                yield full, relative, False
         pending.extend(reversed(below))
 
 
@@ -214,19 +223,20 @@ def _target(link: str) -> str:
         return "something"
 
 
-def _look(path: str, display: str) -> tuple[int, bytes]:
+def _look(path: str, display: str, files: FileSystem) -> tuple[int, bytes]:
     """(size, first bytes).
 
     Raises:
         UnreadableFile: it is no regular file, or cannot be read.
     """
     try:
-        mode = os.stat(path).st_mode
+        host = files.host(path)
+        mode = os.stat(host).st_mode
     except OSError as error:
         raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
     if not stat.S_ISREG(mode):
         raise UnreadableFile(display, f"{_special(mode)}, not a shared object")
-    source = FileBytes(path, display)
+    source = FileBytes(host, display)
     try:
         return source.size, source.read_at(0, file_kind.PEEK_SIZE)
     finally:
