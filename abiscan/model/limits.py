@@ -41,6 +41,10 @@ MAX_DEBUG = 96 * MIB
 MAX_MEMBERS = 65_535
 MAX_FILES = 1_000_000
 MAX_MEMBER_SIZE = 4 * GIB
+# A larger member is unpacked to a temporary file. Memory may have to hold two of them (a file and the library that it
+# needs), and the tables of those that were looked at before, as far as they are small.
+MAX_IN_MEMORY = 128 * MIB
+MAX_TABLES_IN_MEMORY = 64 * MIB
 MAX_UNPACKED = 32 * GIB
 MAX_RATIO = 100
 MAX_ARCHIVE_DEPTH = 3
@@ -87,6 +91,7 @@ LIMITS = (
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
     Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
     Limit("an unpacked member", MAX_MEMBER_SIZE, "bytes", "an error"),
+    Limit("an unpacked member that is held in memory", MAX_IN_MEMORY, "bytes", "a temporary file"),
     Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
     Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),

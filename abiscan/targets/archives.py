@@ -17,13 +17,13 @@ from abiscan.targets.artifact import Artifact, Limits, Note, Options
 from abiscan.targets.byte_source import ByteSource, MemoryBytes, WindowBytes
 from abiscan.targets.cache import KeptFiles
 from abiscan.targets.inflate import (
-    Buffer,
     stream_codec,
     unpack_member,
     zip_head,
     zip_method_error,
 )
 from abiscan.targets.members import Collector, Place, nothing_found
+from abiscan.targets.unpacked import Buffer
 from abiscan.wheel.metadata import ContainerKind, container_facts, is_metadata, kind_of
 
 Expanded = Iterator[Artifact | InputError | Note]

@@ -6,22 +6,26 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from abiscan.binary import Binary, read_binary
-from abiscan.targets.inflate import Buffer, anonymous
+from abiscan.model.limits import MAX_IN_MEMORY, MAX_TABLES_IN_MEMORY
+from abiscan.targets.unpacked import Buffer, in_part
 
 
 class KeptFiles:
     """A cache with two shelves: whole files up to `budget` bytes together, least recently used first out; and what is
-    left of those that went, a copy of their tables alone, a few per cent of their size.
+    left of those that went, a copy of their tables alone, a few per cent of their size. Of the files that are too large
+    for memory one is kept in full, whatever the budget.
     """
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._whole: OrderedDict[Hashable, Binary] = OrderedDict()
         self._tables: dict[Hashable, Binary] = {}
+        self._tables_size = 0
 
     def allow(self, size: int) -> None:
         """A file of `size` bytes is among the ones to come: keep room for it."""
-        self._budget = max(self._budget, size)
+        if size <= MAX_IN_MEMORY:
+            self._budget = max(self._budget, size)
 
     def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> Binary:
         """The file in full, unpacked if it is not kept."""
@@ -44,17 +48,21 @@ class KeptFiles:
         return key in self._whole
 
     def _make_room(self, size: int) -> None:
-        total = sum(each.size for each in self._whole.values())
-        while self._whole and total + size > self._budget:
-            key, binary = self._whole.popitem(last=False)
-            total -= binary.size
+        large = size > MAX_IN_MEMORY
+        alike = [(key, each.size) for key, each in self._whole.items() if (each.size > MAX_IN_MEMORY) is large]
+        total = sum(each for _, each in alike)
+        for key, each in alike:
+            if not large and total + size <= self._budget:
+                break
+            total -= each
+            binary = self._whole.pop(key)
             if key not in self._tables:
-                self._tables[key] = _tables_of(binary)
+                self._tables[key] = self._tables_of(binary)
 
-
-def _tables_of(binary: Binary) -> Binary:
-    """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""
-    copy = anonymous(binary.size, binary.path, filled=False)
-    for at, size in binary.lookup_ranges():
-        copy[at : at + size] = binary.buffer[at : at + size]
-    return read_binary(copy, binary.path)
+    def _tables_of(self, binary: Binary) -> Binary:
+        """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""
+        ranges = binary.lookup_ranges()
+        size = sum(length for _, length in ranges)
+        in_memory = self._tables_size + size <= MAX_TABLES_IN_MEMORY
+        self._tables_size += size if in_memory else 0
+        return read_binary(in_part(binary.buffer, ranges, binary.path, in_memory=in_memory), binary.path)

@@ -1,11 +1,9 @@
-"""Unpacking, with the output bounded at every step: streams of bytes, and whole members into anonymous memory."""
+"""Unpacking, with the output bounded at every step: streams of bytes, and whole members."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-import mmap
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,18 +12,16 @@ from typing import Any
 from abiscan.errors import UnreadableFile
 from abiscan.targets.artifact import Limits
 from abiscan.targets.byte_source import ByteSource
+from abiscan.targets.unpacked import Buffer, Unpacked, size_words
 
 # What is read and written at a time. zlib's first block of output is 32 KiB: a larger limit makes it join blocks, and
 # what is left of the input is copied at each call. Measured on 365 MiB: 0.93 of the time of inflating in one go with
 # 16 and 32 KiB, 1.04 with 64 and 256, 1.2 with megabytes.
 CHUNK_IN, CHUNK_OUT = 1 << 14, 1 << 15
-_LARGE_PAGE = 2 << 20
 # The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
 _XZ_MEMORY = 256 << 20
 # conda packs with --ultra -22, which asks for 2^27 bytes.
 _ZSTD_WINDOW_LOG = 27
-
-Buffer = bytes | mmap.mmap
 
 
 @functools.cache
@@ -224,15 +220,15 @@ def zip_head(data: bytes, method: int, size: int) -> bytes:
 def unpack_member(
     source: ByteSource, offset: int, *, packed: int, method: int, size: int, crc: int, display: str
 ) -> Buffer:
-    """A zip member, whole, in anonymous memory: exactly `size` bytes, whatever its data would unpack to.
+    """A zip member, whole: exactly `size` bytes, whatever its data would unpack to.
 
     Raises:
         UnreadableFile: it is damaged, or is not as long as the archive says, or its checksum is another.
     """
     if size == 0:
         return b""
-    buffer = anonymous(size, display)
-    at = checksum = 0
+    unpacked = Unpacked(size, display)
+    checksum = 0
     crc32 = _inflater().crc32
     try:
         if method == 0:
@@ -242,43 +238,14 @@ def unpack_member(
         else:
             pieces = _pieces(_ZIP_METHODS[method](), source, offset, packed)
         for piece in pieces:
-            if at + len(piece) > size:
+            if unpacked.length + len(piece) > size:
                 raise UnreadableFile(display, f"damaged: unpacks to more than the {size} bytes that the archive states")
-            buffer[at : at + len(piece)] = piece
-            at += len(piece)
+            unpacked.append(piece)
             checksum = crc32(piece, checksum)
     except _errors() as error:
         raise UnreadableFile(display, _damage(error)) from error
-    if at != size:
-        raise UnreadableFile(display, f"damaged: {at} bytes of the {size} that the archive states")
+    if unpacked.length != size:
+        raise UnreadableFile(display, f"damaged: {unpacked.length} bytes of the {size} that the archive states")
     if checksum != crc:
         raise UnreadableFile(display, "damaged: its checksum (CRC-32) is not the one in the archive")
-    return buffer
-
-
-def anonymous(size: int, display: str, *, filled: bool = True) -> mmap.mmap:
-    """`size` bytes of zeros that take no memory until they are written, and are given back the moment they are dropped.
-
-    Args:
-        filled: all of it will be written, so that large pages waste nothing.
-
-    Raises:
-        UnreadableFile: the system refuses.
-    """
-    try:
-        # Private: shared anonymous memory is a file of tmpfs to Linux, whose page faults took a tenth of inflating.
-        buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        if filled and size >= _LARGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            with contextlib.suppress(OSError):  # a kernel without them
-                buffer.madvise(mmap.MADV_HUGEPAGE)
-        return buffer
-    except (OSError, ValueError, OverflowError) as error:
-        raise UnreadableFile(display, f"no memory for its {size_words(size)}") from error
-
-
-def size_words(size: int) -> str:
-    """`4 GiB`, `64 MiB`, `17 bytes`."""
-    for unit, words in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {words}"
-    return f"{size} bytes"
+    return unpacked.buffer()

@@ -8,12 +8,8 @@ from collections.abc import Iterator
 from abiscan.errors import UnreadableFile
 from abiscan.targets.artifact import Limits
 from abiscan.targets.byte_source import ByteSource
-from abiscan.targets.inflate import (
-    CHUNK_OUT,
-    Buffer,
-    anonymous,
-    stream,
-)
+from abiscan.targets.inflate import CHUNK_OUT, stream
+from abiscan.targets.unpacked import Buffer, Unpacked
 
 # Longest read that tarfile may ask for: headers, and names that take a block or more of their own.
 _MAX_HEADER = 1 << 20
@@ -58,16 +54,14 @@ class TarReader:
         display = f"{self._display}!{member.name}"
         if member.size > self._limits.member:
             raise UnreadableFile(display, "too large to be unpacked")
-        buffer = anonymous(member.size, display)
-        buffer[: len(head)] = head
-        at = len(head)
-        while at < member.size:
-            piece = self._forward.take(min(CHUNK_OUT, member.size - at))
+        unpacked = Unpacked(member.size, display)
+        unpacked.append(head)
+        while unpacked.length < member.size:
+            piece = self._forward.take(min(CHUNK_OUT, member.size - unpacked.length))
             if not piece:
                 raise UnreadableFile(display, "truncated: the archive ends inside of it")
-            buffer[at : at + len(piece)] = piece
-            at += len(piece)
-        return buffer
+            unpacked.append(piece)
+        return unpacked.buffer()
 
 
 class _Forward:
