@@ -221,6 +221,8 @@ def main() -> int:
         plan = _Plan(args, kinds, board, log.fileno(), end)
         running = {_spawn(job, job, plan): job for job in range(args.jobs)}
         results: list[dict[str, Any]] = []
+        # Last lines that were read before their processes were seen to end: two may end at once.
+        last: dict[int, dict[str, Any]] = {}
         position = 0
         while running:
             child, status = os.waitpid(-1, os.WNOHANG)
@@ -233,9 +235,10 @@ def main() -> int:
             job = running.pop(child)
             position, news = _read(log.fileno(), position)
             results += news
-            own = [each for each in news if each.get("job") == job]
-            if own:
-                following = own[-1]["next"]
+            last |= {each["job"]: each for each in news if "job" in each}
+            own = last.pop(job, None)
+            if own is not None:
+                following = own["next"]
             else:
                 kind, number, _at = board.read(job)
                 ended = f"killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "left"
