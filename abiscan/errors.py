@@ -24,6 +24,9 @@ class UnreadableFile(AbiscanError):  # noqa: N818 - the name is what happened, a
         self.path = path
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[UnreadableFile], tuple[str, str]]:
+        return type(self), (self.path, self.reason)
+
 
 class UnknownBuild(UsageError):  # noqa: N818 - see UnreadableFile
     """A torch version or path that names no known build; the message lists what is known."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, scan_share
+from abiscan.errors import AbiscanError
+from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import InputError
-from abiscan.targets import Artifact, expand
-from abiscan.targets import Options as TargetOptions
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from multiprocessing.connection import Connection
 
 Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
 
@@ -48,6 +47,14 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     quiet = replace(options, progress=None)
     waiting = iter(shares)
     broken: list[Share] = []
+    seen: set[str] = set()
+
+    def told(found: Iterable[Scanned]) -> Iterator[Scanned]:
+        for item in found:
+            if isinstance(item, ScannedArtifact):
+                seen.add(item.display)
+            yield item
+
     while True:
         under_way: deque[tuple[Share, Future[list[Scanned]]]] = deque()
         unsent: Share | None = None
@@ -58,53 +65,95 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
                     under_way.append((share, pool.submit(_scan_in_worker, share)))
                     unsent = None
                     if len(under_way) > 2 * jobs:
-                        yield from under_way[0][1].result()
+                        yield from told(under_way[0][1].result())
                         under_way.popleft()
                 while under_way:
-                    yield from under_way[0][1].result()
+                    yield from told(under_way[0][1].result())
                     under_way.popleft()
                 break
             except BrokenProcessPool:
                 # A worker died, and the pool with it: nothing of these shares has been handed on.
                 broken += [each for each, _ in under_way]
                 broken += [unsent] if unsent is not None else []
-    for each in broken:
-        yield from _alone(each, quiet)
+    # Whatever none has told of: the file at which a worker died may have gone, and with it the numbers of those behind.
+    for targets, archives in dict.fromkeys((each.targets, each.archives) for each in broken):
+        sources = any(each.sources for each in broken if (each.targets, each.archives) == (targets, archives))
+        whole = Share(targets, archives=archives, sources=sources, skip=frozenset(seen))
+        yield from told(_alone(whole, quiet))
+
+
+def in_children(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+    """All in this process but what might be cut off while it is mapped, which ends the process that reads it: that in a
+    process of its own."""
+    for share in shares:
+        if _is_read_whole(share, context.options):
+            yield from scan_share(share, context)
+        else:
+            yield from _alone(share, context.options)
+
+
+def _is_read_whole(share: Share, options: ScanOptions) -> bool:
+    """Whether nothing that the share names is mapped: files of a size that is read at once."""
+    if not hasattr(os, "fork"):
+        return True
+    settings = options.settings
+    for target in share.targets:
+        try:
+            status = os.stat(settings.files.host(os.path.join(settings.cwd, target)))
+        except OSError:
+            return False  # a package; or nothing, as will be said
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_COPIED:
+            return False
+    return True
 
 
 def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
     """A share in a process of its own, artifact by artifact; the one at which it dies is reported as unread, and
-    another process goes on behind it."""
-    from multiprocessing import Pipe, Process
+    another process goes on behind it.
 
-    done = share.done
+    Raises:
+        AbiscanError: as `scan_share`.
+    """
+    import pickle
+
+    died: set[str] = set()
+    done: set[str] = set(share.skip)
     while True:
-        reader, writer = Pipe(duplex=False)
-        process = Process(target=_send, args=(options, replace(share, done=done), writer))
-        process.start()
-        writer.close()
-        started, ended = done, False
-        with reader:
-            while not ended:
-                try:
-                    item: Scanned = reader.recv()
-                except EOFError:
-                    break
-                done += isinstance(item, ScannedArtifact)
-                ended = isinstance(item, ShareEnd)
-                # What is said of the share as a whole comes again with each process that goes through it.
-                if started == share.done or isinstance(item, (ScannedArtifact, ShareEnd)):
-                    yield item
-        process.join()
-        if ended:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            _send(replace(share, skip=frozenset(done)), options, writer)
+        os.close(writer)
+        current: str | None = None
+        with os.fdopen(reader, "rb") as stream:
+            try:
+                while True:
+                    item: Scanned | AbiscanError | str = pickle.load(stream)
+                    if isinstance(item, str):
+                        current = item
+                        continue
+                    if isinstance(item, AbiscanError):
+                        raise item
+                    if isinstance(item, ScannedArtifact):
+                        current = None
+                        done.add(item.display)
+                    if not (isinstance(item, InputError) and item.path in died):
+                        yield item
+                    if isinstance(item, ShareEnd):
+                        return
+            except (EOFError, pickle.UnpicklingError):
+                pass
+            finally:
+                stream.close()
+                _, status = os.waitpid(child, 0)
+        reason = f"the process that read it died ({_death(os.waitstatus_to_exitcode(status))})"
+        if current is None:
+            yield InputError(", ".join(share.targets), f"{reason}: what it held is unread")
             return
-        died = f"the process that read it died ({_death(process.exitcode)})"
-        artifact = _first_artifact(replace(share, done=done), options)
-        if artifact is None:
-            yield InputError(", ".join(share.targets), f"{died}: what it held is unread")
-            return
-        yield InputError(artifact, f"{died}: the file is unread")
-        done += 1
+        died.add(current)
+        done.add(current)
+        yield InputError(current, f"{reason}: the file is unread")
 
 
 def _death(code: int | None) -> str:
@@ -113,20 +162,31 @@ def _death(code: int | None) -> str:
     return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
 
 
-def _first_artifact(share: Share, options: ScanOptions) -> str | None:
-    """What the first artifact of a share is called."""
-    site = options.environment.site_packages if options.environment is not None else ()
-    wanted = TargetOptions(archives=share.archives, files=options.settings.files)
-    found = expand(share.targets, cwd=options.settings.cwd, environment_paths=site, options=wanted)
-    own = islice((item for item in found if isinstance(item, Artifact)), share.part, None, share.parts)
-    artifact = next(islice(own, share.done, None), None)
-    return None if artifact is None else artifact.display
+def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
+    """In a process of its own, which ends here."""
+    import pickle
+    import traceback
 
+    status = 1
+    try:
+        with os.fdopen(writer, "wb") as stream:
+            try:
 
-def _send(options: ScanOptions, share: Share, writer: Connection) -> None:
-    """In a process of its own."""
-    for item in scan_share(share, AnalysisContext(options)):
-        writer.send(item)
+                def put(item: Scanned | str) -> None:
+                    pickle.dump(item, stream)
+                    stream.flush()
+
+                for item in scan_share(share, AnalysisContext(options), put):
+                    put(item)
+            except AbiscanError as error:
+                pickle.dump(error, stream)
+        status = 0
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass  # nobody waits for it any more
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 _worker: list[AnalysisContext] = []

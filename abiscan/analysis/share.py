@@ -6,7 +6,7 @@ A share is a value, so that any process can scan it; who does is an executor's a
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -34,7 +34,7 @@ class Share(Struct, frozen=True):
         part, parts: every `parts`-th artifact of the targets, from number `part` on.
         archives: whether archives among the targets are looked into; other shares have them where not.
         sources: whether the run's `--source` trees are reported with this share.
-        done: how many of its artifacts, from its first on, are left out.
+        skip: `Artifact.display` of those that are left out.
     """
 
     targets: tuple[str, ...]
@@ -42,7 +42,7 @@ class Share(Struct, frozen=True):
     parts: int = 1
     archives: bool = True
     sources: bool = True
-    done: int = 0
+    skip: frozenset[str] = frozenset()
 
 
 class OpenedContainer(Struct, frozen=True):
@@ -116,8 +116,13 @@ def _site_packages(options: ScanOptions) -> tuple[str, ...]:
     return options.environment.site_packages if options.environment is not None else ()
 
 
-def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
+def scan_share(
+    share: Share, context: AnalysisContext, starts: Callable[[str], None] = lambda _display: None
+) -> Iterator[Scanned]:
     """Look at every artifact of a share, one after the other; nothing of one is kept when the next comes.
+
+    Args:
+        starts: called with `Artifact.display` before each.
 
     Raises:
         UsageError: a target does not exist.
@@ -141,8 +146,9 @@ def scan_share(share: Share, context: AnalysisContext) -> Iterator[Scanned]:
     for item in found:
         if isinstance(item, Artifact):
             number += 1
-            if (number - 1) % share.parts != share.part or (number - 1) // share.parts < share.done:
+            if (number - 1) % share.parts != share.part or item.display in share.skip:
                 continue
+            starts(item.display)
             container = container_of(item.group)
             if container is not None and item.group.key not in opened:
                 opened.add(item.group.key)

@@ -117,10 +117,9 @@ def _scan(given: dict[str, object]) -> int:
 
 
 def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:
+    from abiscan.analysis.executors import in_children, process_pool
     from abiscan.analysis.run import scan as run_scan
 
     if jobs == 1:
-        return run_scan(targets, options)
-    from abiscan.analysis.executors import process_pool
-
+        return run_scan(targets, options, executor=in_children)
     return run_scan(targets, options, jobs=jobs, executor=process_pool(jobs))

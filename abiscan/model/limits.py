@@ -29,7 +29,7 @@ MAX_CHAIN_STEPS = 1 << 22
 MAX_PACKED_RELOCATIONS = 1 << 22
 
 # A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
-# that reads it (SIGBUS).
+# that reads it (SIGBUS), which is why that is another one than the command's.
 MAX_COPIED = 64 * MIB
 
 # Bytes of code searched for the calls of imports, at some 200 MiB a second, and bytes of debug information.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -10,14 +12,17 @@ from pathlib import Path
 import pytest
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.executors import in_process, process_pool
+from abiscan.analysis.executors import in_children, in_process, process_pool
 from abiscan.analysis.merge import judged
 from abiscan.analysis.run import scan, stream
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, Share, plan, scan_share
+from abiscan.binary import formats
+from abiscan.elf.file import map_file
 from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.limits import MAX_COPIED
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -54,6 +59,44 @@ def test_every_division_gives_the_same_report(tree: Path, jobs: int) -> None:
 def test_processes_give_the_same_report(tree: Path) -> None:
     whole = scan(["."], options(tree))
     assert scan(["."], options(tree), jobs=2, executor=process_pool(2)) == whole
+
+
+@pytest.mark.parametrize("targets", [["."], ["cut.so"], ["good-extension.so", "cut.so", "old-string-extension.so"]])
+def test_a_file_that_is_cut_off_while_it_is_mapped_costs_that_file(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, targets: list[str]
+) -> None:
+    """Reading what is no more there is SIGBUS (mmap(2)), for which there is no exception."""
+    without = scan([target for target in targets if target != "cut.so"], options(tree)) if len(targets) > 1 else None
+    if targets == ["."]:
+        without = scan(targets, options(tree))
+    whole = (FIXTURES / "good-extension.so").read_bytes()
+    with (tree / "cut.so").open("wb") as file:
+        file.write(whole)
+        file.truncate(MAX_COPIED + 1)
+
+    def cut_off(path: str, shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
+        mapped = map_file(path, shown, copy_up_to=copy_up_to)
+        if shown == "cut.so":
+            os.truncate(path, 0)
+        return mapped
+
+    monkeypatch.setattr(formats, "map_file", cut_off)
+    report = scan(targets, options(tree), executor=in_children)
+    died = InputError("cut.so", "the process that read it died (SIGBUS): the file is unread")
+    assert died in report.errors
+    if without is not None:
+        assert set(report.errors) == {*without.errors, died}
+        assert report.artifacts == without.artifacts
+        assert report.containers == without.containers
+
+
+def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
+    assert scan(["."], options(tree), executor=in_children) == scan(["."], options(tree))
+    with pytest.raises(UsageError) as here:
+        scan([".", "nothing.so"], options(tree))
+    with pytest.raises(UsageError) as there:
+        scan([".", "nothing.so"], options(tree), executor=in_children)
+    assert str(there.value) == str(here.value)
 
 
 def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path) -> None:
