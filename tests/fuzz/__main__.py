@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -70,41 +71,51 @@ def rng_of(seed: int, kind: str, number: int) -> Random:
     return Random(f"{seed}/{kind}/{number}")
 
 
-def _runner(kind: str, seeds: str | None) -> Callable[[Random], tuple[bytes, dict[str, Any] | None]]:
-    """An input's random numbers -> the input and, for the differential kind, what was said of it."""
+# What runs an input that has been made; for the differential kind it says what was said of it.
+_Run = Callable[[], dict[str, Any] | None]
+
+
+def _maker(kind: str, seeds: str | None) -> Callable[[Random], tuple[bytes, _Run]]:
+    """An input's random numbers -> the input, and what runs it."""
     if kind == DIFFERENTIAL:
         from tests.fuzz.differential import start
 
         both = start()
 
-        def compare(rng: Random) -> tuple[bytes, dict[str, Any] | None]:
+        def make(rng: Random) -> tuple[bytes, _Run]:
             seed, data = both.make(rng)
-            said = both.run(seed, data)
-            return data, {"sort": said.sort, "seed": os.path.basename(seed.directory), **said._asdict()}
 
-        return compare
+            def compare() -> dict[str, Any]:
+                said = both.run(seed, data)
+                return {"sort": said.sort, "file": os.path.basename(seed.directory), **said._asdict()}
+
+            return data, compare
+
+        return make
     from tests.fuzz.kinds import kind_of
 
     made = kind_of(kind, seeds)
 
-    def read(rng: Random) -> tuple[bytes, dict[str, Any] | None]:
+    def plain(rng: Random) -> tuple[bytes, _Run]:
         data = made.make(rng)
-        made.run(data)
-        return data, None
+        return data, lambda: made.run(data)
 
-    return read
+    return plain
 
 
 class _Board:
     """What each process is at, readable when it is dead: kind, number, time."""
 
-    _ROW = struct.Struct("<iqd")
+    # Each field is a word of its own, which is written at once.
+    _ROW = struct.Struct("<qqd")
 
     def __init__(self, jobs: int) -> None:
         self._memory = mmap.mmap(-1, self._ROW.size * jobs)
 
     def write(self, job: int, kind: int, number: int) -> None:
-        self._ROW.pack_into(self._memory, job * self._ROW.size, kind, number, time.monotonic())
+        # Not by pack_into, which zeroes the row first: who reads it meanwhile would find a time long ago.
+        start = job * self._ROW.size
+        self._memory[start : start + self._ROW.size] = self._ROW.pack(kind, number, time.monotonic())
 
     def read(self, job: int) -> tuple[int, int, float]:
         kind, number, at = self._ROW.unpack_from(self._memory, job * self._ROW.size)
@@ -137,7 +148,7 @@ def _work(job: int, first: int, plan: _Plan) -> None:
         raise _Hang
 
     signal.signal(signal.SIGPROF, over)
-    runners = {kind: _runner(kind, args.seeds) for kind in kinds}
+    makers = {kind: _maker(kind, args.seeds) for kind in kinds}
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_PER_PROCESS, resource.RLIM_INFINITY))
     counts: Counter[str] = Counter()
@@ -155,10 +166,12 @@ def _work(job: int, first: int, plan: _Plan) -> None:
         board.write(job, kinds.index(kind), number)
         find: dict[str, Any] | None = None
         said: dict[str, Any] | None = None
+        data = b""
         started = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS_PER_INPUT)
         try:
-            said = runners[kind](rng_of(args.seed, kind, number))[1]
+            data, run = makers[kind](rng_of(args.seed, kind, number))
+            said = run()
         except AbiscanError:
             counts[f"{kind} refused"] += 1
         except _Hang:
@@ -177,7 +190,10 @@ def _work(job: int, first: int, plan: _Plan) -> None:
             if said["sort"] in _FINDS:
                 find = {"what": said["sort"], **said}
         if find is not None:
-            _line(out, {"find": {"kind": kind, "number": number, "seed": args.seed} | find})
+            which = {"kind": kind, "number": number, "seed": args.seed, "crc32": zlib.crc32(data)}
+            _line(out, {"find": which | find})
+            if args.save:
+                _save(which, data, args.save)
         following = number + args.jobs
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     _line(out, {"job": job, "next": following, "counts": counts, "slowest": slowest, "peak_kib": peak})
@@ -277,8 +293,9 @@ def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: fl
             slowest[kind] = max(slowest.get(kind, 0.0), took)
     for find in finds:
         sys.stdout.write(json.dumps({"find": find}) + "\n")
-        if args.save and find["kind"] != "start":
-            _save(find, args)
+        if args.save and "crc32" not in find and find["kind"] != "start":
+            # Its process died over it: made again.
+            _save(find, _maker(find["kind"], args.seeds)(rng_of(args.seed, find["kind"], find["number"]))[0], args.save)
     summary = {
         "inputs": sum(count for name, count in counts.items() if " " not in name),
         "finds": len(finds),
@@ -293,21 +310,9 @@ def _report(results: list[dict[str, Any]], args: argparse.Namespace, seconds: fl
     return 1 if any(find["what"] not in _TO_LOOK_AT for find in finds) else 0
 
 
-def _save(find: dict[str, Any], args: argparse.Namespace) -> None:
-    """The input of a find, made again."""
-    os.makedirs(args.save, exist_ok=True)
-    rng = rng_of(find["seed"], find["kind"], find["number"])
-    if find["kind"] == DIFFERENTIAL:
-        from tests.fuzz.differential import start
-
-        both = _save.__dict__.setdefault("both", None) or start()
-        _save.__dict__["both"] = both
-        data = both.make(rng)[1]
-    else:
-        from tests.fuzz.kinds import kind_of
-
-        data = kind_of(find["kind"], args.seeds).make(rng)
-    Path(args.save, f"{find['kind']}-{find['seed']}-{find['number']}").write_bytes(data)
+def _save(find: dict[str, Any], data: bytes, directory: str) -> None:
+    os.makedirs(directory, exist_ok=True)
+    Path(directory, f"{find['kind']}-{find['seed']}-{find['number']}").write_bytes(data)
 
 
 def _replay(args: argparse.Namespace) -> int:
@@ -324,8 +329,8 @@ def _replay(args: argparse.Namespace) -> int:
             json.dumps({"seed": seed.directory, "changes": changes, **both.run(seed, data)._asdict()}) + "\n"
         )
     else:
-        data, said = _runner(kind, args.seeds)(rng)
-        sys.stdout.write(json.dumps(said) + "\n")
+        data, run = _maker(kind, args.seeds)(rng)
+        sys.stdout.write(json.dumps({"crc32": zlib.crc32(data), "said": run()}) + "\n")
     if args.save:
         Path(args.save).write_bytes(data)
     return 0

@@ -90,7 +90,8 @@ class Differential:
         )
         self._model = Loader(LoaderSettings(cwd="/"), read_environment(sys.executable))
         self._number = 0
-        self.seeds = [seed for seed in self._candidates() if self.ask(self._write(seed, seed.data))[0] == "loads"]
+        self._all = self._candidates()
+        self._loaded = [self.ask(self._write(seed, seed.data))[0] == "loads" for seed in self._all]
 
     def _candidates(self) -> list[Seed]:
         found = []
@@ -138,8 +139,11 @@ class Differential:
 
     def make(self, rng: Random) -> tuple[Seed, bytes]:
         """A mutated shared object and the directory that it belongs into."""
-        seed = rng.choice(self.seeds)
-        return seed, mutate_elf(seed.data, rng)
+        # Drawn from all of them: where one does not load, or was too slow to, the inputs of the others stay the same.
+        while True:
+            number = rng.randrange(len(self._all))
+            if self._loaded[number]:
+                return self._all[number], mutate_elf(self._all[number].data, rng)
 
     def run(self, seed: Seed, data: bytes) -> Outcome:
         """Ask both about one input."""
