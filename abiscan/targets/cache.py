@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from abiscan.binary import Binary, read_binary
+from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_IN_MEMORY, MAX_TABLES_IN_MEMORY
 from abiscan.targets.unpacked import Buffer, in_part
 
@@ -57,7 +59,8 @@ class KeptFiles:
             total -= each
             binary = self._whole.pop(key)
             if key not in self._tables:
-                self._tables[key] = self._tables_of(binary)
+                with contextlib.suppress(UnreadableFile):  # no room: it is unpacked again when it is asked for
+                    self._tables[key] = self._tables_of(binary)
 
     def _tables_of(self, binary: Binary) -> Binary:
         """A copy with holes. The original may still be in someone's hands, so it is not cut down itself."""

@@ -188,3 +188,24 @@ def test_one_large_file_is_kept_beside_small_ones(monkeypatch: pytest.MonkeyPatc
     assert (kept.has("small"), kept.has("large")) == (True, True)
     kept.whole("larger", len(large), "x", lambda: large)
     assert (kept.has("small"), kept.has("large"), kept.has("larger")) == (True, False, True)
+
+
+def test_tables_without_room_are_not_kept_and_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another file that is asked for when they are put aside."""
+    data = SMALL.read_bytes()
+    kept = KeptFiles(1)
+
+    def full(*_arguments: object, in_memory: bool) -> bytes:
+        raise UnreadableFile("first", f"no room ({in_memory})")
+
+    monkeypatch.setattr(cache, "in_part", full)
+    unpacked: list[str] = []
+
+    def unpack() -> bytes:
+        unpacked.append("again")
+        return data
+
+    kept.whole("first", len(data), "first", unpack)
+    kept.whole("second", len(data), "second", unpack)
+    assert kept.tables("first", len(data), "first", unpack).size == len(data)
+    assert len(unpacked) == 3
