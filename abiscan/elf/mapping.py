@@ -97,7 +97,8 @@ def refusal(loads: Sequence[Segment]) -> str | None:
     if holes and _page(last.address) < ends[0]:
         # Since glibc 2.35; before, the attempt itself fails ("cannot change memory protections").
         return "ELF load command address/offset not page-aligned"
-    if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - s.address for s in loads):
+    # Nearer to 2**64 the sum with the load base begins at 0 again, and nothing is mapped.
+    if any(s.file_size + MAX_ADDRESS_SPACE <= s.memory_size < (1 << 64) - MAX_ADDRESS_SPACE - s.address for s in loads):
         return "cannot map zero-fill pages"
     return None
 

@@ -100,6 +100,7 @@ EDITS: dict[str, crafted.Edit] = {
     "dynamic-size": crafted.edit_segment(PT_DYNAMIC, 32, lambda _: 16),
     "dynamic-empty": crafted.edit_segment(PT_DYNAMIC, 32, lambda _: 0),
     "segment-huge": crafted.edit_segment(PT_LOAD, 40, lambda _: 1 << 60),
+    "segment-almost-all": crafted.edit_segment(PT_LOAD, 40, lambda _: (1 << 64) - 0xDF8),
     "segment-far": segment(1, 16, "Q", 1 << 50),
     "segment-without-permissions": segment(0, 4, "I", 0),
     "segments-all-read-only": segment(3, 4, "I", 4),
