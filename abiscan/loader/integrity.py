@@ -54,6 +54,7 @@ _RELATIVE_TYPE = (
 # among them that needs static TLS.
 _TLS_TYPES = {"x86_64": frozenset((16, 17, 18, 36))}
 _STATIC_TLS_TYPE = {"x86_64": 18}
+_COPY_TYPE = {"x86_64": 5, "aarch64": 1024}
 
 
 def first_problem(elf: Binary) -> LoaderStop | str | None:
@@ -307,9 +308,24 @@ def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> lis
             _check_code(elf, address, path, "resolver of an indirect function", tables)
     places = table.places()
     # R_*_NONE is 0 everywhere; it writes nothing.
-    if 0 in kinds:
-        places = [place for place, info in zip(places, table.infos(), strict=True) if info & table.mask]
+    copy = _COPY_TYPE.get(elf.machine)
+    if kinds & {0, copy}:
+        places = [p for p, info in zip(places, table.infos(), strict=True) if info & table.mask not in (0, copy)]
+        places += _copied(elf, table, copy, path) if copy in kinds else ()
     return places
+
+
+def _copied(elf: ElfFile, table: Table, kind: int | None, path: str) -> Iterator[int]:
+    """The first and the last word that each copy relocation writes: as many bytes as the file has for it, or fewer
+    where its definition has."""
+    writable = _writable(elf.image.areas)
+    for place, info in zip(table.places(), table.infos(), strict=True):
+        if info & table.mask == kind:
+            size = elf.symbols.raw(info >> table.shift).size
+            if size and not _covers(writable, place, size):
+                raise Undecidable(f"{path} has {size} bytes copied to {place:#x}, which is more than it has room for")
+            if size >= 8:
+                yield from (place, place + size - 8)
 
 
 def _all_name_others(elf: ElfFile, table: Table) -> bool:

@@ -116,6 +116,12 @@ VERSION_EDITS: dict[str, crafted.Edit] = {
     "verneed-name": in_table(DT_VERNEED, 16 + 8, "I", 1 << 30),
     "verneed-library": in_table(DT_VERNEED, 4, "I", 1),
 }
+# Of a file that has a variable copied into it.
+COPY_EDITS: dict[str, crafted.Edit] = {
+    "copy-of-more-than-there-is": crafted.retag(DT_SYMTAB, DT_SYMTAB, 0x138),
+    "copy-of-nothing-to-nowhere": crafted.both(in_table(DT_SYMTAB, 24 + 16, "Q", 0), in_table(DT_RELA, 0, "Q", 0x10)),
+    "copy-to-nowhere": in_table(DT_RELA, 0, "Q", 0x10),
+}
 
 
 def test_nothing_that_the_loader_refuses_loads(tmp_path: Path, plain_python: Path) -> None:
@@ -134,6 +140,11 @@ def test_nothing_that_the_loader_refuses_loads(tmp_path: Path, plain_python: Pat
     for name, edit in VERSION_EDITS.items():
         folder = tmp_path / name
         shutil.copytree(LOADER / "glibc-symbol-gone", folder)
+        edit(folder / "target.so")
+        files[name] = folder / "target.so"
+    for name, edit in COPY_EDITS.items():
+        folder = tmp_path / name
+        shutil.copytree(LOADER / "copy", folder)
         edit(folder / "target.so")
         files[name] = folder / "target.so"
     answers = ask(list(files.values()), python=plain_python, torch=False, retry=False)
