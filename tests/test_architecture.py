@@ -140,3 +140,38 @@ def test_the_picture_of_the_code_names_every_room_on_its_floor() -> None:
                 floors.append(set())
             floors[-1] |= {word.strip("` ") for word in cells[2].split(",")}
     assert floors == [rooms - {"__init__", "__main__"} for rooms in FLOORS if rooms - {"__init__", "__main__"}]
+
+
+# What asks the disk by a path of the system that is looked at goes through `filesystem`, so that `--root` confines it.
+_ASKS = {
+    "listdir",
+    "scandir",
+    "walk",
+    "isfile",
+    "isdir",
+    "exists",
+    "lexists",
+    "realpath",
+    "samefile",
+    "readlink",
+    "glob",
+}
+_CONFINED = {"environment", "targets", "loader", "setting", "analysis"}
+# Path inside of the package -> what it may ask: of a path that `FileSystem.host` gave, or where there is no other root.
+_ASKED_OF_THIS_MACHINE = {
+    "environment/python.py": {"isfile", "realpath"},  # what a shim of this machine leads to
+    "targets/packages.py": {"walk"},
+    "targets/tree.py": {"scandir", "readlink"},
+    "analysis/explanation.py": {"exists"},  # paths in a log
+}
+
+
+@pytest.mark.parametrize("room", sorted(_CONFINED))
+def test_what_is_looked_at_is_asked_through_the_file_system(room: str) -> None:
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        allowed = _ASKED_OF_THIS_MACHINE.get(path.relative_to(PACKAGE).as_posix(), set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKS):
+                continue
+            if ast.unparse(node.func).partition(".")[0] in ("os", "glob"):
+                assert node.func.attr in allowed, f"{path}:{node.lineno}: {ast.unparse(node.func)}"

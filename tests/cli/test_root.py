@@ -85,6 +85,12 @@ def image(tmp_path: Path) -> Path:
     (site / "torch").symlink_to(outside)
     (outside / "__init__.py").write_text("")
     (outside / "packaged").mkdir()
+    (outside / "outside.h").write_text("struct Outside {};\n")
+    (root / "opt/outside.h").symlink_to(out + "/outside.h")
+    (root / "opt/kernel.cu").write_text(
+        f'#include "outside.h"\n#include "{out}/outside.h"\n#include "direct/outside.h"\n'
+        "__global__ void f(const c10::Half* x) { __ldg(x); }\n"
+    )
     rpath = f"-Wl,-rpath,{outside}:$ORIGIN/{out}:/opt/farm:/opt/direct:/opt/loop:/opt/later"
     user = "extern int answer(void); int use(void) { return answer(); }"
     build(user, root / "opt/_user.so", rpath, f"-L{outside}", "-lanswer")
@@ -149,6 +155,8 @@ TARGETS = [
     ("/opt/_user.so", "--torch", "2.9.0", "--matrix", "--hash", "-v"),
     ("/opt/_user.so", "--torch", "/opt/direct"),
     ("packaged",),
+    ("/opt/kernel.cu",),
+    ("opt/kernel.cu", "/opt/_user.so"),
     ("-j", "2", "opt"),
 ]
 
