@@ -28,11 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError
 from abiscan.model import versions
+from abiscan.releases.assertions import Assertion, read_assertions
 from abiscan.releases.index import open_index
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
 from abiscan.releases.read_layouts import clang_command, read_headers
-
 
 def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
@@ -49,6 +49,7 @@ def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
         archive.extractall(scratch, (name for name in archive.namelist() if name.startswith("torch/include/")))
         headers = Path(scratch, "torch/include")
         layouts, left_out = read_headers(headers, version, clang=clang, extra=include)
+        (cache / f"{version}.assertions.json").write_bytes(msgspec.json.encode(read_assertions(headers)))
         (cache / f"{version}.json").write_bytes(msgspec.json.encode(layouts))
         say(f"{version}: {len(layouts)} records" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
 
@@ -58,7 +59,11 @@ def packed(cache: Path) -> bytes:
     layouts = {
         file.stem: msgspec.json.decode(file.read_bytes(), type=dict[str, Layout])
         for file in sorted(cache.glob("[0-9]*.json"))
-        if not file.name.endswith(".traces.json")
+        if not file.stem.endswith((".traces", ".assertions"))
+    }
+    assertions = {
+        file.name.removesuffix(".assertions.json"): msgspec.json.decode(file.read_bytes(), type=list[Assertion])
+        for file in sorted(cache.glob("*.assertions.json"))
     }
     read_from = {}
     index = open_index()
@@ -66,14 +71,15 @@ def packed(cache: Path) -> bytes:
         same = [other for other in layouts if versions.minor(other) == versions.minor(release)]
         if same:
             read_from[release] = release if release in layouts else max(same, key=lambda v: versions.order(v) or ())
-    known: dict[str, Trace] = dict(LayoutTable(SHIPPED).traces) if Path(SHIPPED).exists() else {}
+    known: dict[str, Trace] = {}
     files = sorted(cache.glob("*.traces.json"))
-    if files:
-        known = {}
-        for file in files:
-            known = in_common(known, msgspec.json.decode(file.read_bytes(), type=dict[str, Trace]))
+    for file in files:
+        known = in_common(known, msgspec.json.decode(file.read_bytes(), type=dict[str, Trace]))
+    if not files and Path(SHIPPED).exists():
+        known = dict(LayoutTable(SHIPPED).traces)
     exported = index.lookup(known, MACHINE)
-    return pack(layouts, read_from, {name: trace for name, trace in known.items() if name in exported})
+    traces = {name: trace for name, trace in known.items() if name in exported}
+    return pack(layouts, read_from, traces, {r: assertions.get(r) or assertions[read_from[r]] for r in read_from})
 
 
 def in_common(one: Mapping[str, Trace], other: Mapping[str, Trace]) -> dict[str, Trace]:
@@ -85,8 +91,9 @@ def in_common(one: Mapping[str, Trace], other: Mapping[str, Trace]) -> dict[str,
             for record, names in one[name].fields.items()
         }
         kept = {record: names for record, names in fields.items() if names}
-        found[name] = Trace(kept, one[name].only_inline and other[name].only_inline)
-    return {name: trace for name, trace in found.items() if trace.fields}
+        result = one[name].result if one[name].result == other[name].result else ""
+        found[name] = Trace(kept, one[name].only_inline and other[name].only_inline, result)
+    return {name: trace for name, trace in found.items() if trace.fields or trace.result}
 
 
 def main() -> int:

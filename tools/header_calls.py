@@ -1,13 +1,15 @@
-"""What the inline functions of torch's headers read and call, by libclang: the traces of the layout index.
+"""What torch's headers tell of an import, by libclang: the traces of the layout index.
 
-An import that only inline functions call tells that one of them was compiled into its importer. Needs the Python
-bindings of libclang (`pip install clang`, of the version of the library).
+An import that only inline functions call tells that one of them was compiled into its importer; one that returns a
+record by value, that its importer has room for one. Needs the Python bindings of libclang (`pip install clang`, of the
+version of the library), and a Clang whose own headers are used.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -20,6 +22,7 @@ from msgspec import Struct
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from abiscan.errors import AbiscanError
 from abiscan.model import versions
 from abiscan.releases.layout_table import Trace
 from abiscan.releases.read_layouts import CXX20_SINCE, HEADERS
@@ -36,30 +39,41 @@ _DEPTH = 2
 
 
 class Body(Struct, frozen=True):
-    """An inline function: the fields that it reads (`c10::TensorImpl::numel_`), and the mangled names that it calls."""
+    """An inline function: the fields that it reads (`c10::TensorImpl::numel_`), and the names that it calls."""
 
     reads: frozenset[str]
     calls: frozenset[str]
 
 
 class HeaderCalls(Struct):
-    """Of one release: its inline functions by mangled name, and the members that are not public."""
+    """Of one release: its inline functions by name, the members that are not public, and the records that
+    functions without a body in the headers return by value."""
 
     bodies: dict[str, Body]
     not_public: set[str]
+    results: dict[str, str]
 
 
 def read_calls(source: Path, arguments: Iterable[str], library: str) -> HeaderCalls:
-    """Walk the translation unit of `source`, which includes the headers."""
+    """Walk the translation unit of `source`, which includes the headers.
+
+    Raises:
+        AbiscanError: it does not compile, so that what is there is not all.
+    """
     if not clang.Config.loaded:
         clang.Config.set_library_file(library)
     unit = clang.Index.create().parse(str(source), args=list(arguments))
-    found = HeaderCalls({}, set())
+    errors = [each for each in unit.diagnostics if each.severity >= clang.Diagnostic.Error]
+    if errors:
+        raise AbiscanError(f"{len(errors)} errors: {errors[0]}")
+    found = HeaderCalls({}, set(), {})
     for cursor in _functions(unit.cursor):
         if cursor.kind in _METHODS and cursor.access_specifier is not clang.AccessSpecifier.PUBLIC:
             found.not_public.add(cursor.mangled_name)
-        if cursor.is_definition() and cursor.mangled_name:
-            found.bodies[cursor.mangled_name] = _body(cursor)
+        if cursor.is_definition():
+            found.bodies[_name(cursor)] = _body(cursor)
+        elif cursor.mangled_name:
+            found.results[cursor.mangled_name] = cursor.result_type.get_canonical().spelling.removeprefix("const ")
     return found
 
 
@@ -84,8 +98,16 @@ def _body(function: clang.Cursor) -> Body:
         if meant is not None and meant.kind is _Kind.FIELD_DECL:
             reads.add(_qualified(meant))
         elif meant is not None and meant.kind in _FUNCTIONS:
-            calls.add(meant.mangled_name)
+            calls.add(_name(meant))
     return Body(frozenset(reads), frozenset(calls))
+
+
+def _name(function: clang.Cursor) -> str:
+    """The mangled name; of a template and its instances, which have one body, Clang's own name of the template."""
+    template = clang.conf.lib.clang_getSpecializedCursorTemplate(function)
+    if template is not None:
+        function = template
+    return str(function.mangled_name or function.get_usr())
 
 
 def _qualified(cursor: clang.Cursor) -> str:
@@ -98,7 +120,7 @@ def _qualified(cursor: clang.Cursor) -> str:
 
 def traces_of(calls: HeaderCalls, records: Iterable[str]) -> dict[str, Trace]:
     """What each function without a body in the headers tells of these records: the fields that every inline caller of
-    it reads, itself or through the inline functions that it calls."""
+    it reads, itself or through the inline functions that it calls, and which of them it returns by value."""
     wanted = frozenset(records)
 
     @cache
@@ -112,7 +134,8 @@ def traces_of(calls: HeaderCalls, records: Iterable[str]) -> dict[str, Trace]:
         for called in body.calls:
             if called not in calls.bodies and called.startswith("_Z"):
                 callers.setdefault(called, []).append(name)
-    found = {}
+    returned = {name: record for name, record in calls.results.items() if record in wanted}
+    found = {name: Trace({}, False, record) for name, record in returned.items()}
     for called, names in callers.items():
         if len(names) > _MAX_CALLERS:
             continue
@@ -122,7 +145,8 @@ def traces_of(calls: HeaderCalls, records: Iterable[str]) -> dict[str, Trace]:
             if record in wanted:
                 fields.setdefault(record, []).append(name)
         if fields:
-            found[called] = Trace({r: tuple(f) for r, f in fields.items()}, called in calls.not_public)
+            kept = {record: tuple(names) for record, names in fields.items()}
+            found[called] = Trace(kept, called in calls.not_public, returned.get(called, ""))
     return found
 
 
@@ -133,6 +157,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, required=True, help="of build_layout_index.py, which read that release")
     parser.add_argument("--include", type=Path, action="append", default=[], help="CPython's headers, CUDA's")
     parser.add_argument("--library", default="libclang-19.so.1")
+    parser.add_argument("--clang", default="clang++-19", help="of the same version")
     options = parser.parse_args()
     layouts = json.loads((options.cache / f"{options.release}.json").read_bytes())
     roots = (options.headers, options.headers / "torch/csrc/api/include", *options.include)
@@ -141,7 +166,15 @@ def main() -> int:
         source = Path(scratch, "headers.cpp")
         source.write_text("".join(f"#include <{header}>\n" for header in present))
         standard = "-std=c++20" if (versions.order(options.release) or ()) >= CXX20_SINCE else "-std=c++17"
-        calls = read_calls(source, [standard, "-w", *(f"-I{root}" for root in roots)], options.library)
+        resources = subprocess.run([options.clang, "-print-resource-dir"], capture_output=True, text=True, check=True)
+        arguments = [
+            standard,
+            "-w",
+            "-DUSE_C10D_GLOO",
+            "-DUSE_DISTRIBUTED",
+            f"-resource-dir={resources.stdout.strip()}",
+        ]
+        calls = read_calls(source, [*arguments, *(f"-I{root}" for root in roots)], options.library)
     traces = traces_of(calls, {record for record in layouts if "<" not in record})
     (options.cache / f"{options.release}.traces.json").write_bytes(msgspec.json.encode(traces))
     print(f"{options.release}: {len(calls.bodies)} inline functions, {len(traces)} functions that tell of a record")

@@ -24,13 +24,14 @@ from abiscan.wheel.metadata import ContainerKind
 if TYPE_CHECKING:
     from abiscan.model.facts import DerivedClass
     from abiscan.releases import ReleaseIndex
+    from abiscan.releases.assertions import Assertion
     from abiscan.releases.layout_table import LayoutTable
     from abiscan.releases.matrix import Matrix
     from abiscan.rules.computed.layout_drift import CompiledAgainst, Use
     from abiscan.setting.declared import DeclaredTorch
     from abiscan.targets.artifact import Group
 
-# Architecture of the layouts that the index has.
+# Architecture of the layouts that the index has (`layout_table.MACHINE`), where that module is not wanted.
 _MACHINE = "x86_64"
 
 
@@ -54,49 +55,85 @@ def shared_layouts(
     *,
     declared: DeclaredTorch | None,
     beside: Callable[[], Sequence[str]],
+    strings_with: Callable[[bytes], Iterable[bytes]],
+    user_index: str | None,
 ) -> SharedLayouts | None:
     """None for a file that shares no record whose layout ever changed, or of an architecture without layouts."""
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
     if matrix is None or machine != _MACHINE or not names:
         return None
+    from abiscan.releases.open_layouts import open_layouts
     from abiscan.rules.computed.layout_drift import shared_records
 
-    table = _shipped()
+    table = open_layouts(user_index)
     uses = shared_records(names, {each.base for each in derived}, table)
-    return SharedLayouts(uses, compiled_against(matrix, declared, beside()), table) if uses else None
+    if not uses:
+        return None
+    from abiscan.releases.assertions import MARK, assertions_in
+
+    asserting = headers_of(assertions_in(strings_with(MARK)), table)
+    return SharedLayouts(uses, compiled_against(matrix, asserting, declared, beside), table)
 
 
-@functools.cache
-def _shipped() -> LayoutTable:
-    from abiscan.releases.layout_table import SHIPPED, LayoutTable
+def headers_of(seen: Iterable[Assertion], table: LayoutTable) -> CompiledAgainst | None:
+    """The releases whose headers have all assertions that a file took from torch's headers; None where these tell
+    nothing, or are not of one release."""
+    from abiscan.rules.computed.layout_drift import CompiledAgainst
 
-    return LayoutTable(SHIPPED)
+    common = table.releases
+    telling, fewest = "", len(common)
+    for each in seen:
+        releases = table.asserting(each)
+        # What no header has comes from a macro, or from a torch that is not among them.
+        if releases:
+            common = tuple(release for release in common if release in releases)
+            if len(releases) < fewest:
+                telling, fewest = f"{each.header}:{each.first}", len(releases)
+    if not common or not telling:
+        return None
+    window = Windows.of_known(table.releases, lambda release: release in common)
+    return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as it does")
 
 
-def compiled_against(matrix: Matrix, declared: DeclaredTorch | None, beside: Sequence[str]) -> CompiledAgainst:
+def compiled_against(
+    matrix: Matrix,
+    asserting: CompiledAgainst | None,
+    declared: DeclaredTorch | None,
+    beside: Callable[[], Sequence[str]],
+) -> CompiledAgainst:
     """The releases whose headers a file may have been compiled with.
 
-    They are those that export all that it imports. Of these the ones that it is declared for, where that is one minor
-    release: a wider requirement says what an installer may put beside it, and not what it was made with. Else those
-    that export what the other members of its package import, too: one package is compiled against one torch.
+    They are those that export all that it imports. Of these, the ones whose headers have the assertions that are in it.
+    Of these the ones that it is declared for, where that is one minor release: a wider requirement says what an
+    installer may put beside it, and not what it was made with. Else those that export what the other members of its
+    package import, too: one package is compiled against one torch.
 
     Args:
+        asserting: of `headers_of`.
         beside: of `exported_to_all`; empty where they say nothing.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
     known = dict.fromkeys(v.torch for v in matrix.verdicts)
     exporting = tuple(dict.fromkeys(v.torch for v in matrix.verdicts if v.state is not ReleaseState.FAILS))
+    found = CompiledAgainst(exporting, f"torch {matrix.exporting.text()} exports all its imports" if exporting else "")
+    if asserting is not None:
+        common = tuple(release for release in exporting if release in asserting.releases)
+        if common:
+            found = CompiledAgainst(common, asserting.because)
+    if len({versions.minor(release) for release in found.releases}) == 1:
+        return found
     if declared is not None:
         admitted = tuple(release for release in known if declared.admits_release(release))
-        both = tuple(release for release in admitted if release in exporting)
+        both = tuple(release for release in admitted if release in found.releases)
         if both and (declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1):
             return CompiledAgainst(both, declared.because)
-    common = tuple(release for release in exporting if release in beside)
-    if common and len(common) < len(exporting):
-        window = Windows.of_known(known, lambda release: release in common)
+    members = beside()
+    common = tuple(release for release in found.releases if release in members)
+    if common and len(common) < len(found.releases):
+        window = Windows.of_known(known, lambda release: release in members)
         return CompiledAgainst(common, f"torch {window.text()} exports what the files of its package import")
-    return CompiledAgainst(exporting, f"torch {matrix.exporting.text()} exports all its imports" if exporting else "")
+    return found
 
 
 # Other members of a package that are looked at: a few name the release, and a package may have thousands.

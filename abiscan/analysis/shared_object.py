@@ -94,6 +94,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
             matrix,
             declared=declared,
             beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
+            strings_with=binary.strings_with,
+            user_index=context.options.user_index,
         ),
     )
     findings, what_if = findings_of(bound, context)

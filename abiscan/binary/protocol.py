@@ -100,6 +100,10 @@ class Binary(Protocol):
         """`sm_90`, `compute_90`, `gfx942`: what the device code in it is for, sorted."""
         ...
 
+    def strings_with(self, part: bytes) -> Iterator[bytes]:
+        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        ...
+
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """(offset, size) of the parts that facts and lookups by name read: a copy with only these serves for them."""
         ...

@@ -14,6 +14,8 @@ from abiscan.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from abiscan.releases.build import Build
+
 
 @click.command()
 @click.argument("action", required=False, type=click.Choice(["add"]))
@@ -41,24 +43,32 @@ def releases(action: str | None, sources: tuple[str, ...], form: str, machine: s
     if not sources:
         raise UsageError("abiscan releases add needs a version, a wheel or a directory")
     for source in sources:
-        click.echo(f"added {_add_release(source, directory, machine)} to {directory}")
+        added, layouts = _add_release(source, directory, machine)
+        click.echo(f"added {added.key} to {directory}; {layouts}")
 
 
-def _add_release(source: str, directory: Path, machine: str | None) -> str:
+def _add_release(source: str, directory: Path, machine: str | None) -> tuple[Build, str]:
+    """The build, and what is known of its layouts."""
     import tempfile
     from pathlib import Path
 
     from abiscan.releases.add import add_build, download
+    from abiscan.releases.user_layouts import add_layouts
+
+    def add(source: Path) -> tuple[Build, str]:
+        build = add_build(source, directory, show)
+        show("reading its headers")
+        return build, add_layouts(source, directory, build.torch, build.machine)
 
     show = progress() or (lambda line: None)
     path = Path(source)
     if path.exists():
-        added = add_build(path, directory, show)
+        added = add(path)
     elif os.sep in source or source.endswith(".whl"):
         raise UsageError(f"{source}: no such wheel or directory")
     else:
         with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
             wheel = download(source, machine or os.uname().machine, Path(folder), quiet=progress() is None)
-            added = add_build(wheel, directory, show)
+            added = add(wheel)
     show("")
-    return added.key
+    return added

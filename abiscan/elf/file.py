@@ -284,6 +284,12 @@ class ElfFile:
 
         return gpu_architectures(self.image)
 
+    def strings_with(self, part: bytes) -> Iterator[bytes]:
+        """See `strings.strings_with`."""
+        from abiscan.elf.strings import strings_with
+
+        return strings_with(self.image, part)
+
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """See `tables.lookup_ranges`."""
         from abiscan.elf.tables import lookup_ranges

@@ -35,6 +35,8 @@ MAX_COPIED = 64 * MIB
 # Bytes of code searched for the calls of imports, at some 200 MiB a second, and bytes of debug information.
 MAX_CODE = 256 * MIB
 MAX_DEBUG = 96 * MIB
+# Bytes of read-only data searched for the texts of assertions; libtorch_cpu.so has 7 MiB.
+MAX_STRING_DATA = 16 * MIB
 
 # --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
 
@@ -87,6 +89,7 @@ LIMITS = (
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
+    Limit("read-only data searched for assertions", MAX_STRING_DATA, "bytes", "not used as evidence"),
     Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
     Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),

@@ -13,7 +13,8 @@ class Field(Struct, frozen=True, array_like=True):
     Attributes:
         offset: in bits from the start of the record.
         name: empty for a base; of a record within a field whose type is not torch's, the name of that field.
-        record: qualified name of the record of torch that lies there by value; empty for all else.
+        record: qualified name of the record of torch that lies there by value, or of which a container that lies there
+            has elements; empty for all else.
     """
 
     offset: int
@@ -61,8 +62,12 @@ class LayoutChange(Struct, frozen=True):
 Layouts = Callable[[str], Layout | None]
 
 
-def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
-    """How a record differs between two builds; None where every byte means the same, or a build lacks the record."""
+def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str] = frozenset()) -> LayoutChange | None:
+    """How a record differs between two builds; None where every byte means the same, or a build lacks the record.
+
+    Args:
+        within: records that are being compared already: one may have elements of its own kind.
+    """
     before, after = old(record), new(record)
     if before is None or after is None:
         return None
@@ -71,7 +76,9 @@ def change_of(record: str, old: Layouts, new: Layouts) -> LayoutChange | None:
     # A further member of a union lies where others lie, and moves none.
     kept = {later.get(name) for name in places}
     came = next((name for name, place in later.items() if name not in places and place not in kept), None)
-    held = [change_of(f.record, old, new) for f in before.fields if f.record and f.record != record]
+    around = within | {record}
+    holds = dict.fromkeys(field.record for field in before.fields if field.record and field.record not in around)
+    held = [change_of(each, old, new, within=around) for each in holds]
     changed = [each for each in held if each is not None]
     # One that grew or shrank is why the fields behind it moved.
     inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))

@@ -17,13 +17,14 @@ from msgspec import Struct
 
 from abiscan.data import data_file
 from abiscan.errors import UnreadableFile
+from abiscan.releases.assertions import Assertion
 from abiscan.releases.layout import Field, Layout, change_of
 
 MAGIC = b"\x89ABILAY\n"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SHIPPED = data_file("layouts.idx")
 SUFFIX = ".layouts"
-# The layouts are those of this architecture: the wheels of others carry no headers of their own.
+# The layouts are those of this architecture: std::mutex has another size on others, and so have records with one.
 MACHINE = "x86_64"
 _PREAMBLE = 16
 _MAX_UNPACKED = 1 << 26
@@ -31,15 +32,17 @@ _RECORDS_A_BLOCK = 64
 
 
 class Trace(Struct, frozen=True):
-    """What an import tells of the inline functions that were compiled into its importer.
+    """What the headers tell of who imports a function.
 
     Attributes:
         fields: record -> the fields that every inline function of the headers which calls the import reads.
         only_inline: the import is not public: no other code may call it.
+        result: the record that it returns by value, into room of its caller's; empty for none.
     """
 
     fields: Mapping[str, tuple[str, ...]]
     only_inline: bool
+    result: str = ""
 
 
 class LayoutTable:
@@ -47,22 +50,29 @@ class LayoutTable:
 
     Attributes:
         releases: oldest first.
-        read_from: release -> the one of the same headers whose layouts stand for it; itself where its own were read.
+        read_from: release -> the one of the same headers whose layouts stand for it; itself where its own were read,
+            empty where its assertions alone are known.
+        data: the bytes of the file.
+
+    Args:
+        data: its contents, where it is no file.
 
     Raises:
         UnreadableFile: no layout index, a damaged one, or one of a later format.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], data: bytes | None = None) -> None:
         self.path = os.fspath(path)
-        try:
-            with open(self.path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise UnreadableFile(self.path, f"the layout index cannot be opened: {reason}") from error
+        if data is None:
+            try:
+                with open(self.path, "rb") as file:
+                    data = file.read()
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise UnreadableFile(self.path, f"the layout index cannot be opened: {reason}") from error
         if data[:8] != MAGIC or int.from_bytes(data[8:12], "little") != FORMAT_VERSION:
             raise UnreadableFile(self.path, "no layout index that this abiscan reads: install abiscan again")
+        self.data = data
         end = _PREAMBLE + int.from_bytes(data[12:16], "little")
         self._data = data[end:]
         try:
@@ -70,6 +80,7 @@ class LayoutTable:
             self.releases: tuple[str, ...] = tuple(header["releases"])
             self.read_from: Mapping[str, str] = dict(zip(header["releases"], header["read_from"], strict=True))
             self._changing: tuple[int, int] = tuple(header["changing"])
+            self._assertions: tuple[int, int] = tuple(header["assertions"])
             self._traces: tuple[int, int] = tuple(header["traces"])
             self._blocks: list[tuple[str, int, int]] = [(str(n), int(a), int(b)) for n, a, b in header["records"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -100,14 +111,40 @@ class LayoutTable:
         line = self._trace_lines.get(name)
         if line is None:
             return None
-        only_inline, *reads = line.split("\t")
-        return Trace({record: tuple(rest) for record, *rest in (each.split(" ") for each in reads)}, only_inline == "1")
+        only_inline, result, *reads = line.split("\t")
+        fields = {record: tuple(rest) for record, *rest in (each.split(" ") for each in reads)}
+        return Trace(fields, only_inline == "1", result)
 
     @property
     def traces(self) -> Mapping[str, Trace]:
         """All of them, by mangled name."""
         found = ((name, self.trace(name)) for name in self._trace_lines)
         return {name: trace for name, trace in found if trace is not None}
+
+    @cached_property
+    def _assertion_lines(self) -> Mapping[str, str]:
+        return dict(line.split("\t", 1) for line in self._section(self._assertions).split("\n") if line)
+
+    def asserting(self, seen: Assertion) -> tuple[str, ...]:
+        """The releases whose headers have what a file has; none for what no header has."""
+        found = 0
+        for each in self._assertion_lines.get(seen.header, "").split("\t"):
+            first, last, condition, releases = (int(part, 16) for part in each.split(" ")) if each else (0, 0, 0, 0)
+            if Assertion(seen.header, first, last, condition).is_at(seen):
+                found |= releases
+        return tuple(release for at, release in enumerate(self.releases) if found >> at & 1)
+
+    @property
+    def assertions(self) -> Mapping[str, tuple[Assertion, ...]]:
+        """All of them, by release."""
+        found: dict[str, list[Assertion]] = {release: [] for release in self.releases}
+        for header, line in self._assertion_lines.items():
+            for each in line.split("\t"):
+                first, last, condition, releases = (int(part, 16) for part in each.split(" "))
+                for at, release in enumerate(self.releases):
+                    if releases >> at & 1:
+                        found[release].append(Assertion(header, first, last, condition))
+        return {release: tuple(each) for release, each in found.items()}
 
     @cached_property
     def by_last_name(self) -> Mapping[str, tuple[str, ...]]:
@@ -182,17 +219,21 @@ def _field(text: str) -> Field:
 
 
 def pack(
-    layouts: Mapping[str, Mapping[str, Layout]], read_from: Mapping[str, str], traces: Mapping[str, Trace]
+    layouts: Mapping[str, Mapping[str, Layout]],
+    read_from: Mapping[str, str],
+    traces: Mapping[str, Trace],
+    assertions: Mapping[str, Iterable[Assertion]],
 ) -> bytes:
     """The bytes of a layout index; the same layouts always give the same bytes.
 
     Args:
         layouts: release -> record -> layout, of every release whose headers were read.
         read_from: as `LayoutTable.read_from`, in the order of the releases.
+        assertions: release -> those of its headers.
     """
     releases = list(read_from)
     records = sorted({record for each in layouts.values() for record in each})
-    numbers = _numbers(records, [layouts[read_from[release]] for release in releases])
+    numbers = _numbers(records, [layouts.get(read_from[release], {}) for release in releases])
     changing = [record for record in records if len({number for number in numbers[record] if number}) > 1]
     body = bytearray()
 
@@ -204,13 +245,16 @@ def pack(
     blocks = []
     for at in range(0, len(records), _RECORDS_A_BLOCK):
         block = records[at : at + _RECORDS_A_BLOCK]
-        lines = [_line(record, [layouts[read_from[release]].get(record) for release in releases]) for record in block]
+        lines = [
+            _line(record, [layouts.get(read_from[release], {}).get(record) for release in releases]) for record in block
+        ]
         blocks.append((block[0], *add("\n".join(lines))))
     header = {
         "releases": releases,
         "read_from": list(read_from.values()),
         "changing": add("\n".join(f"{record}\t{' '.join(map(str, numbers[record]))}" for record in changing)),
-        "traces": add("\n".join(_trace_line(name, trace) for name, trace in sorted(traces.items()))),
+        "assertions": add("\n".join(_assertion_lines(releases, assertions))),
+        "traces": add("\n".join(_trace_lines(traces, frozenset(changing)))),
         "records": blocks,
     }
     packed = zlib.compress(json.dumps(header, separators=(",", ":")).encode(), 9)
@@ -220,7 +264,11 @@ def pack(
 def _numbers(records: Iterable[str], builds: Sequence[Mapping[str, Layout]]) -> dict[str, list[int]]:
     """For each record the number of its layout in each build, 0 for none: equal where no byte means something else."""
     found = {}
+    unsteady = _unsteady(builds)
     for record in records:
+        if record not in unsteady:
+            found[record] = [int(record in build) for build in builds]
+            continue
         shown: list[int] = []
         given: list[Mapping[str, Layout]] = []
         for build in builds:
@@ -235,6 +283,27 @@ def _numbers(records: Iterable[str], builds: Sequence[Mapping[str, Layout]]) -> 
     return found
 
 
+def _unsteady(builds: Iterable[Mapping[str, Layout]]) -> frozenset[str]:
+    """The records that have more than one layout, or hold one that does."""
+    held_by: dict[str, set[str]] = {}
+    known: dict[str, Layout] = {}
+    found = []
+    for build in builds:
+        for record, layout in build.items():
+            if known.setdefault(record, layout) != layout:
+                found.append(record)
+            for field in layout.fields:
+                if field.record:
+                    held_by.setdefault(field.record, set()).add(record)
+    reached: set[str] = set()
+    while found:
+        record = found.pop()
+        if record not in reached:
+            reached.add(record)
+            found += held_by.get(record, ())
+    return frozenset(reached)
+
+
 def _line(record: str, layouts: Sequence[Layout | None]) -> str:
     distinct = list(dict.fromkeys(layout for layout in layouts if layout is not None))
     numbers = " ".join("0" if layout is None else str(distinct.index(layout) + 1) for layout in layouts)
@@ -245,6 +314,22 @@ def _line(record: str, layouts: Sequence[Layout | None]) -> str:
     return "\t".join([record, numbers, *texts])
 
 
-def _trace_line(name: str, trace: Trace) -> str:
-    reads = [" ".join([record, *fields]) for record, fields in sorted(trace.fields.items())]
-    return "\t".join([name, str(int(trace.only_inline)), *reads])
+def _assertion_lines(releases: Sequence[str], assertions: Mapping[str, Iterable[Assertion]]) -> Iterator[str]:
+    """For each header a line: its name, then `first last condition releases` of each assertion, in hexadecimal."""
+    found: dict[tuple[str, int, int, int], int] = {}
+    for at, release in enumerate(releases):
+        for each in assertions.get(release, ()):
+            key = (each.header, each.first, each.last, each.condition)
+            found[key] = found.get(key, 0) | 1 << at
+    lines: dict[str, list[str]] = {}
+    for (header, *place), given in sorted(found.items()):
+        lines.setdefault(header, [header]).append(" ".join(f"{number:x}" for number in (*place, given)))
+    return ("\t".join(line) for line in lines.values())
+
+
+def _trace_lines(traces: Mapping[str, Trace], changing: frozenset[str]) -> Iterator[str]:
+    for name, trace in sorted(traces.items()):
+        reads = [" ".join([record, *fields]) for record, fields in sorted(trace.fields.items()) if record in changing]
+        result = trace.result if trace.result in changing else ""
+        if reads or result:
+            yield "\t".join([name, str(int(trace.only_inline)), result, *reads])

@@ -2,7 +2,8 @@
 
 `-fdump-record-layouts-complete` prints every complete record with the byte offset of each field and base, nested
 records indented below the field that holds them. What is no record of torch's (`std::optional<...>`) is taken as one
-field, and the records of torch inside of it as fields of their own.
+field, and the records of torch inside of it as fields of their own; so are the elements of a container, which lie
+elsewhere, but which whoever has the container makes and reads too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from abiscan.errors import AbiscanError
 from abiscan.releases.layout import Field, Layout
+from abiscan.releases.type_text import CONTAINERS, OF_TORCH, elements, template_of
 
 # Headers that an extension includes; between them they hold the records that extensions share with libtorch.
 HEADERS = (
@@ -41,9 +43,8 @@ HEADERS = (
 )
 # The standard that a release's headers are written for.
 CXX20_SINCE = (2, 10)
-CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
+CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
 
-_OF_TORCH = re.compile(r"(?:at|c10|torch|c10d|caffe2)::")
 # "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
 _LINE = re.compile(r" *(\d+)(?::(?:(\d+)-\d+|-))? \|( +)(.*?) ?$")
 _SIZES = re.compile(r"sizeof=(\d+)")
@@ -73,7 +74,7 @@ def read_dump(lines: Iterable[str]) -> dict[str, Layout]:
             size, align = _SIZES.search(line), _ALIGN.search(line)
             sizes = (int(size[1]) if size else 0) or sizes
             if name and align is not None and rows:
-                found.setdefault(name, Layout(sizes, int(align[1]), tuple(_fields(rows))))
+                found.setdefault(name, Layout(sizes, int(align[1]), tuple(dict.fromkeys(_fields(rows)))))
                 name = ""
             continue
         read = _LINE.match(line)
@@ -92,7 +93,7 @@ def read_dump(lines: Iterable[str]) -> dict[str, Layout]:
 
 def _is_shared(name: str) -> bool:
     return (
-        _OF_TORCH.match(name) is not None
+        OF_TORCH.match(name) is not None
         and not name.endswith(_EMPTY)
         and "(" not in name
         and len(name) <= _MAX_NAME
@@ -118,17 +119,17 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
             own = own if type_ else text
         array = _ARRAY.match(type_)
         type_ = array[1] if array is not None else type_
-        record = type_ if _OF_TORCH.match(type_) and not type_.endswith(("*", "&", ")")) else ""
+        record = type_ if OF_TORCH.match(type_) and not type_.endswith(("*", "&", ")")) else ""
         if depth == 1:
             name = own
-            if not record and base is not None:
-                # A base that is not torch's (std::vector): its parts follow.
-                continue
-            yield Field(offset, name, record)
-        elif record:
+        # Of a base that is not torch's (std::vector) the parts follow.
+        if record or (depth == 1 and base is None):
             yield Field(offset, name, record)
         if record:
             hidden = depth
+        elif template_of(type_) in CONTAINERS:
+            for element in elements(type_):
+                yield Field(offset, name, element)
 
 
 def clang_command() -> str | None:

@@ -98,7 +98,7 @@
       const file = Number(cell.parentElement.dataset.file);
       const column = cell.cellIndex - 1;
       const kind = cell.className.match(/c-(\w+)/)[1];
-      const words = { loads: "loads", fails: "does not load", drift: "loads, but a data object changed size", unknown: "not judged" };
+      const words = { loads: "loads", fails: "does not load", drift: "loads, but a data object changed size", layout: "binds, but a record lies otherwise", unknown: "not judged" };
       tip.replaceChildren(make("b", "", data.columns[column] + ": " + words[kind]), make("span", "", data.files[file][1]));
       const known = data.cells[file + "," + column];
       if (known) {
@@ -107,7 +107,7 @@
         if (count) tip.append(make("div", "", count + (count === 1 ? " import is" : " imports are") + " not exported:"));
         missing.forEach((text) => tip.append(make("code", "", data.texts[text])));
         if (count > missing.length) tip.append(make("code", "", "and " + (count - missing.length) + " more"));
-        if (drift.length) tip.append(make("div", "", "changed size:"));
+        if (drift.length) tip.append(make("div", "", kind === "layout" ? "changed:" : "changed size:"));
         drift.forEach((text) => tip.append(make("code", "", data.texts[text])));
       }
       tip.hidden = false;

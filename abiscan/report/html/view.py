@@ -9,6 +9,7 @@ from typing import Any
 from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import bare_name
+from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.versions import Windows, minor
 from abiscan.report.escape import printable
@@ -238,9 +239,7 @@ def _file(number: int, artifact: ArtifactReport, columns: tuple[Column, ...], la
     row = []
     for column in columns:
         release = by_build.get(column.build)
-        row.append(
-            "unknown" if release is None else ("drift" if release.drift else "loads") if release.loads else "fails"
-        )
+        row.append("unknown" if release is None else _cell(release))
     severities = severity_counts(artifact.standing)
     statuses = status_counts(artifact.imports)
     return FileView(
@@ -268,6 +267,14 @@ def _file(number: int, artifact: ArtifactReport, columns: tuple[Column, ...], la
         warnings=severities[Severity.WARNING],
         row=tuple(row),
     )
+
+
+def _cell(release: ReleaseVerdict) -> str:
+    if not release.loads:
+        return "fails"
+    if not release.fits:
+        return "layout"
+    return "drift" if release.drift else "loads"
 
 
 def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:

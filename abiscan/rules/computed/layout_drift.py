@@ -4,6 +4,7 @@ What a file shares is told by its imports alone (`shared_records`):
 
 - a constructor, a destructor or the vtable of a record: code of the file makes or destroys one, in room of its own;
 - a function that takes a record by value, as an rvalue, or as an element: the file makes what it hands over;
+- a function that returns a record by value: the file makes the room for it;
 - the type information of a class that the file derives from: each object of its own holds one;
 - a function that only inline functions of torch's headers call: one of them was compiled into the file, and with it the
   places of the fields that it reads.
@@ -24,6 +25,7 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
 from abiscan.releases.layout import LayoutChange, Layouts, change_of, is_moved
 from abiscan.releases.layout_table import LayoutTable
+from abiscan.releases.type_text import made_for
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
@@ -106,6 +108,8 @@ def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> I
             how = "which only inline functions of torch's headers call"
             for record, fields in trace.fields.items():
                 yield Use(record, name, how, fields, trace.only_inline)
+            if trace.result:
+                yield Use(trace.result, name, "which returns one into room that the file makes", None)
         records = _named_in(name, table)
         if not records:
             continue
@@ -139,20 +143,9 @@ def _how(name: CxxName, record: str, *, derived: bool) -> str:
     # D0 frees an object through its vtable, wherever it was made.
     if "::".join(name.scope) == record and name.variant[:1] in ("C", "D") and name.variant != "D0":
         return "which the file calls on room of its own"
-    if any(_by_value(parameter, record) for parameter in name.parameters or ()):
+    if any(record in made_for(parameter) for parameter in name.parameters or ()):
         return "which takes one that the file makes"
     return ""
-
-
-def _by_value(parameter: str, record: str) -> bool:
-    """Whether the caller makes a record of that type: for the parameter itself, or as an element of it."""
-    at = parameter.find(record)
-    while at >= 0:
-        before, after = parameter[at - 1 : at], parameter[at + len(record) :]
-        if not (before.isalnum() or before in ("_", ":")) and (after in ("", "&&") or after[0] in ",>"):
-            return True
-        at = parameter.find(record, at + 1)
-    return False
 
 
 # --- releases ---------------------------------------------------------------------------------------------------

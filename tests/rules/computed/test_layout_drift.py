@@ -15,6 +15,7 @@ from abiscan.model.finding import Severity
 from abiscan.releases.layout import Field, Layout, change_of, is_moved
 from abiscan.releases.layout_table import SHIPPED, LayoutTable, pack
 from abiscan.releases.read_layouts import read_dump
+from abiscan.releases.type_text import made_for
 from abiscan.rules import rule
 from abiscan.rules.computed.layout_drift import (
     CompiledAgainst,
@@ -27,6 +28,7 @@ from abiscan.rules.computed.layout_drift import (
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
 # A private function of TensorImpl: data(), which is inline, calls it.
 ONLY_INLINE = "_ZNK3c1010TensorImpl27throw_data_ptr_access_errorEv"
+REGISTER = "_ZN3c1017RegisterOperators25checkSchemaAndRegisterOp_EONS0_7OptionsE"
 CONTEXT = "_ZNK2at7Context23deterministicAlgorithmsEv"
 
 
@@ -54,10 +56,56 @@ def test_what_is_taken_as_an_rvalue_is_made_by_the_file(table: LayoutTable) -> N
     assert (use.record, use.fields) == ("torch::CppFunction", None)
 
 
+def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
+    """torchvision 0.24.1's image.so, made for 2.9, dies on 2.8.0 in this function: the options hold a vector of kernels,
+    which are larger since 2.9."""
+    (use,) = shared_records([REGISTER], [], table)
+    assert (use.record, use.fields) == ("c10::RegisterOperators::Options", None)
+    side = CompiledAgainst(("2.9.0", "2.9.1"), "said so")
+    assert certainly_drifted([use], side, "2.8.0", table) == ("c10::RegisterOperators::Options",)
+    assert certainly_drifted([use], side, "2.10.0", table) == ()
+    subject = LayoutSubject("module", "2.8.0", (use,), side, table, lambda name: name)
+    (found,) = find_layout_drift(rule("layout-drift"), subject)
+    assert "`c10::RegisterOperators::Options::KernelRegistrationConfig`, 72 bytes before and 64 now" in found.message
+
+
+def test_what_a_function_returns_lies_in_room_of_the_file(table: LayoutTable) -> None:
+    """`static TensorIterator TensorIterator::binary_op(...)`, ATen/TensorIterator.h."""
+    (use,) = shared_records(["_ZN2at14TensorIterator9binary_opERNS_10TensorBaseERKS1_S4_"], [], table)
+    assert (use.record, use.fields) == ("at::TensorIterator", None)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "records"),
+    [
+        ("c10::A", ["c10::A"]),
+        ("c10::A&&", ["c10::A"]),
+        ("c10::A const&", []),
+        ("c10::A&", []),
+        ("c10::A const*", []),
+        ("c10::A**", []),
+        ("std::vector<c10::A, std::allocator<c10::A>> const&", ["c10::A"]),
+        ("c10::ArrayRef<c10::A>", ["c10::ArrayRef<c10::A>", "c10::A"]),
+        ("std::vector<c10::A*, std::allocator<c10::A*>>", []),
+        ("std::optional<std::pair<int, c10::A>>", ["c10::A"]),
+        ("std::__cxx11::list<c10::A, std::allocator<c10::A>>&&", ["c10::A"]),
+        ("std::unique_ptr<c10::A, std::default_delete<c10::A>>", []),
+        ("c10::intrusive_ptr<c10::A>", ["c10::intrusive_ptr<c10::A>"]),
+        ("std::function<void (c10::A)>", []),
+        ("void (*)(c10::A)", []),
+        ("std::vector<", []),
+    ],
+)
+def test_what_the_caller_makes_of_a_parameter(parameter: str, records: list[str]) -> None:
+    """Which objects exist when a function of that type is called: [dcl.init.ref], [basic.life] of the C++ standard."""
+    assert list(made_for(parameter)) == records
+
+
 def test_what_only_inline_functions_call_tells_the_fields_that_they_read(table: LayoutTable) -> None:
+    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two."""
     (use,) = shared_records([ONLY_INLINE], [], table)
     assert use.record == "c10::TensorImpl"
-    assert use.fields == ("numel_", "storage_offset_")
+    assert use.fields == ("storage_", "storage_offset_")
     assert use.certain
 
 
@@ -108,6 +156,16 @@ def test_a_field_moves_with_the_record_inside_of_it() -> None:
     assert not is_moved("B", ["a"], old.get, old.get)
 
 
+def test_a_record_with_elements_of_its_own_kind_ends() -> None:
+    old = {"T": Layout(24, 8, (Field(0, "children", "T"), Field(0, "others", "S"))), "S": Layout(8, 8, (Field(0, "t", "T"),))}
+    new = {**old, "S": Layout(16, 8, (Field(0, "t", "T"), Field(64, "x", "")))}
+    change = change_of("T", old.get, new.get)
+    assert change is not None
+    assert change.inner is not None
+    assert change.inner.record == "S"
+    assert change_of("T", old.get, old.get) is None
+
+
 def test_a_dump_of_clang_is_read() -> None:
     """As `clang++-19` prints it."""
     text = """*** Dumping AST Record Layout
@@ -116,12 +174,17 @@ def test_a_dump_of_clang_is_read() -> None:
          8 |   class std::optional<struct c10::B> held_
          8 |     struct c10::B _M_value
          8 |       int x
+        16 |   class std::vector<struct c10::D> items_
+        16 |     struct std::_Vector_base<struct c10::D> (base)
+        16 |       pointer _M_start
     24:0-0 |   _Bool flag_
     24:1-1 |   _Bool other_
            | [sizeof=32, dsize=25, align=8,
            |  nvsize=25, nvalign=8]
 """
-    fields = (Field(64, "held_", ""), Field(64, "held_", "c10::B"), Field(192, "flag_", ""), Field(193, "other_", ""))
+    fields = (Field(64, "held_", ""), Field(64, "held_", "c10::B"))
+    fields += (Field(128, "items_", ""), Field(128, "items_", "c10::D"))
+    fields += (Field(192, "flag_", ""), Field(193, "other_", ""))
     assert read_dump(text.splitlines(keepends=True)) == {"c10::A": Layout(32, 8, fields)}
 
 
@@ -132,7 +195,7 @@ def test_the_same_layouts_give_the_same_bytes(table: LayoutTable) -> None:
             if release in layouts:
                 layouts[release][record] = layout
     with open(SHIPPED, "rb") as file:
-        assert pack(layouts, table.read_from, table.traces) == file.read()
+        assert pack(layouts, table.read_from, table.traces, table.assertions) == file.read()
 
 
 DRIFT = Path(__file__).parents[2] / "fixtures" / "drift"

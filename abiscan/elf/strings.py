@@ -1,0 +1,41 @@
+"""Strings of a file's read-only data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from abiscan.elf.image import PT_LOAD, Image
+from abiscan.elf.mapping import PF_W
+from abiscan.elf.sections import named_sections
+from abiscan.model.limits import MAX_STRING, MAX_STRING_DATA
+
+
+def strings_with(image: Image, part: bytes) -> Iterator[bytes]:
+    """The strings that contain `part`, without the zero byte that ends each, in the order of the file.
+
+    Looked for in the sections of read-only data, in what the segments map without PF_W where there are none; up to
+    MAX_STRING_DATA bytes in all. A string that is longer than MAX_STRING is left out.
+    """
+    budget = MAX_STRING_DATA
+    for start, size in _read_only(image):
+        end = start + min(size, budget)
+        budget -= end - start
+        at = image.buffer.find(part, start, end)
+        while at >= 0:
+            first = image.buffer.rfind(b"\0", max(start, at - MAX_STRING), at) + 1 or start
+            last = image.buffer.find(b"\0", at, min(end, at + MAX_STRING))
+            if last < 0:
+                break
+            if first > at - MAX_STRING:
+                yield image.buffer[first:last]
+            at = image.buffer.find(part, last, end)
+
+
+def _read_only(image: Image) -> list[tuple[int, int]]:
+    """(offset, size), clipped to the file."""
+    found = [
+        (each.offset, each.size) for name, each in named_sections(image) if name.startswith((b".rodata", b".lrodata"))
+    ]
+    if not found:
+        found = [(s.offset, s.file_size) for s in image.segments if s.type == PT_LOAD and not s.flags & PF_W]
+    return [(offset, min(size, image.size - offset)) for offset, size in found if offset < image.size]

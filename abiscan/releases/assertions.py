@@ -1,0 +1,99 @@
+"""Where torch's headers assert: a file keeps the text of each assertion that was compiled into it, with the header's name
+and line.
+
+`TORCH_INTERNAL_ASSERT(cond)` (c10/util/Exception.h) makes one string of the condition as it is written, the file and the
+line. A later release has other lines above it, so that the string tells which headers an inline function came from, in a
+stripped file too.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+MARK = b' INTERNAL ASSERT FAILED at "'
+
+_INVOCATION = re.compile(r"\bTORCH_INTERNAL_ASSERT(?:_DEBUG_ONLY)?\s*\(")
+_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[(),]""", re.DOTALL)
+_BLANK = re.compile(r"\s+|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# The condition, the header below the folder of headers, and the line.
+_TEXT = re.compile(
+    rb'(.*) INTERNAL ASSERT FAILED at "(?:[^"]*/)?include/((?:ATen|c10|caffe2|torch)/[^"]+)":(\d{1,6}),', re.DOTALL
+)
+# No condition in a header is longer, in characters.
+_MAX_CONDITION = 4096
+_FOLDERS = ("ATen", "c10", "caffe2", "torch")
+
+
+class Assertion(Struct, frozen=True):
+    """An assertion that a header has, or a file.
+
+    Attributes:
+        header: below the folder of headers (`c10/core/TensorImpl.h`).
+        first, last: lines from the macro's name to its closing parenthesis; compilers differ in which they take. Both
+            are the one in the text, of a file.
+        condition: CRC-32 of the condition without its blanks.
+    """
+
+    header: str
+    first: int
+    last: int
+    condition: int
+
+    def is_at(self, seen: Assertion) -> bool:
+        """Whether this is what a file has."""
+        return self.condition == seen.condition and self.first <= seen.first <= self.last
+
+
+def read_assertions(include: Path) -> tuple[Assertion, ...]:
+    """The assertions of all headers of a build, sorted.
+
+    Args:
+        include: `torch/include` of the build.
+    """
+    found: dict[tuple[str, int, int, int], Assertion] = {}
+    for folder in _FOLDERS:
+        for file in sorted((include / folder).rglob("*")):
+            if file.suffix in (".h", ".hpp", ".cuh", ".inc") and file.is_file():
+                header = file.relative_to(include).as_posix()
+                for each in _of_header(header, file.read_text("utf-8", "replace")):
+                    found[each.header, each.first, each.last, each.condition] = each
+    return tuple(found[key] for key in sorted(found))
+
+
+def _of_header(header: str, text: str) -> Iterator[Assertion]:
+    for match in _INVOCATION.finditer(text):
+        # Within a macro, the line is that of the macro's own use.
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        if text.startswith("#", line_start) or text[line_start - 2 : line_start - 1] == "\\":
+            continue
+        depth, condition_end = 1, 0
+        for token in _TOKEN.finditer(text, match.end()):
+            depth += (token[0] == "(") - (token[0] == ")")
+            if not condition_end and (not depth or (token[0] == "," and depth == 1)):
+                condition_end = token.start()
+            if not depth:
+                first = text.count("\n", 0, match.start()) + 1
+                last = first + text.count("\n", match.start(), token.start())
+                yield Assertion(header, first, last, _sum(text[match.end() : condition_end]))
+                break
+
+
+def _sum(condition: str) -> int:
+    return zlib.crc32(_BLANK.sub("", condition).encode("utf-8", "surrogateescape"))
+
+
+def assertions_in(strings: Iterable[bytes]) -> tuple[Assertion, ...]:
+    """What strings of a file that have `MARK` tell of torch's headers, in their order."""
+    found = []
+    for string in strings:
+        match = _TEXT.match(string)
+        if match is not None and len(match[1]) <= _MAX_CONDITION:
+            line = int(match[3])
+            condition = _sum(match[1].decode("utf-8", "surrogateescape"))
+            found.append(Assertion(match[2].decode("utf-8", "surrogateescape"), line, line, condition))
+    return tuple(found)

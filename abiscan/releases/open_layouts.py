@@ -1,0 +1,63 @@
+"""The shipped layouts and the user's own, as one table."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable, pack
+
+if TYPE_CHECKING:
+    from abiscan.releases.assertions import Assertion
+    from abiscan.releases.layout import Layout
+
+_TOGETHER = ".together"
+
+
+@functools.cache
+def open_layouts(directory: str | None) -> LayoutTable:
+    """The shipped layouts, with those that the user added.
+
+    Args:
+        directory: of the user's index; it need not be there.
+
+    Raises:
+        UnreadableFile: an index is damaged.
+    """
+    own = sorted(glob.glob(os.path.join(glob.escape(directory), f"*{SUFFIX}"))) if directory else []
+    if not own:
+        return LayoutTable(SHIPPED)
+    tables = [LayoutTable(SHIPPED), *map(LayoutTable, own)]
+    # Putting them together takes seconds: what was kept serves until a file is another one.
+    file = os.path.join(
+        os.path.dirname(own[0]), f"layouts-{zlib.crc32(b''.join(t.data for t in tables)):08x}{_TOGETHER}"
+    )
+    if os.path.exists(file):
+        return LayoutTable(file)
+    packed = _together(tables)
+    with suppress(OSError):
+        unfinished = f"{file}.{os.getpid()}"
+        with open(unfinished, "wb") as out:
+            out.write(packed)
+        os.replace(unfinished, file)
+    return LayoutTable(file, packed)
+
+
+def _together(tables: Sequence[LayoutTable]) -> bytes:
+    layouts: dict[str, dict[str, Layout]] = {}
+    read_from: dict[str, str] = {}
+    assertions: dict[str, tuple[Assertion, ...]] = {}
+    for table in tables:
+        added = {release: each for release, each in table.read_from.items() if each or release not in read_from}
+        read_from |= added
+        asserted = table.assertions
+        assertions |= {release: asserted[release] for release in added}
+        for record, by_release in table.records():
+            for release, layout in by_release.items():
+                layouts.setdefault(release, {})[record] = layout
+    return pack(layouts, read_from, tables[0].traces, assertions)

@@ -1,0 +1,117 @@
+"""Layouts of a release that the user adds. Clang is played by a script with what clang++ 19 printed of the header."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from abiscan.releases import user_layouts
+from abiscan.releases.assertions import Assertion
+from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable
+from abiscan.releases.open_layouts import open_layouts
+from abiscan.releases.user_layouts import add_layouts
+
+RELEASE = "9.9.0"
+HEADER = """\
+namespace c10 { struct KernelFunction { char a[48]; }; }
+inline void f(int a) { TORCH_INTERNAL_ASSERT(a > 1); }
+"""
+PRINTED = """
+*** Dumping AST Record Layout
+         0 | struct c10::KernelFunction
+         0 |   char[48] a
+           | [sizeof=48, dsize=48, align=1,
+           |  nvsize=48, nvalign=1]
+"""
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    file = tmp_path / "torch-9.9.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("torch/include/torch/library.h", HEADER)
+        archive.writestr("torch/include/c10/core/X.h", HEADER)
+        archive.writestr("torch/version.py", "")
+    return file
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    directory = tmp_path / "index"
+    directory.mkdir()
+    open_layouts.cache_clear()
+    return directory
+
+
+def clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "clang++"
+    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr("abiscan.releases.read_layouts.CLANGS", ("clang++",))
+
+
+def test_they_stand_beside_the_shipped_ones(
+    wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang(tmp_path, monkeypatch, f"cat <<'END'\n{PRINTED}\nEND")
+    said = add_layouts(wheel, index, RELEASE, "x86_64")
+    assert said.startswith("layouts read with clang++ (records: 1); left out")
+    assert "ATen/ATen.h" in said
+    table, shipped = open_layouts(str(index)), LayoutTable(SHIPPED)
+    new = table.layout("c10::KernelFunction", RELEASE)
+    assert new is not None
+    assert new.size == 48
+    assert table.number("c10::KernelFunction", RELEASE) not in (0, table.number("c10::KernelFunction", "2.9.1"))
+    assert table.layout("c10::KernelFunction", "2.8.0") == shipped.layout("c10::KernelFunction", "2.8.0")
+    assert table.releases == (*shipped.releases, RELEASE)
+    assert table.traces.keys() >= shipped.traces.keys()
+    (own,) = (each for each in table.assertions[RELEASE] if each.header == "c10/core/X.h")
+    assert table.asserting(Assertion("c10/core/X.h", 2, 2, own.condition)) == (RELEASE,)
+    # What was put together is kept, until something else is to be.
+    (kept,) = index.glob("layouts-*")
+    open_layouts.cache_clear()
+    assert open_layouts(str(index)).path == str(kept)
+
+
+def test_without_clang_its_assertions_are_known(
+    wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "there is none in PATH" in add_layouts(wheel, index, RELEASE, "x86_64")
+    table = open_layouts(str(index))
+    assert table.read_from[RELEASE] == ""
+    assert table.layout("c10::KernelFunction", RELEASE) is None
+    assert table.assertions[RELEASE]
+
+
+def test_headers_that_do_not_compile_are_told(
+    wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang(tmp_path, monkeypatch, "exit 1")
+    assert "do not compile" in add_layouts(wheel, index, RELEASE, "x86_64")
+
+
+def test_what_is_known_or_cannot_be_is_not_read(wheel: Path, index: Path, tmp_path: Path) -> None:
+    assert "are known" in add_layouts(wheel, index, "2.8.0", "x86_64")
+    assert add_layouts(wheel, index, RELEASE, "aarch64").startswith("no layouts")
+    bare = tmp_path / "libtorch.zip"
+    with zipfile.ZipFile(bare, "w") as archive:
+        archive.writestr("libtorch/lib/libc10.so", "")
+    assert add_layouts(bare, index, RELEASE, "x86_64") == "no layouts: it has no headers"
+    assert not list(index.glob(f"*{SUFFIX}"))
+
+
+def test_members_of_an_archive_stay_in_their_folder(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = tmp_path / "torch.whl"
+    with zipfile.ZipFile(hostile, "w") as archive:
+        archive.writestr("torch/include/c10/../../../../outside.h", HEADER)
+        archive.writestr("torch/include/c10//../up.h", HEADER)
+    monkeypatch.setattr(user_layouts, "clang_command", lambda: None)
+    before = set(tmp_path.rglob("*.h"))
+    add_layouts(hostile, index, RELEASE, "x86_64")
+    assert set(tmp_path.rglob("*.h")) == before
