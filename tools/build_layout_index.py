@@ -34,6 +34,7 @@ from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
 from abiscan.releases.read_layouts import clang_command, read_headers
 
+
 def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -80,16 +80,17 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable) -> CompiledAgainst
     nothing, or are not of one release."""
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
-    common = table.releases
-    telling, fewest = "", len(common)
+    bits = every = (1 << len(table.releases)) - 1
+    telling, fewest = "", len(table.releases)
     for each in seen:
-        releases = table.asserting(each)
+        having = table.asserting(each)
         # What no header has comes from a macro, or from a torch that is not among them.
-        if releases:
-            common = tuple(release for release in common if release in releases)
-            if len(releases) < fewest:
-                telling, fewest = f"{each.header}:{each.first}", len(releases)
-    if not common or not telling:
+        if having:
+            bits &= having
+            if having.bit_count() < fewest:
+                telling, fewest = f"{each.header}:{each.first}", having.bit_count()
+    common = table.releases_in(bits)
+    if not common or bits == every:
         return None
     window = Windows.of_known(table.releases, lambda release: release in common)
     return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as it does")
@@ -114,26 +115,31 @@ def compiled_against(
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
-    known = dict.fromkeys(v.torch for v in matrix.verdicts)
+    known = tuple(dict.fromkeys(v.torch for v in matrix.verdicts))
     exporting = tuple(dict.fromkeys(v.torch for v in matrix.verdicts if v.state is not ReleaseState.FAILS))
-    found = CompiledAgainst(exporting, f"torch {matrix.exporting.text()} exports all its imports" if exporting else "")
+    found = exporting
+    reasons = [f"torch {matrix.exporting.text()} exports all its imports"] if found else []
+
+    def narrow(releases: Collection[str], reason: Callable[[], str]) -> None:
+        nonlocal found
+        common = tuple(release for release in found if release in releases)
+        if common and len(common) < len(found):
+            found = common
+            reasons.append(reason())
+
     if asserting is not None:
-        common = tuple(release for release in exporting if release in asserting.releases)
-        if common:
-            found = CompiledAgainst(common, asserting.because)
-    if len({versions.minor(release) for release in found.releases}) == 1:
-        return found
+        narrow(asserting.releases, lambda: asserting.because)
     if declared is not None:
         admitted = tuple(release for release in known if declared.admits_release(release))
-        both = tuple(release for release in admitted if release in found.releases)
-        if both and (declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1):
-            return CompiledAgainst(both, declared.because)
-    members = beside()
-    common = tuple(release for release in found.releases if release in members)
-    if common and len(common) < len(found.releases):
-        window = Windows.of_known(known, lambda release: release in members)
-        return CompiledAgainst(common, f"torch {window.text()} exports what the files of its package import")
-    return found
+        if declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1:
+            narrow(admitted, lambda: declared.because)
+    if len({versions.minor(release) for release in found}) > 1:
+        members = beside()
+        exported = Windows.of_known(known, lambda release: release in members)
+        narrow(members, lambda: f"torch {exported.text()} exports what the files of its package import")
+    # That every release exports them says nothing.
+    said = reasons[1:] if len(reasons) > 1 and len(exporting) == len(known) else reasons
+    return CompiledAgainst(found, "; ".join(said))
 
 
 # Other members of a package that are looked at: a few name the release, and a package may have thousands.

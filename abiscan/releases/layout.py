@@ -71,7 +71,7 @@ def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str]
     before, after = old(record), new(record)
     if before is None or after is None:
         return None
-    places, later = _places(record, old), _places(record, new)
+    places, later = _places(record, old), _matched(record, old, new)
     moved = next((name for name, place in places.items() if later.get(name) != place), None)
     # A further member of a union lies where others lie, and moves none.
     kept = {later.get(name) for name in places}
@@ -85,6 +85,24 @@ def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str]
     if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
         return None
     return LayoutChange(record, before, after, moved, came, places, later, inner)
+
+
+def _matched(record: str, old: Layouts, new: Layouts) -> dict[str, int]:
+    """`_places` of the new layout, under the old name where a field has another one and lies where it lay, with the
+    same records in it: what it is called is not compiled into anybody."""
+    places, later = _places(record, old), _places(record, new)
+    gone = {places[name]: name for name in places if name not in later}
+    found = {}
+    for name, place in later.items():
+        before = gone.get(place) if name not in places else None
+        same = before is not None and _held(record, before, old) == _held(record, name, new)
+        found[before if before is not None and same else name] = place
+    return found
+
+
+def _held(record: str, name: str, layouts: Layouts) -> set[str]:
+    layout = layouts(record)
+    return {field.record for field in layout.fields if field.name == name} if layout is not None else set()
 
 
 def _places(record: str, layouts: Layouts) -> dict[str, int]:
@@ -105,7 +123,7 @@ def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> 
     before, after = old(record), new(record)
     if before is None or after is None:
         return False
-    places, later = _places(record, old), _places(record, new)
+    places, later = _places(record, old), _matched(record, old, new)
     for name in fields:
         if name not in places:
             continue

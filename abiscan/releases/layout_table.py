@@ -12,6 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Struct
 
@@ -53,6 +54,7 @@ class LayoutTable:
         read_from: release -> the one of the same headers whose layouts stand for it; itself where its own were read,
             empty where its assertions alone are known.
         data: the bytes of the file.
+        compared: answers of `layout.is_moved` by record, fields and both numbers, for who asks it of many releases.
 
     Args:
         data: its contents, where it is no file.
@@ -87,6 +89,9 @@ class LayoutTable:
             raise self._damaged() from error
         self._first = [name for name, _offset, _size in self._blocks]
         self._known: dict[str, Mapping[str, Layout]] = {}
+        self.compared: dict[tuple[str, tuple[str, ...], int, int], bool] = {}
+        self._numbers: dict[str, Mapping[str, int]] = {}
+        self._asserted: dict[str, dict[int, list[tuple[Assertion, int]]]] = {}
 
     @cached_property
     def changing(self) -> Mapping[str, str]:
@@ -96,11 +101,14 @@ class LayoutTable:
     def number(self, record: str, release: str) -> int:
         """The number of a changing record's layout in a release, the same where no byte differs, what it holds by value
         included; 0 where it is not known."""
-        try:
-            given = zip(self.releases, self.changing[record].split(" "), strict=True)
-            return next((int(number) for each, number in given if each == release), 0)
-        except ValueError as error:
-            raise self._damaged() from error
+        numbers = self._numbers.get(record)
+        if numbers is None:
+            try:
+                given = map(int, self.changing[record].split(" "))
+                numbers = self._numbers[record] = dict(zip(self.releases, given, strict=True))
+            except ValueError as error:
+                raise self._damaged() from error
+        return numbers.get(release, 0)
 
     @cached_property
     def _trace_lines(self) -> Mapping[str, str]:
@@ -125,26 +133,41 @@ class LayoutTable:
     def _assertion_lines(self) -> Mapping[str, str]:
         return dict(line.split("\t", 1) for line in self._section(self._assertions).split("\n") if line)
 
-    def asserting(self, seen: Assertion) -> tuple[str, ...]:
-        """The releases whose headers have what a file has; none for what no header has."""
+    def asserting(self, seen: Assertion) -> int:
+        """A bit for each release whose headers have what a file has (`releases_in`); 0 for what no header has."""
         found = 0
-        for each in self._assertion_lines.get(seen.header, "").split("\t"):
-            first, last, condition, releases = (int(part, 16) for part in each.split(" ")) if each else (0, 0, 0, 0)
-            if Assertion(seen.header, first, last, condition).is_at(seen):
+        for each, releases in self._assertions_of(seen.header).get(seen.condition, ()):
+            if each.is_at(seen):
                 found |= releases
-        return tuple(release for at, release in enumerate(self.releases) if found >> at & 1)
+        return found
+
+    def releases_in(self, bits: int) -> tuple[str, ...]:
+        """The releases of these bits, the lowest the oldest."""
+        return tuple(release for at, release in enumerate(self.releases) if bits >> at & 1)
 
     @property
     def assertions(self) -> Mapping[str, tuple[Assertion, ...]]:
         """All of them, by release."""
         found: dict[str, list[Assertion]] = {release: [] for release in self.releases}
-        for header, line in self._assertion_lines.items():
-            for each in line.split("\t"):
-                first, last, condition, releases = (int(part, 16) for part in each.split(" "))
-                for at, release in enumerate(self.releases):
-                    if releases >> at & 1:
-                        found[release].append(Assertion(header, first, last, condition))
+        for header in self._assertion_lines:
+            for each, bits in chain.from_iterable(self._assertions_of(header).values()):
+                for release in self.releases_in(bits):
+                    found[release].append(each)
         return {release: tuple(each) for release, each in found.items()}
+
+    def _assertions_of(self, header: str) -> Mapping[int, Sequence[tuple[Assertion, int]]]:
+        """Those of a header by condition, and the bits of the releases that have each."""
+        known = self._asserted.get(header)
+        if known is None:
+            known = self._asserted[header] = {}
+            line = self._assertion_lines.get(header)
+            for each in line.split("\t") if line is not None else ():
+                try:
+                    first, last, condition, bits = (int(part, 16) for part in each.split(" "))
+                except ValueError as error:
+                    raise self._damaged() from error
+                known.setdefault(condition, []).append((Assertion(header, first, last, condition), bits))
+        return known
 
     @cached_property
     def by_last_name(self) -> Mapping[str, tuple[str, ...]]:

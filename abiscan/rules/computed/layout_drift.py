@@ -153,20 +153,26 @@ def _how(name: CxxName, record: str, *, derived: bool) -> str:
 
 def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
     """Whether code that was compiled against one release reads or makes this record otherwise than another has it."""
-    old, new = _layouts(table, built), _layouts(table, target)
-    if use.fields is not None:
-        return is_moved(use.record, use.fields, old, new)
     one, other = table.number(use.record, built), table.number(use.record, target)
-    return bool(one and other) and one != other and change_of(use.record, old, new) is not None
+    if not one or not other or one == other:
+        return False
+    if use.fields is None:
+        return True
+    # Releases of one number are alike in every byte.
+    key = (use.record, use.fields, one, other)
+    known = table.compared.get(key)
+    if known is None:
+        known = is_moved(use.record, use.fields, _layouts(table, built), _layouts(table, target))
+        table.compared[key] = known
+    return known
 
 
 def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> dict[str, tuple[str, ...]]:
     """Record -> the releases among those that the file may be compiled against which lay it out otherwise."""
-    known = [release for release in side.releases if release in table.read_from]
     found = {}
     if target in table.read_from:
         for use in uses:
-            releases = tuple(release for release in known if affected(use, release, target, table))
+            releases = tuple(release for release in side.releases if affected(use, release, target, table))
             if releases:
                 found[use.record] = releases
     return found

@@ -102,10 +102,10 @@ def test_what_the_caller_makes_of_a_parameter(parameter: str, records: list[str]
 
 
 def test_what_only_inline_functions_call_tells_the_fields_that_they_read(table: LayoutTable) -> None:
-    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two."""
+    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two (is_empty() reads the first)."""
     (use,) = shared_records([ONLY_INLINE], [], table)
     assert use.record == "c10::TensorImpl"
-    assert use.fields == ("storage_", "storage_offset_")
+    assert use.fields == ("numel_", "storage_offset_")
     assert use.certain
 
 
@@ -144,6 +144,16 @@ def test_a_further_member_of_a_union_moves_nothing() -> None:
     assert change_of("U", old.get, new.get) is None
 
 
+def test_another_name_moves_nothing() -> None:
+    old = {"G": Layout(16, 8, (Field(0, "tls_", ""), Field(64, "exclude_", "S")))}
+    new = {"G": Layout(16, 8, (Field(0, "tls_", ""), Field(64, "saved_", "S")))}
+    other = {"G": Layout(16, 8, (Field(0, "tls_", ""), Field(64, "saved_", "T")))}
+    assert change_of("G", old.get, new.get) is None
+    assert not is_moved("G", ["exclude_"], old.get, new.get)
+    assert change_of("G", old.get, other.get) is not None
+    assert is_moved("G", ["exclude_"], old.get, other.get)
+
+
 def test_a_field_moves_with_the_record_inside_of_it() -> None:
     inside = {"A": Layout(8, 8, (Field(0, "x", ""),))}
     grown = {"A": Layout(16, 8, (Field(0, "y", ""), Field(64, "x", "")))}
@@ -157,7 +167,10 @@ def test_a_field_moves_with_the_record_inside_of_it() -> None:
 
 
 def test_a_record_with_elements_of_its_own_kind_ends() -> None:
-    old = {"T": Layout(24, 8, (Field(0, "children", "T"), Field(0, "others", "S"))), "S": Layout(8, 8, (Field(0, "t", "T"),))}
+    old = {
+        "T": Layout(24, 8, (Field(0, "children", "T"), Field(0, "others", "S"))),
+        "S": Layout(8, 8, (Field(0, "t", "T"),)),
+    }
     new = {**old, "S": Layout(16, 8, (Field(0, "t", "T"), Field(64, "x", "")))}
     change = change_of("T", old.get, new.get)
     assert change is not None
