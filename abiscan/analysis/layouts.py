@@ -46,6 +46,12 @@ class SharedLayouts(Struct, frozen=True):
     side: CompiledAgainst
     table: LayoutTable
 
+    @property
+    def made_for(self) -> str | None:
+        """The minor release (`2.9`) that the file was compiled against, where one is left."""
+        minors = {versions.minor(release) for release in self.side.releases}
+        return minors.pop() if len(minors) == 1 else None
+
 
 def shared_layouts(
     imports: Iterable[BoundImport],

@@ -75,6 +75,16 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
     derived = derived_classes_of(binary, imports)
     declared = context.declared_torch(artifact, binary.machine)
+    layouts = shared_layouts(
+        imports,
+        derived,
+        facts.machine,
+        matrix,
+        declared=declared,
+        beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
+        strings_with=binary.strings_with,
+        user_index=context.options.user_index,
+    )
     bound = Bound(
         binary=binary,
         facts=facts,
@@ -84,19 +94,10 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         torch=torch,
         needs=needs,
         matrix=matrix,
-        built_for=made.built_for,
+        built_for=made.built_for or (layouts.made_for if layouts is not None else None),
         lines=artifact.disk_path is not None,
         derived=derived,
-        layouts=shared_layouts(
-            imports,
-            derived,
-            facts.machine,
-            matrix,
-            declared=declared,
-            beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
-            strings_with=binary.strings_with,
-            user_index=context.options.user_index,
-        ),
+        layouts=layouts,
     )
     findings, what_if = findings_of(bound, context)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
