@@ -7,7 +7,7 @@
 
 Only the headers in a wheel are read, so a zip file with `torch/include` and a name such as `2.8.0-x86_64.zip` serves as
 well. What was read stays in the cache. A release of a minor that is in the cache takes the layouts of that: patch
-releases move no field; where one does, give its wheel. Needs Clang, and CPython's headers (`--include`).
+releases move no field; where one does, give its wheel. Needs Clang 16 or later, and CPython's headers (`--include`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from abiscan.releases.assertions import Assertion, read_assertions
 from abiscan.releases.index import open_index
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
-from abiscan.releases.read_layouts import clang_command, read_headers
+from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
 
 def say(line: str) -> None:
@@ -44,7 +44,10 @@ def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
     named = re.search(r"(?:^|torch-)(\d+\.\d+\.\d+)", wheel.name)
     clang = clang_command()
     if named is None or clang is None:
-        raise AbiscanError(f"{wheel}: " + ("its name tells no release" if named is None else "there is no Clang here"))
+        raise AbiscanError(
+            f"{wheel}: "
+            + ("its name tells no release" if named is None else f"there is no Clang {OLDEST_CLANG} or later here")
+        )
     version = named[1]
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(wheel) as archive:
         archive.extractall(scratch, (name for name in archive.namelist() if name.startswith("torch/include/")))

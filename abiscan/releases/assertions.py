@@ -1,9 +1,9 @@
-"""Where torch's headers assert: a file keeps the text of each assertion that was compiled into it, with the header's name
-and line.
+"""Where torch's headers assert: a file keeps the text of each assertion that was compiled into it, with the header and
+the line.
 
-`TORCH_INTERNAL_ASSERT(cond)` (c10/util/Exception.h) makes one string of the condition as it is written, the file and the
-line. A later release has other lines above it, so that the string tells which headers an inline function came from, in a
-stripped file too.
+`TORCH_INTERNAL_ASSERT(cond)` (c10/util/Exception.h) makes one string of the condition as it is written, the file and
+the line. A later release has other lines above it, so that the string tells which headers an inline function came from,
+in a stripped file too.
 """
 
 from __future__ import annotations

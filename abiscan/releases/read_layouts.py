@@ -43,7 +43,9 @@ HEADERS = (
 )
 # The standard that a release's headers are written for.
 CXX20_SINCE = (2, 10)
-CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 13, -1)))
+CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
+# Clang 14 crashes while it prints the layouts.
+OLDEST_CLANG = 16
 
 # "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
 _LINE = re.compile(r" *(\d+)(?::(?:(\d+)-\d+|-))? \|( +)(.*?) ?$")
@@ -133,8 +135,14 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
 
 
 def clang_command() -> str | None:
-    """A Clang in the search path; None where there is none."""
-    return next((command for command in CLANGS if shutil.which(command)), None)
+    """A Clang in the search path that prints layouts; None where there is none."""
+    for command in CLANGS:
+        if shutil.which(command):
+            done = subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=False)
+            major = re.match(r"\d+", done.stdout)
+            if done.returncode == 0 and major is not None and int(major[0]) >= OLDEST_CLANG:
+                return command
+    return None
 
 
 def read_headers(
@@ -161,7 +169,7 @@ def read_headers(
             source.write_text("".join(f"#include <{header}>\n" for header in wanted))
             number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
             command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
-            command += ["-ferror-limit=0", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
+            command += ["-ferror-limit=0", "-fno-crash-diagnostics", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
             command += [f"-I{path}" for path in (*roots, *extra)]
             command += ["-Xclang", "-fdump-record-layouts-complete", str(source)]
             with printed.open("w") as out:

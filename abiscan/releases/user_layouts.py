@@ -1,4 +1,4 @@
-"""The layouts of a release that the shipped layout index doesn't have: read from its headers, kept in the user's index."""
+"""Layouts of a release that the shipped index of them doesn't have: read from its headers, kept in the user's index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from abiscan.errors import AbiscanError
 from abiscan.releases.assertions import read_assertions
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, SUFFIX, LayoutTable, pack
-from abiscan.releases.read_layouts import clang_command, read_headers
+from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
 # In a wheel, a libtorch archive, or a directory that holds either; what it holds is `ATen`, `c10`, `torch`, ...
 _INCLUDE = re.compile(r"(?:^|/)include/(?=(?:ATen|c10|caffe2|torch)/)")
@@ -45,7 +45,7 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
         assertions = read_assertions(include)
         clang = clang_command()
         if clang is None:
-            said = "no layouts: they are read with Clang, and there is none in PATH"
+            said = f"no layouts: they are read with Clang {OLDEST_CLANG} or later, and there is none in PATH"
         else:
             try:
                 extra = [Path(sysconfig.get_paths()["include"])]

@@ -32,7 +32,8 @@ inline void check(int a) {
 """
 # `strings` of what compilers make of it, but for the folder: g++ 12.2 has line 4, clang++ 14 and 19 have line 7.
 TEXTS = (
-    b'a > 0 INTERNAL ASSERT FAILED at "/x/site-packages/torch/include/c10/core/X.h":3, please report a bug to PyTorch. ',
+    b"a > 0 INTERNAL ASSERT FAILED at "
+    b'"/x/site-packages/torch/include/c10/core/X.h":3, please report a bug to PyTorch. ',
     b"same(a, (a + 1)) && a != ')' INTERNAL ASSERT FAILED at "
     b'"/x/site-packages/torch/include/c10/core/X.h":4, please report a bug to PyTorch. ',
     b"same(a, (a + 1)) && a != ')' INTERNAL ASSERT FAILED at "

@@ -45,11 +45,11 @@ def index(tmp_path: Path) -> Path:
     return directory
 
 
-def clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+def clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, version: str = "19.1.7") -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "clang++"
-    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.write_text(f'#!/bin/sh\n[ "$1" = -dumpversion ] && echo {version} && exit\n{body}\n')
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setattr("abiscan.releases.read_layouts.CLANGS", ("clang++",))
@@ -87,6 +87,12 @@ def test_without_clang_its_assertions_are_known(
     assert table.read_from[RELEASE] == ""
     assert table.layout("c10::KernelFunction", RELEASE) is None
     assert table.assertions[RELEASE]
+
+
+def test_an_old_clang_is_none(wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clang 14.0.6 ends by a signal in `-fdump-record-layouts-complete` over the headers of torch 2.8.0."""
+    clang(tmp_path, monkeypatch, "kill -SEGV $$", version="14.0.6")
+    assert "Clang 16 or later, and there is none" in add_layouts(wheel, index, RELEASE, "x86_64")
 
 
 def test_headers_that_do_not_compile_are_told(

@@ -7,9 +7,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
+from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.report import html
 from tests.report import samples
@@ -128,3 +130,14 @@ def test_modules_of_one_name_are_told_apart() -> None:
     report = samples.a_report(samples.an_artifact("w.whl", "a/x/_C.so"), samples.an_artifact("w.whl", "a/y/_C.so"))
     labels = [name for _, name in json.loads(Elements(html.render(report)).scripts[0])["files"]]
     assert labels == ["x/_C.so", "y/_C.so"]
+
+
+def test_a_release_with_another_layout_has_a_cell_of_its_own() -> None:
+    """`ReleaseState`: such a release binds the file, and does not fit it."""
+    releases = samples.releases()
+    other = replace(releases[0], state=ReleaseState.OTHER_LAYOUT, drift=("c10::KernelFunction",), reason="other layout")
+    page = Elements(html.render(samples.a_report(samples.an_artifact(releases=(other, *releases[1:])))))
+    cells = [classes for tag, a in page.found if tag == "td" and "cell" in (classes := a.get("class") or "")]
+    assert "c-layout" in cells[0]
+    assert not any("c-layout" in classes for classes in cells[1:])
+    assert "binds, but a record lies otherwise" in page.words

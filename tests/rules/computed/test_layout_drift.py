@@ -57,8 +57,8 @@ def test_what_is_taken_as_an_rvalue_is_made_by_the_file(table: LayoutTable) -> N
 
 
 def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
-    """torchvision 0.24.1's image.so, made for 2.9, dies on 2.8.0 in this function: the options hold a vector of kernels,
-    which are larger since 2.9."""
+    """torchvision 0.24.1's image.so, made for 2.9, dies on 2.8.0 in this function: the options hold a vector of
+    kernels, which are larger since 2.9."""
     (use,) = shared_records([REGISTER], [], table)
     assert (use.record, use.fields) == ("c10::RegisterOperators::Options", None)
     side = CompiledAgainst(("2.9.0", "2.9.1"), "said so")
@@ -102,7 +102,8 @@ def test_what_the_caller_makes_of_a_parameter(parameter: str, records: list[str]
 
 
 def test_what_only_inline_functions_call_tells_the_fields_that_they_read(table: LayoutTable) -> None:
-    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two (is_empty() reads the first)."""
+    """c10/core/TensorImpl.h: data_ptr_impl_impl() and data_impl(), and nothing else, call it; both read these two
+    (is_empty() reads the first)."""
     (use,) = shared_records([ONLY_INLINE], [], table)
     assert use.record == "c10::TensorImpl"
     assert use.fields == ("numel_", "storage_offset_")
