@@ -1,0 +1,105 @@
+"""What a file was compiled against: which facts speak, in which order, and that a contradiction is not followed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.analysis.layouts import compiled_against, headers_of
+from abiscan.elf import open_elf
+from abiscan.model.release import ReleaseState, ReleaseVerdict
+from abiscan.model.setting import Source
+from abiscan.model.versions import Windows
+from abiscan.releases.assertions import MARK, Assertion, assertions_in
+from abiscan.releases.layout_table import SHIPPED, LayoutTable
+from abiscan.releases.matrix import Matrix
+from abiscan.rules.computed.layout_drift import CompiledAgainst
+from abiscan.setting.declared import DeclaredTorch
+
+DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
+KNOWN = ("2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0")
+OF_2_9 = CompiledAgainst(("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")
+
+
+def matrix(exporting: Sequence[str]) -> Matrix:
+    verdicts = tuple(
+        ReleaseVerdict(v, v, "", True, ReleaseState.LOADS if v in exporting else ReleaseState.FAILS, (), (), "")
+        for v in KNOWN
+    )
+    windows = Windows.of_known(KNOWN, lambda release: release in exporting)
+    return Matrix(verdicts, windows, windows, {}, ())
+
+
+def declared(specifier: str) -> DeclaredTorch:
+    return DeclaredTorch((specifier,), Source.REQUIREMENT, f"it requires torch{specifier}")
+
+
+@pytest.mark.parametrize(
+    ("exporting", "asserting", "requires", "beside", "releases", "because"),
+    [
+        (KNOWN, None, None, (), KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports"),
+        (KNOWN, OF_2_9, None, (), ("2.9.0", "2.9.1"), "the headers of torch 2.9 assert"),
+        (
+            KNOWN[1:],
+            OF_2_9,
+            None,
+            (),
+            ("2.9.0", "2.9.1"),
+            "torch 2.8.0 - 2.10.0 exports all its imports; the headers of torch 2.9 assert",
+        ),
+        # What was compiled says more than what an installer is told.
+        (KNOWN, OF_2_9, "==2.8.0", (), ("2.9.0", "2.9.1"), "the headers of torch 2.9 assert"),
+        (KNOWN, None, "==2.9.1", (), ("2.9.1",), "it requires torch==2.9.1"),
+        (KNOWN, None, ">=2.8", (), KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports"),
+        (KNOWN, None, None, ("2.8.0",), ("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
+        # Not of this torch: a build between two releases, say.
+        (KNOWN[:2], OF_2_9, None, (), KNOWN[:2], "torch 2.7.1 - 2.8.0 exports all its imports"),
+        ((), OF_2_9, "==2.8.0", (), (), ""),
+    ],
+)
+def test_each_fact_narrows_what_is_left(
+    exporting: Sequence[str],
+    asserting: CompiledAgainst | None,
+    requires: str | None,
+    beside: Sequence[str],
+    releases: tuple[str, ...],
+    because: str,
+) -> None:
+    said = declared(requires) if requires is not None else None
+    found = compiled_against(matrix(exporting), asserting, said, lambda: beside)
+    assert (found.releases, found.because) == (releases, because)
+
+
+def test_assertions_of_two_releases_tell_nothing() -> None:
+    table = LayoutTable(SHIPPED)
+    assert headers_of((), table) is None
+    old = assertions_in(open_elf(DRIFT / "registers-torch-2.8.so").strings_with(MARK))
+    new = assertions_in(open_elf(DRIFT / "generator-torch-2.13.so").strings_with(MARK))
+    found = headers_of(old, table)
+    assert found is not None
+    assert "2.8.0" in found.releases
+    assert "2.9.0" not in found.releases
+    assert headers_of((*old, *new), table) is None
+    assert headers_of((Assertion("c10/core/Own.h", 1, 1, 1),), table) is None
+
+
+def findings(file: str, torch: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "abiscan", str(DRIFT / file), "--torch", torch, "-f", "json", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (artifact,) = json.loads(done.stdout)["artifacts"]
+    return [each for each in artifact["findings"] if each["rule"] == "layout-drift"]
+
+
+def test_a_file_is_told_apart_by_its_assertions_alone() -> None:
+    """`registers-torch-2.8.so` declares nothing, and both releases export what it imports; the run under 2.13.0 is in
+    `tests/rules/computed/test_layout_drift.py`: it dies."""
+    (found,) = (each for each in findings("registers-torch-2.8.so", "2.13.0") if "CppFunction" in each["message"])
+    assert (found["severity"], found["confidence"]) == ("error", "high")
+    assert "assert at" in found["message"]
+    assert findings("registers-torch-2.8.so", "2.8.0") == []
