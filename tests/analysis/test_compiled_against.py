@@ -41,26 +41,34 @@ def declared(specifier: str) -> DeclaredTorch:
 
 
 @pytest.mark.parametrize(
-    ("exporting", "asserting", "requires", "beside", "releases", "because"),
+    ("exporting", "asserting", "requires", "beside", "expected"),
     [
-        (KNOWN, None, None, (), KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports"),
-        (KNOWN, OF_2_9, None, (), ("2.9.0", "2.9.1"), "the headers of torch 2.9 assert"),
+        (KNOWN, None, None, (), (KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports")),
+        (KNOWN, OF_2_9, None, (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
         (
             KNOWN[1:],
             OF_2_9,
             None,
             (),
-            ("2.9.0", "2.9.1"),
-            "torch 2.8.0 - 2.10.0 exports all its imports; the headers of torch 2.9 assert",
+            (
+                ("2.9.0", "2.9.1"),
+                "torch 2.8.0 - 2.10.0 exports all its imports; the headers of torch 2.9 assert",
+            ),
         ),
         # What was compiled says more than what an installer is told.
-        (KNOWN, OF_2_9, "==2.8.0", (), ("2.9.0", "2.9.1"), "the headers of torch 2.9 assert"),
-        (KNOWN, None, "==2.9.1", (), ("2.9.1",), "it requires torch==2.9.1"),
-        (KNOWN, None, ">=2.8", (), KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports"),
-        (KNOWN, None, None, ("2.8.0",), ("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
+        (KNOWN, OF_2_9, "==2.8.0", (), (("2.9.0", "2.9.1"), "the headers of torch 2.9 assert")),
+        (KNOWN, None, "==2.9.1", (), (("2.9.1",), "it requires torch==2.9.1")),
+        (KNOWN, None, ">=2.8", (), (KNOWN, "torch 2.7.1 - 2.10.0 exports all its imports")),
+        (
+            KNOWN,
+            None,
+            None,
+            ("2.8.0",),
+            (("2.8.0",), "torch 2.8.0 exports what the files of its package import"),
+        ),
         # Not of this torch: a build between two releases, say.
-        (KNOWN[:2], OF_2_9, None, (), KNOWN[:2], "torch 2.7.1 - 2.8.0 exports all its imports"),
-        ((), OF_2_9, "==2.8.0", (), (), ""),
+        (KNOWN[:2], OF_2_9, None, (), (KNOWN[:2], "torch 2.7.1 - 2.8.0 exports all its imports")),
+        ((), OF_2_9, "==2.8.0", (), ((), "")),
     ],
 )
 def test_each_fact_narrows_what_is_left(
@@ -68,12 +76,11 @@ def test_each_fact_narrows_what_is_left(
     asserting: CompiledAgainst | None,
     requires: str | None,
     beside: Sequence[str],
-    releases: tuple[str, ...],
-    because: str,
+    expected: tuple[tuple[str, ...], str],
 ) -> None:
     said = declared(requires) if requires is not None else None
     found = compiled_against(matrix(exporting), asserting, said, lambda: beside)
-    assert (found.releases, found.because) == (releases, because)
+    assert (found.releases, found.because) == expected
 
 
 def test_assertions_of_two_releases_tell_nothing() -> None:
