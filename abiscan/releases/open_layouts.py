@@ -45,6 +45,9 @@ def open_layouts(directory: str | None) -> LayoutTable:
         with open(unfinished, "wb") as out:
             out.write(packed)
         os.replace(unfinished, file)
+        for old in glob.glob(os.path.join(glob.escape(os.path.dirname(file)), f"*{_TOGETHER}")):
+            if old != file:
+                os.unlink(old)
     return LayoutTable(file, packed)
 
 

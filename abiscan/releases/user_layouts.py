@@ -14,6 +14,7 @@ from abiscan.errors import AbiscanError
 from abiscan.releases.assertions import read_assertions
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, SUFFIX, LayoutTable, pack
+from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
 # In a wheel, a libtorch archive, or a directory that holds either; what it holds is `ATen`, `c10`, `torch`, ...
@@ -61,6 +62,9 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
         (directory / f"{name}{SUFFIX}").write_bytes(packed)
     except OSError as error:
         raise AbiscanError(f"{directory}: the layouts cannot be kept there: {error.strerror or error}") from error
+    # Putting them together takes seconds, which the next scan need not wait for.
+    open_layouts.cache_clear()
+    open_layouts(str(directory))
     return said
 
 
