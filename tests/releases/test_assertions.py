@@ -97,6 +97,27 @@ def test_other_texts_tell_nothing(text: bytes) -> None:
     assert assertions_in([text]) == ()
 
 
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        ("/x/torch/include/c10/core/X.h", "c10/core/X.h"),
+        ("include/ATen/X.h", "ATen/X.h"),
+        ("/include/torch/include/torch/csrc/api/include/torch/X.h", "torch/csrc/api/include/torch/X.h"),
+        ("/x/myinclude/c10/X.h", None),
+        ("/x/c10/X.h", None),
+    ],
+)
+def test_a_header_is_named_below_its_folder(path: str, header: str | None) -> None:
+    found = assertions_in([f'a INTERNAL ASSERT FAILED at "{path}":7, please'.encode()])
+    assert [each.header for each in found] == ([header] if header is not None else [])
+
+
+def test_hostile_texts_take_no_time() -> None:
+    """Each would take minutes in a search that goes back at each place."""
+    text = b'include/ATen/ INTERNAL ASSERT FAILED at "' * 20_000
+    assert assertions_in([text, b"/*" * 2000 + MARK + b"include/ATen/" * 300 + b'":1,'] * 50_000) is not None
+
+
 def test_names_that_are_no_text_harm_nobody(table: LayoutTable) -> None:
     (seen,) = assertions_in([b'\xff INTERNAL ASSERT FAILED at "/x/include/c10/\xff\t\n.h":1, please'])
     assert table.asserting(seen) == 0
