@@ -272,7 +272,9 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     assert "1 of 2 shared objects fails (torch>=2.3)" in said
     fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
     assert fixes == ["require `torch>=2.10,<2.12`"]
-    assert "a release of pkg that is made for torch 2.13" in said
+    # Which torch that is depends on whether the wheel could be installed where the tests run.
+    (torch,) = {a["setting"]["torch"]["value"] for a in one["artifacts"] if a["verdict"] == "fails"}  # type: ignore[attr-defined]
+    assert f"a release of pkg that is made for torch {'.'.join(torch.split('.')[:2])}" in said
 
 
 def test_a_stable_abi_version_is_checked_before_the_scan(tmp_path: Path) -> None:
