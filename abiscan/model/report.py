@@ -9,6 +9,7 @@ from msgspec import Struct
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
+from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.setting import Setting
@@ -41,6 +42,7 @@ class ArtifactReport(Struct, frozen=True):
         target: the torch of that setting; None where no known build is what the file is made for.
         served_by: `display` of another build of the same module in its wheel, which loads where this one does not: the
             package chooses between them, so that this one does not fail the wheel; None where there is none.
+        operators: what it registers with torch, sorted by name.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 
@@ -64,6 +66,7 @@ class ArtifactReport(Struct, frozen=True):
     target: Target | None = None
     notes: tuple[str, ...] = ()
     served_by: str | None = None
+    operators: tuple[Operator, ...] = ()
 
     def judged_on(self, run: Target | None) -> Target | None:
         """The torch that it was judged against: its own, or the run's where it has no setting of its own."""

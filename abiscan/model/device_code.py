@@ -1,0 +1,57 @@
+"""The device code that a file carries: images for GPUs, and the modules that they are the alternatives of."""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+
+class DeviceCode(enum.StrEnum):
+    """What an image is in."""
+
+    MACHINE_CODE = "machine-code"
+    PTX = "ptx"
+    """NVIDIA's virtual instruction set, which the driver compiles for the GPU that it finds."""
+    LTO_IR = "lto-ir"
+    """What NVIDIA's linker for device code takes; no driver runs it as it stands."""
+
+
+class GpuImage(Struct, frozen=True):
+    """The images of one architecture and form.
+
+    Attributes:
+        architecture: `sm_90`, `sm_90a`, `sm_100f`; `compute_90` for PTX and LTO IR; `gfx90a:xnack+` for AMD.
+        images: how many there are; compressed: how many of them are compressed.
+    """
+
+    architecture: str
+    code: DeviceCode
+    images: int
+    compressed: int = 0
+
+
+class GpuModule(Struct, frozen=True):
+    """The modules with one set of images: a module is what the runtime loads as a whole, out of one image of it (a
+    container of .nv_fatbin, a bundle of .hip_fatbin).
+
+    Attributes:
+        architectures: of its images, as `GpuImage.architecture` has them; those of LTO IR are left out.
+        count: how many modules of the file have exactly these.
+    """
+
+    architectures: tuple[str, ...]
+    count: int
+
+
+class DeviceImages(Struct, frozen=True):
+    """All device code of a file.
+
+    Attributes:
+        images, modules: in the order of `architecture`; empty where there is none.
+        unread: why what is told here may not be all; None where it is.
+    """
+
+    images: tuple[GpuImage, ...] = ()
+    modules: tuple[GpuModule, ...] = ()
+    unread: str | None = None

@@ -1,0 +1,38 @@
+"""The operators that a file registers with torch."""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+from abiscan.model.cause import Confidence
+
+
+class Registration(enum.StrEnum):
+    """By which interface operators are registered."""
+
+    TORCH_LIBRARY = "torch-library"
+    """`TORCH_LIBRARY`, `TORCH_LIBRARY_FRAGMENT`, `TORCH_LIBRARY_IMPL`: the C++ dispatcher."""
+    STABLE_TORCH_LIBRARY = "stable-torch-library"
+    """`STABLE_TORCH_LIBRARY` and its kin: the C shims `aoti_torch_library_*`, `torch_library_*`."""
+    LEGACY = "legacy"
+    """`c10::RegisterOperators`."""
+
+
+class Operator(Struct, frozen=True):
+    """An operator that a file seems to define or implement.
+
+    Attributes:
+        name: `namespace::name`; without the namespace where the file does not tell which of several.
+        overload: what stands behind the dot; empty for none.
+        schema: as its text stands in the file; None where only its name does.
+        confidence: HIGH where a schema stands beside the registration that it is for, LOW where a string merely has
+            the form of one.
+    """
+
+    name: str
+    registration: Registration
+    overload: str = ""
+    schema: str | None = None
+    confidence: Confidence = Confidence.MEDIUM
