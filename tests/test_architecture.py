@@ -13,7 +13,7 @@ PACKAGE = Path(abiscan.__file__).parent
 
 # The floors of docs/architecture.md, lowest first: a module may import from floors below its own and from its own room.
 FLOORS: tuple[set[str], ...] = (
-    {"errors", "filesystem", "model", "data"},
+    {"errors", "filesystem", "model", "data", "zstd"},
     {"elf", "mangling"},
     {"binary"},
     {"ownership", "wheel"},

@@ -28,6 +28,7 @@ def provenance(
         matrix: its verdicts on the released builds, where the index was asked.
         name: its file name, with the interpreter's tag.
     """
+    device = binary.device_images()
     torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
     built_for, basis = _built_for(matrix, torch_names)
     return Provenance(
@@ -38,10 +39,13 @@ def provenance(
         built_for_basis=basis,
         python_abi=_python_abi(name, imports),
         cuda=_cuda(facts.needed),
-        gpu_archs=binary.gpu_architectures(),
+        gpu_archs=tuple(dict.fromkeys(each.architecture for each in device.images)),
         abi=_abi(torch_names),
         glibc_needed=highest(facts, "GLIBC"),
         libstdcxx_needed=highest(facts, "GLIBCXX"),
+        gpu_images=device.images,
+        gpu_modules=device.modules,
+        gpu_unread=device.unread,
     )
 
 

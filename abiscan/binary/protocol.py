@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import mmap
 
+    from abiscan.model.device_code import DeviceImages
     from abiscan.model.facts import CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
 
 
@@ -96,8 +97,8 @@ class Binary(Protocol):
         """
         ...
 
-    def gpu_architectures(self) -> tuple[str, ...]:
-        """`sm_90`, `compute_90`, `gfx942`: what the device code in it is for, sorted."""
+    def device_images(self) -> DeviceImages:
+        """Its code for GPUs, from the headers of the embedded images."""
         ...
 
     def strings_with(self, part: bytes) -> Iterator[bytes]:

@@ -42,6 +42,8 @@ from abiscan.model.facts import (
 if TYPE_CHECKING:
     import mmap
 
+    from abiscan.model.device_code import DeviceImages
+
 _BINDINGS = {
     STB_LOCAL: SymbolBinding.LOCAL,
     1: SymbolBinding.GLOBAL,
@@ -278,11 +280,11 @@ class ElfFile:
 
         return find_call_sites(self, names, lines)
 
-    def gpu_architectures(self) -> tuple[str, ...]:
-        """See `gpu.gpu_architectures`."""
-        from abiscan.elf.gpu import gpu_architectures
+    def device_images(self) -> DeviceImages:
+        """See `gpu.device_images`."""
+        from abiscan.elf.gpu import device_images
 
-        return gpu_architectures(self.image)
+        return device_images(self.image)
 
     def strings_with(self, part: bytes) -> Iterator[bytes]:
         """See `strings.strings_with`."""

@@ -1,91 +1,98 @@
-"""Which GPU architectures a file carries code for, from the headers of its embedded images; no image is decompressed.
+"""Which device code a file carries, from the headers of its embedded images; of what is compressed no more than a table
+of contents is unpacked.
 
-`.nv_fatbin` holds containers of NVIDIA's fat binary format (undocumented; what is read here agrees with cuobjdump 13):
-a header of magic, version, header size and payload size, then entries of kind (PTX or ELF), header size, size and the
-number of the architecture. `.hip_fatbin` holds clang offload bundles
-(https://clang.llvm.org/docs/ClangOffloadBundler.html#bundled-code-object-layout), compressed ones among them.
+Sections: .nv_fatbin and __nv_relfatbin of nvcc and of clang's CUDA mode, .hip_fatbin of HIP.
 """
 
 from __future__ import annotations
 
-import struct
+from collections import Counter
 
 from abiscan.elf.image import Image
-from abiscan.elf.sections import section
+from abiscan.elf.sections import named_sections, read_sections
+from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
 
-_FATBIN_MAGIC = 0xBA55ED50
-_PTX, _ELF = 1, 2
-_BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
-_COMPRESSED_MAGIC = b"CCOB"
-# libtorch_cuda has about 2,000 containers with some ten entries each.
-_MAX_ENTRIES = 1 << 18
+_CUDA = {b".nv_fatbin": False, b"__nv_relfatbin": True}
+_HIP = b".hip_fatbin"
 
-
-def gpu_architectures(image: Image) -> tuple[str, ...]:
-    """`sm_90` for machine code, `compute_90` for PTX, `gfx942` for AMD; sorted. Empty where there is none, or where
-    section headers are gone. A compressed bundle gives `gfx (compressed)`: its targets are inside."""
-    found = _cuda(image) | _hip(image)
-    return tuple(sorted(found, key=lambda name: (name.rstrip("0123456789abcdefgh"), len(name), name)))
+# (architecture, code, relocatable) -> (images, compressed, newest version of the code).
+_Key = tuple[str, DeviceCode, bool]
 
 
-def _cuda(image: Image) -> set[str]:
-    found: set[str] = set()
-    for name in (b".nv_fatbin", b"__nv_relfatbin"):
-        place = section(image, name)
-        if place is None:
-            continue
-        at, end = place[0], place[0] + place[1]
-        container = struct.Struct("<IHHQ")
-        entry = struct.Struct("<HHIQ")
-        budget = _MAX_ENTRIES
-        while at + container.size <= end and budget:
-            magic, _version, header, payload = container.unpack_from(image.buffer, at)
-            if magic != _FATBIN_MAGIC:
-                # Containers are aligned to 8 bytes, with zeros between them.
-                at += 8
-                budget -= 1
+class _Found:
+    """What was read so far."""
+
+    def __init__(self) -> None:
+        self.images: Counter[_Key] = Counter()
+        self.compressed: Counter[_Key] = Counter()
+        self.versions: dict[_Key, tuple[int, int]] = {}
+        self.modules: Counter[tuple[bool, tuple[str, ...]]] = Counter()
+        self.unread: list[str] = []
+
+    def add_module(self, names: list[str], *, relocatable: bool) -> None:
+        if names:
+            self.modules[relocatable, tuple(sorted(set(names), key=_order))] += 1
+
+
+def device_images(image: Image) -> DeviceImages:
+    """All device code of a file; where something stops the reading, what was read and why."""
+    found = _Found()
+    if not read_sections(image):
+        return DeviceImages(unread="it has no section headers, which say where device code lies")
+    for name, header in named_sections(image):
+        start, end = header.offset, min(header.offset + header.size, image.size)
+        try:
+            if name in _CUDA:
+                _cuda(image, start, end, found, relocatable=_CUDA[name])
+            elif name == _HIP:
+                _hip(image, start, end, found)
+        except ValueError as error:
+            found.unread.append(f"{name.decode()}: {error}")
+    images = (
+        GpuImage(
+            architecture=key[0],
+            code=key[1],
+            images=count,
+            compressed=found.compressed[key],
+            relocatable=key[2],
+            ptx_version=".".join(map(str, found.versions[key])) if key[1] is DeviceCode.PTX else None,
+        )
+        for key, count in found.images.items()
+    )
+    modules = (GpuModule(names, count, relocatable) for (relocatable, names), count in found.modules.items())
+    return DeviceImages(
+        images=tuple(sorted(images, key=lambda each: (*_order(each.architecture), each.relocatable))),
+        modules=tuple(sorted(modules, key=lambda each: (each.relocatable, [*map(_order, each.architectures)]))),
+        unread="; ".join(dict.fromkeys(found.unread)) or None,
+    )
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """`sm_90` before `sm_100`."""
+    return name.rstrip("0123456789abcdef"), len(name.rstrip("af")), name
+
+
+def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
+    from abiscan.elf.fatbin import read_containers
+
+    for entries in read_containers(image.buffer, start, end):
+        for entry in entries:
+            if entry.code is None:
+                found.unread.append(f"an image of an unknown kind ({entry.architecture})")
                 continue
-            inner, stop = at + header, min(at + header + payload, end)
-            while inner + 32 <= stop and budget:
-                budget -= 1
-                kind, _version, size_of_header, size = entry.unpack_from(image.buffer, inner)
-                (architecture,) = struct.unpack_from("<I", image.buffer, inner + 28)
-                if kind in (_PTX, _ELF) and 0 < architecture < 10_000:
-                    found.add(f"{'compute' if kind == _PTX else 'sm'}_{architecture}")
-                if size_of_header + size == 0:
-                    break
-                inner += size_of_header + size
-            at = max(at + 8, at + header + payload)
-    return found
+            key = entry.architecture, entry.code, relocatable
+            found.images[key] += 1
+            found.compressed[key] += entry.compressed
+            found.versions[key] = max(entry.version, found.versions.get(key, (0, 0)))
+        found.add_module([entry.architecture for entry in entries if entry.code is not None], relocatable=relocatable)
 
 
-def _hip(image: Image) -> set[str]:
-    place = section(image, b".hip_fatbin")
-    if place is None:
-        return set()
-    found: set[str] = set()
-    begin, end = place[0], place[0] + place[1]
-    if image.buffer.find(_COMPRESSED_MAGIC, begin, min(end, begin + 4096)) >= 0:
-        found.add("gfx (compressed)")
-    at = image.buffer.find(_BUNDLE_MAGIC, begin, end)
-    budget = _MAX_ENTRIES
-    while at >= 0 and budget:
-        count_at = at + len(_BUNDLE_MAGIC)
-        if count_at + 8 > end:
-            break
-        (count,) = struct.unpack_from("<Q", image.buffer, count_at)
-        entry = count_at + 8
-        for _ in range(min(count, 256)):
-            budget -= 1
-            if entry + 24 > end:
-                break
-            _offset, _size, length = struct.unpack_from("<QQQ", image.buffer, entry)
-            if length > 256 or entry + 24 + length > end:
-                break
-            triple = image.buffer[entry + 24 : entry + 24 + length].decode("ascii", "replace")
-            kind, _, target = triple.rpartition("--")
-            if kind.startswith("hip") and target.startswith("gfx"):
-                found.add(target.split(":")[0])
-            entry += 24 + length
-        at = image.buffer.find(_BUNDLE_MAGIC, count_at, end)
-    return found
+def _hip(image: Image, start: int, end: int, found: _Found) -> None:
+    from abiscan.elf.offload_bundle import read_bundles
+
+    for targets, compressed in read_bundles(image.buffer, start, end):
+        for target in targets:
+            key = target, DeviceCode.MACHINE_CODE, False
+            found.images[key] += 1
+            found.compressed[key] += compressed
+        found.add_module(list(targets), relocatable=False)

@@ -21,14 +21,19 @@ class GpuImage(Struct, frozen=True):
     """The images of one architecture and form.
 
     Attributes:
-        architecture: `sm_90`, `sm_90a`, `sm_100f`; `compute_90` for PTX and LTO IR; `gfx90a:xnack+` for AMD.
+        architecture: `sm_90`, `sm_90a`, `sm_100f`; `compute_90` for PTX; `lto_90` for LTO IR; `gfx90a:xnack+` for AMD.
         images: how many there are; compressed: how many of them are compressed.
+        relocatable: they are for NVIDIA's linker (`nvcc -rdc=true`), which has made other images of them; where none
+            of those serves, the driver links these anew.
+        ptx_version: the newest PTX ISA version among them (`8.4`); None where they are no PTX.
     """
 
     architecture: str
     code: DeviceCode
     images: int
     compressed: int = 0
+    relocatable: bool = False
+    ptx_version: str | None = None
 
 
 class GpuModule(Struct, frozen=True):
@@ -36,12 +41,14 @@ class GpuModule(Struct, frozen=True):
     container of .nv_fatbin, a bundle of .hip_fatbin).
 
     Attributes:
-        architectures: of its images, as `GpuImage.architecture` has them; those of LTO IR are left out.
+        architectures: of its images, as `GpuImage.architecture` has them, each once.
         count: how many modules of the file have exactly these.
+        relocatable: see `GpuImage`; such a module is part of one that was linked.
     """
 
     architectures: tuple[str, ...]
     count: int
+    relocatable: bool = False
 
 
 class DeviceImages(Struct, frozen=True):

@@ -28,6 +28,9 @@ MAX_CHAIN_STEPS = 1 << 22
 # Places of DT_RELR; libtorch_cpu has some 300,000 relative relocations.
 MAX_PACKED_RELOCATIONS = 1 << 22
 
+# Images for GPUs; libtorch_cuda has some 20,000.
+MAX_DEVICE_IMAGES = 1 << 20
+
 # A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
 # that reads it (SIGBUS), which is why that is another one than the command's.
 MAX_COPIED = 64 * MIB
@@ -87,6 +90,7 @@ LIMITS = (
     Limit("symbol versions that a file asks for, or defines", MAX_VERSIONS, "", "unreadable"),
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
+    Limit("device images of a section", MAX_DEVICE_IMAGES, "", "those before are told, and that there are more"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
     Limit("read-only data searched for assertions", MAX_STRING_DATA, "bytes", "not used as evidence"),

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from abiscan import zstd
 from abiscan.errors import UnreadableFile
 from abiscan.targets.artifact import Limits
 from abiscan.targets.byte_source import ByteSource
@@ -20,8 +21,6 @@ from abiscan.targets.unpacked import Buffer, Unpacked, size_words
 CHUNK_IN, CHUNK_OUT = 1 << 14, 1 << 15
 # The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
 _XZ_MEMORY = 256 << 20
-# conda packs with --ultra -22, which asks for 2^27 bytes.
-_ZSTD_WINDOW_LOG = 27
 
 
 @functools.cache
@@ -73,20 +72,6 @@ def _xz() -> Any:
     return lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
 
 
-def _zstd() -> Any:
-    # The module of Python 3.14, or its backport; the protocol is bz2's.
-    try:
-        zstd = importlib.import_module("compression.zstd")
-    except ImportError:
-        try:
-            zstd = importlib.import_module("backports.zstd")
-        except ImportError:
-            raise LookupError(
-                "zstd data, which this Python cannot unpack: use Python 3.14, or `pip install backports.zstd`"
-            ) from None
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
-
-
 # By first bytes (RFC 1952; bzip2; xz file format 1.1; RFC 8878).
 STREAM_MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip"),
@@ -98,10 +83,10 @@ _STREAMS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: _Deflate(31),
     "bzip2": _bz2,
     "xz": _xz,
-    "zstd": _zstd,
+    "zstd": zstd.decompressor,
 }
 # Zip's numbers (APPNOTE.TXT 6.3.10, 4.4.5).
-_ZIP_METHODS: dict[int, Callable[[], Any]] = {8: lambda: _Deflate(-15), 12: _bz2, 93: _zstd}
+_ZIP_METHODS: dict[int, Callable[[], Any]] = {8: lambda: _Deflate(-15), 12: _bz2, 93: zstd.decompressor}
 _ZIP_METHOD_NAMES = {1: "Shrink", 6: "Implode", 9: "Deflate64", 14: "LZMA", 95: "XZ", 96: "JPEG", 98: "PPMd", 99: "AES"}
 
 
@@ -131,13 +116,11 @@ def _errors() -> tuple[type[Exception], ...]:
     for module, name in (
         ("isal.isal_zlib", "IsalError"),
         ("_lzma", "LZMAError"),
-        ("compression.zstd", "ZstdError"),
-        ("backports.zstd", "ZstdError"),
     ):
         error = getattr(sys.modules.get(module), name, None)
         if error is not None:
             found.append(error)
-    return tuple(found)
+    return zstd.errors(*found)
 
 
 def _pieces(decoder: Any, source: ByteSource, start: int, size: int) -> Iterator[bytes]:

@@ -473,7 +473,7 @@ def _device_code() -> Kind:
         data = _with_section(b".nv_fatbin" if cuda else b".hip_fatbin", content)
         return mutate_bytes(data, rng) if rng.random() < 0.2 else data
 
-    return Kind(make, lambda data: void(read_elf(data, "fuzz.so").gpu_architectures()))
+    return Kind(make, lambda data: void(read_elf(data, "fuzz.so").device_images()))
 
 
 def _debug_lines() -> Kind:

@@ -1,0 +1,174 @@
+"""Names of GPU architectures, and which device code runs on which GPU.
+
+NVIDIA: machine code for X.Y runs on X.Z with Z >= Y, PTX for X.Y is compiled for any GPU from X.Y on; with the suffix
+`a` either serves that very architecture alone, with `f` its family (CUDA C++ Programming Guide, "Binary Compatibility",
+"PTX Compatibility", "Architecture-Specific Features", "Family-Specific Features",
+https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility). Between Tegra and other GPUs
+machine code is not compatible (the same section); torch/cuda/__init__.py of torch 2.13 has the same table
+(DEVICE_REQUIREMENT).
+
+AMD: machine code for a processor runs on it alone, for a generic processor on those that it names; of the features
+xnack and sramecc, what an image sets must be what the GPU has (https://llvm.org/docs/AMDGPUUsage.html#target-id,
+#amdgpu-generic-processor-table).
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.model.device_code import DeviceImages, GpuModule
+
+# X.Y in two or three digits, the last of which is the minor revision.
+_NVIDIA = re.compile(r"(?:(sm|compute|lto)_)?(\d{2,3})([af]?)")
+_CAPABILITY = re.compile(r"(\d{1,2})\.(\d)([af]?)")
+_AMD = re.compile(r"(gfx[0-9a-f]+|gfx\d+(?:-\d+)?-generic)((?::(?:xnack|sramecc)[+-])*)")
+
+# Tegra's: Jetson Nano, TX2, Xavier, Orin, and Thor under its two names (CUDA 12.8 - 12.9 and from 13.0 on).
+_TEGRA = frozenset({53, 62, 72, 87, 101})
+_RENAMED = {101: 110}
+
+_GENERIC = {
+    "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
+    "gfx9-4-generic": ("gfx940", "gfx941", "gfx942", "gfx950"),
+    "gfx10-1-generic": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
+    "gfx10-3-generic": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+    "gfx11-generic": (
+        *("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"),
+        *("gfx1170", "gfx1171", "gfx1172"),
+    ),
+    "gfx12-generic": ("gfx1200", "gfx1201"),
+}
+# AMD's intermediate code, which the runtime compiles for the GPU that it finds.
+SPIRV = "amdgcnspirv"
+
+
+class Runs(enum.StrEnum):
+    """Whether device code runs on a GPU."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class GpuArchitecture(Struct, frozen=True):
+    """A GPU, or what an image is for.
+
+    Attributes:
+        kind: `sm`, `compute`, `lto` or `gfx`.
+        number: of NVIDIA's, X * 10 + Y; 0 of AMD's.
+        suffix: `a`, `f` or empty.
+        processor: of AMD's, `gfx90a`; features: `xnack+`, ..., sorted.
+    """
+
+    kind: str
+    number: int = 0
+    suffix: str = ""
+    processor: str = ""
+    features: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.kind == "gfx":
+            return ":".join((self.processor, *self.features))
+        return f"{self.kind}_{self.number}{self.suffix}"
+
+
+def parse_architecture(text: str) -> GpuArchitecture | None:
+    """`sm_90a`, `compute_90`, `90a`, `9.0`, `gfx90a:xnack+`; None if it is no such name."""
+    match = _NVIDIA.fullmatch(text)
+    if match is not None:
+        return GpuArchitecture(match[1] or "sm", int(match[2]), match[3])
+    match = _CAPABILITY.fullmatch(text)
+    if match is not None:
+        return GpuArchitecture("sm", int(match[1]) * 10 + int(match[2]), match[3])
+    match = _AMD.fullmatch(text)
+    if match is not None:
+        return GpuArchitecture("gfx", processor=match[1], features=tuple(sorted(match[2].split(":")[1:])))
+    return GpuArchitecture("gfx", processor=SPIRV) if text == SPIRV else None
+
+
+def runs_on(image: str, gpu: GpuArchitecture) -> Runs:
+    """Whether an image of this architecture runs on a GPU; one whose name is not known may.
+
+    Args:
+        gpu: `sm_90` or `gfx942`; a suffix says nothing of a GPU. A feature of AMD's that it does not tell is open.
+    """
+    code = parse_architecture(image)
+    if code is None:
+        return Runs.UNKNOWN
+    if (code.kind == "gfx") != (gpu.kind == "gfx"):
+        return Runs.NO
+    if code.kind == "gfx":
+        return _on_amd(code, gpu)
+    if code.kind == "lto":
+        return Runs.NO
+    made_for, there = (_RENAMED.get(number, number) for number in (code.number, gpu.number))
+    if code.suffix == "a":
+        fits = made_for == there
+    elif code.kind == "compute" and not code.suffix:
+        fits = made_for <= there
+    else:
+        fits = made_for // 10 == there // 10 and made_for % 10 <= there % 10
+        if code.kind == "sm" and (code.number in _TEGRA) != (gpu.number in _TEGRA):
+            fits = made_for == there
+    return Runs.YES if fits else Runs.NO
+
+
+def _on_amd(code: GpuArchitecture, gpu: GpuArchitecture) -> Runs:
+    if code.processor == SPIRV:
+        return Runs.YES
+    if gpu.processor != code.processor and gpu.processor not in _GENERIC.get(code.processor, ()):
+        return Runs.NO
+    there = {feature[:-1]: feature for feature in gpu.features}
+    asked = [there.get(feature[:-1]) == feature for feature in code.features if feature[:-1] in there]
+    if not all(asked):
+        return Runs.NO
+    return Runs.YES if len(asked) == len(code.features) else Runs.UNKNOWN
+
+
+def best(answers: Iterable[Runs]) -> Runs:
+    """Whether one of several images runs."""
+    found = set(answers)
+    return next((each for each in (Runs.YES, Runs.UNKNOWN) if each in found), Runs.NO)
+
+
+def worst(answers: Iterable[Runs]) -> Runs:
+    """Whether all of several modules run; NO for none at all."""
+    found = set(answers) or {Runs.NO}
+    return next((each for each in (Runs.NO, Runs.UNKNOWN) if each in found), Runs.YES)
+
+
+def module_runs(module: GpuModule, gpu: GpuArchitecture) -> Runs:
+    """Whether one of a module's images runs on a GPU, whichever features of AMD's it has that it does not tell."""
+    found = {best(runs_on(name, each) for name in module.architectures) for each in _with_features(gpu)}
+    return found.pop() if len(found) == 1 else Runs.UNKNOWN
+
+
+def _with_features(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
+    """The GPU with every combination of the features that it does not tell."""
+    if gpu.kind != "gfx":
+        yield gpu
+        return
+    told = {feature[:-1] for feature in gpu.features}
+    choices = [(name + "+", name + "-") for name in ("sramecc", "xnack") if name not in told]
+    for chosen in itertools.product(*choices):
+        yield replace(gpu, features=tuple(sorted((*gpu.features, *chosen))))
+
+
+def code_runs(code: DeviceImages, gpu: GpuArchitecture) -> Runs:
+    """Whether any module of a file runs on a GPU: NO where the runtime says "no kernel image is available for execution
+    on the device" of each. A file without device code has nothing that could fail, and must not be asked about.
+
+    Where no linked module runs, the driver links the relocatable ones anew, all of them (CUDA Compiler Driver NVCC,
+    "JIT Object Linking", https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#jit-linking-of-code).
+    """
+    parts = [module_runs(module, gpu) for module in code.modules if module.relocatable]
+    found = best(
+        (*(module_runs(module, gpu) for module in code.modules if not module.relocatable), worst(parts)),
+    )
+    return Runs.UNKNOWN if found is Runs.NO and code.unread is not None else found
