@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from abiscan.model.binding import Status
 from abiscan.rules import Rule
-from abiscan.rules.computed import class_rules, layout_rules, loader_rules, python_source_rules, wheel_rules
+from abiscan.rules.computed import class_rules, gpu_rules, layout_rules, loader_rules, python_source_rules, wheel_rules
 from tools.rule_data import rules as rules_of_the_catalogue
 
 
@@ -43,7 +43,9 @@ def _severities(rule: Rule) -> str:
 
 def _looks_at(rule: Rule) -> str:
     kinds = {
-        "binary": rule.imports or rule.libraries or rule.id in {*class_rules(), *layout_rules(), *loader_rules()},
+        "binary": rule.imports
+        or rule.libraries
+        or rule.id in {*class_rules(), *gpu_rules(), *layout_rules(), *loader_rules()},
         "source": rule.sources,
         "generated kernel": rule.id in python_source_rules(),
         "wheel": rule.id in wheel_rules(),

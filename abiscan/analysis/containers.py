@@ -64,15 +64,19 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     brings a module for several accelerators or instruction sets loads the one that fits."""
     families: dict[tuple[str, Target | None], list[ArtifactReport]] = {}
     for member in members:
-        if member.member is not None and member.verdict is not ArtifactVerdict.NOT_TORCH:
+        if member.member is not None and (member.verdict is not ArtifactVerdict.NOT_TORCH or _lacks_kernels(member)):
             families.setdefault((without_build(member.member), member.target), []).append(member)
     served = {}
     for family in families.values():
-        serving = next((each for each in family if each.verdict is ArtifactVerdict.LOADS), None)
+        serving = next((e for e in family if e.verdict is ArtifactVerdict.LOADS and not _lacks_kernels(e)), None)
         for each in family if serving is not None else ():
-            if each.verdict is ArtifactVerdict.FAILS:
+            if each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
                 served[each.display] = serving
     return [_served(member, served.get(member.display)) for member in members]
+
+
+def _lacks_kernels(member: ArtifactReport) -> bool:
+    return any(finding.rule == "no-kernel-image" for finding in member.findings)
 
 
 def _served(member: ArtifactReport, by: ArtifactReport | None) -> ArtifactReport:

@@ -30,6 +30,7 @@ from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.diagnosis import Environment, Knowledge
+    from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule
     from abiscan.source import SourceFile
 
@@ -44,6 +45,15 @@ class AnalysisContext:
         self._chosen: ChosenTorch | None = None
         self._torches: dict[str, TargetTorch | None] = {}
         self._released: dict[str, TargetTorch] = {}
+
+    @cached_property
+    def gpus(self) -> tuple[GpuArchitecture, ...]:
+        """Those on which device code must run; none where nobody asks."""
+        if not self.options.gpus:
+            return ()
+        from abiscan.model.gpu_architecture import parse_architecture
+
+        return tuple(gpu for stated in self.options.gpus if (gpu := parse_architecture(stated.value)) is not None)
 
     @cached_property
     def index(self) -> ReleaseIndex:
@@ -133,6 +143,7 @@ class AnalysisContext:
             here,
             self.known_versions(machine),
             python_named=options.python_named,
+            gpus=options.gpus,
         )
 
     def declared_torch(self, artifact: Artifact, machine: str) -> DeclaredTorch | None:

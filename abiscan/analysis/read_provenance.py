@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from abiscan.binary import Binary
 from abiscan.mangling import string_abi
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import SharedObject
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
@@ -20,15 +20,20 @@ _VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
 
 
 def provenance(
-    binary: Binary, facts: SharedObject, imports: Sequence[BoundImport], matrix: Matrix | None, *, name: str
+    facts: SharedObject,
+    imports: Sequence[BoundImport],
+    matrix: Matrix | None,
+    device: DeviceImages,
+    *,
+    name: str,
 ) -> Provenance:
     """What the file tells of its making.
 
     Args:
         matrix: its verdicts on the released builds, where the index was asked.
+        device: its code for GPUs.
         name: its file name, with the interpreter's tag.
     """
-    device = binary.device_images()
     torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
     built_for, basis = _built_for(matrix, torch_names)
     return Provenance(

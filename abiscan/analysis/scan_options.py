@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import LoaderSettings
+from abiscan.model.setting import Stated
 
 
 class ScanOptions(Struct, frozen=True):
@@ -24,6 +25,7 @@ class ScanOptions(Struct, frozen=True):
         user_index: directory of the user's own release index.
         within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
+        gpus: those on which the device code of every file must run; none where nobody asks.
         progress: called with a short text for a terminal, and with "" at the end.
     """
 
@@ -37,4 +39,5 @@ class ScanOptions(Struct, frozen=True):
     within: str | None = None
     cache: str | None = None
     python_named: bool = False
+    gpus: tuple[Stated, ...] = ()
     progress: Callable[[str], None] | None = None

@@ -72,7 +72,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     unfit = unfit_libraries(binding, judged_in) if concerns_torch else ()
     open_names = any(b.owner is Owner.TORCH and b.status is Status.UNDECIDED for b in imports)
     cell = None if open_names else cell_of(matrix, torch)
-    made = provenance(binary, facts, imports, matrix, name=os.path.basename(artifact.member or artifact.path))
+    device = binary.device_images()
+    made = provenance(facts, imports, matrix, device, name=os.path.basename(artifact.member or artifact.path))
     derived = derived_classes_of(binary, imports)
     declared = context.declared_torch(artifact, binary.machine)
     layouts = shared_layouts(
@@ -152,7 +153,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         nowhere=nowhere,
         alone=alone,
     )
-    return replace(
+    report = replace(
         report,
         notes=tuple(
             notes_of(
@@ -167,6 +168,11 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
             )
         ),
     )
+    if not context.gpus:
+        return report
+    from abiscan.analysis.kernels_on import with_kernels
+
+    return with_kernels(report, device, context.gpus, bound.module)
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:

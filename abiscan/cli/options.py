@@ -16,10 +16,12 @@ _ROOTS_USER_BASE = "/root/.local"
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Sequence
 
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
+    from abiscan.model.setting import Stated
     from abiscan.report.style import Style
 
 
@@ -46,6 +48,7 @@ def scan_options(
         within=within,
         cache=cache_directory(),
         python_named=given.get("python") is not None,
+        gpus=gpus_of(strings(given.get("gpus") or ())),
         progress=None if given.get("quiet") else progress(),
     )
 
@@ -80,6 +83,34 @@ def environment_in(files: FileSystem, python: str | None) -> PythonEnvironment |
                 except UsageError:
                     continue  # a script that leads to one somewhere: it would have to be run
     return None
+
+
+def gpus_of(given: Sequence[str]) -> tuple[Stated, ...]:
+    """The GPUs of `--gpu`, each once.
+
+    Raises:
+        UsageError: one is no GPU, or none is here.
+    """
+    if not given:
+        return ()
+    from abiscan.environment.gpus_here import gpus_here
+    from abiscan.model.gpu_architecture import parse_architecture
+    from abiscan.model.setting import Source, Stated
+
+    found: dict[str, Stated] = {}
+    for name in (name.strip() for each in given for name in each.split(",")):
+        if name == "here":
+            here = gpus_here(os.environ.get("PATH"))
+            if not here:
+                raise UsageError("--gpu here: no GPU was found (nvidia-smi names none, and the kernel none of AMD's)")
+            for gpu in here:
+                found.setdefault(str(gpu), Stated(str(gpu), Source.MACHINE, "the GPU of this machine"))
+            continue
+        named = parse_architecture(name.lower())
+        if named is None or not named.is_gpu:
+            raise UsageError(f"--gpu {name}: no GPU; write it as sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
+        found.setdefault(str(named), Stated(str(named), Source.COMMAND_LINE, f"--gpu {name}"))
+    return tuple(found.values())
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:

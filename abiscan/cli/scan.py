@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 @click.option(
     "--root", metavar="DIR", help="Look at the file system in DIR (an unpacked image) and at nothing outside."
 )
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="ARCH",
+    help="A GPU that must run its kernels: sm_90, gfx942, or here; repeatable, or with commas.",
+)
 @click.option("--matrix", is_flag=True, help="Also judge every known torch build of the file's architecture.")
 @click.option("--source", "sources", multiple=True, metavar="DIR", help="Find the flagged calls in these sources.")
 @click.option(

@@ -72,6 +72,16 @@ class GpuArchitecture(Struct, frozen=True):
     processor: str = ""
     features: tuple[str, ...] = ()
 
+    @property
+    def is_gpu(self) -> bool:
+        """Whether there can be a GPU of it: no form of code, and no family."""
+        return self.kind == "sm" or (self.kind == "gfx" and self.processor != SPIRV and self.processor not in _GENERIC)
+
+    @property
+    def capability(self) -> str:
+        """`9.0`, `10.3a`: of NVIDIA's."""
+        return f"{self.number // 10}.{self.number % 10}{self.suffix}"
+
     def __str__(self) -> str:
         if self.kind == "gfx":
             return ":".join((self.processor, *self.features))

@@ -50,9 +50,11 @@ class Setting(Struct, frozen=True):
         python: the CPython that imports it, `>=3.9` for every one from 3.9 on; a `t` behind it: free-threaded.
         gpu: the major version of CUDA or ROCm whose libraries the torch build brings; `none` for a CPU build.
         system: the oldest C library that it must load with.
+        device: the GPUs on which its device code must run; None where nobody names one.
     """
 
     torch: Stated | None = None
     python: Stated | None = None
     gpu: Stated | None = None
     system: Stated | None = None
+    device: Stated | None = None

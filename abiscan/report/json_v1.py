@@ -154,7 +154,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         *("kind", "torch", "variant", "cuda", "hip", "cxx11_abi"),
         *("path", "note", "machine", "git_revision", "python"),
     ),
-    Setting: ("torch", "python", "gpu", "system"),
+    Setting: ("torch", "python", "gpu", "system", "device"),
     Stated: ("value", "source", "because"),
     LoaderPrediction: ("outcome", "error", "undecided"),
     NeededLibrary: ("soname", "found"),

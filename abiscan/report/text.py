@@ -237,6 +237,8 @@ def _headline(artifact: ArtifactReport, target: Target | None) -> str:
                 return f"{name}: {counted(missing, 'import')} of {len(artifact.imports)} cannot be bound{against}"
             return f"{name}: does not load{against}"
         case ArtifactVerdict.UNDECIDED:
+            if not counts[Status.UNDECIDED]:
+                return f"{name}: cannot be decided{against}"
             return f"{name}: cannot be decided{against}: {counted(counts[Status.UNDECIDED], 'import')} undecided"
         case ArtifactVerdict.NOT_TORCH:
             return f"{name}: imports nothing of torch"

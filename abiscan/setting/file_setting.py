@@ -112,6 +112,7 @@ def setting_of(
     releases: Sequence[str],
     *,
     python_named: bool,
+    gpus: Sequence[Stated] = (),
 ) -> FileSetting:
     """Put a setting together.
 
@@ -119,6 +120,7 @@ def setting_of(
         here: the CPython of the environment that is looked at.
         releases: every known release for the file's architecture, oldest first.
         python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
+        gpus: those on which device code must run.
     """
     torch = chosen.torch
     installed = torch is not None and torch.installed
@@ -136,8 +138,14 @@ def setting_of(
     else:
         system = None
     python = _python(declared, here, python_named=python_named)
-    setting = Setting(chosen.stated, python, _gpu(chosen), system)
+    setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus))
     return FileSetting(chosen, setting, pythons, possible, beside)
+
+
+def _device(gpus: Sequence[Stated]) -> Stated | None:
+    if len(gpus) < 2:
+        return next(iter(gpus), None)
+    return Stated(", ".join(g.value for g in gpus), gpus[0].source, ", ".join(dict.fromkeys(g.because for g in gpus)))
 
 
 def _gpu(chosen: TorchOfFile) -> Stated | None:

@@ -32,6 +32,13 @@ def loader_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
     return {"loader-refuses": find_refusal}
 
 
+def gpu_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
+    """Over the device code of a shared object and the GPUs that a run names."""
+    from abiscan.rules.computed.no_kernel_image import find_no_image
+
+    return {"no-kernel-image": find_no_image}
+
+
 def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:
     """Over the records of torch that a shared object shares with it."""
     from abiscan.rules.computed.layout_drift import find_layout_drift

@@ -1,0 +1,66 @@
+"""Whether a file's device code runs on the GPUs that a run names: what `--gpu` adds to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from abiscan.model.device_code import DeviceImages, GpuModule
+from abiscan.model.gpu_architecture import GpuArchitecture, Runs, code_runs, module_runs, parse_architecture, runs_on
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.rules import rule
+
+
+def with_kernels(
+    report: ArtifactReport, code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str
+) -> ArtifactReport:
+    """The report with what `--gpu` asks: a finding for each GPU that no kernel of the file runs on, notes where not all
+    of them do, and no verdict where nobody can say.
+
+    Args:
+        module: the file's identity over rebuilds.
+    """
+    if not code.images and code.unread is None:
+        return report
+    from abiscan.rules.computed import gpu_rules
+
+    findings = (each for name, look in gpu_rules().items() for each in look(rule(name), code, gpus, module))
+    notes = (note for gpu in gpus for note in _notes(code, gpu))
+    unknown = any(code_runs(code, gpu) is Runs.UNKNOWN for gpu in gpus)
+    undecided = unknown and report.verdict in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
+    return replace(
+        report,
+        verdict=ArtifactVerdict.UNDECIDED if undecided else report.verdict,
+        findings=(*report.findings, *findings),
+        notes=(*notes, *report.notes),
+    )
+
+
+def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:
+    if code_runs(code, gpu) is Runs.UNKNOWN:
+        reason = code.unread or f"its images are for features that --gpu {gpu} does not tell ({_features(code, gpu)})"
+        yield f"whether its device code runs on {gpu} cannot be known: {reason}"
+        return
+    linked = [module for module in code.modules if not module.relocatable]
+    runs = [module for module in linked if module_runs(module, gpu) is not Runs.NO]
+    total, served = (sum(module.count for module in modules) for modules in (linked, runs))
+    if not served:
+        return  # the rule says so, or the driver links what is relocatable
+    if served < total:
+        yield f"{total - served} of {total} modules of its device code have no image that runs on {gpu}"
+    compiled = sum(module.count for module in runs if _by_ptx_alone(module, gpu))
+    if compiled:
+        which = "its device code" if compiled == total else f"{compiled} of {total} modules of its device code"
+        yield f"{which} runs on {gpu} as PTX, which the driver compiles at the first use"
+
+
+def _by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:
+    fitting = [name for name in module.architectures if runs_on(name, gpu) is not Runs.NO]
+    return all(name.startswith("compute_") for name in fitting)
+
+
+def _features(code: DeviceImages, gpu: GpuArchitecture) -> str:
+    images = {image.architecture for image in code.images}
+    named = (parse_architecture(name) for name in images)
+    return ", ".join(sorted(str(each) for each in named if each is not None and each.processor == gpu.processor))

@@ -1,0 +1,66 @@
+"""Which GPUs this machine has.
+
+AMD's are told by the kernel (`gfx_target_version` of the KFD topology,
+https://docs.kernel.org/gpu/amdgpu/driver-core.html). The compute capability of NVIDIA's is in no file: the driver's own
+tool `nvidia-smi` is run for it (https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from abiscan.environment.small_files import read_file
+from abiscan.model.gpu_architecture import GpuArchitecture, parse_architecture
+
+_NODES = "/sys/class/kfd/kfd/topology/nodes"
+_VERSION = re.compile(rb"^gfx_target_version (\d+)$", re.MULTILINE)
+_MAX_PROPERTIES = 1 << 16
+_MAX_NODES = 1024
+_SECONDS = 30
+
+
+def gpus_here(search_path: str | None, nodes: str = _NODES) -> tuple[GpuArchitecture, ...]:
+    """The GPUs of this machine, each kind once.
+
+    Args:
+        search_path: directories in which `nvidia-smi` is looked for, as PATH has them.
+        nodes: directory of the KFD topology.
+    """
+    return tuple(dict.fromkeys((*_nvidia(search_path), *_amd(nodes))))
+
+
+def _nvidia(search_path: str | None) -> list[GpuArchitecture]:
+    import shutil
+
+    tool = shutil.which("nvidia-smi", path=search_path)
+    if tool is None:
+        return []
+    import subprocess
+
+    command = [tool, "--query-gpu=compute_cap", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    except (OSError, subprocess.SubprocessError, UnicodeError):
+        return []
+    return [gpu for line in done.stdout.splitlines() if (gpu := parse_architecture(line.strip())) is not None]
+
+
+def _amd(nodes: str) -> list[GpuArchitecture]:
+    try:
+        names = sorted(os.listdir(nodes))[:_MAX_NODES]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        match = _VERSION.search(read_file(os.path.join(nodes, name, "properties"), _MAX_PROPERTIES) or b"")
+        # A node that is a CPU has 0.
+        if match is not None and int(match[1]):
+            found.append(GpuArchitecture("gfx", processor=processor_of(int(match[1]))))
+    return found
+
+
+def processor_of(version: int) -> str:
+    """`gfx90a` of 90010: major, minor and stepping in two decimal digits each, of which the last two are written in
+    hexadecimal."""
+    return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
