@@ -11,6 +11,7 @@ from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_rel
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.layouts import exported_to_all, shared_layouts
+from abiscan.analysis.provenance_facts import Origin, provenance_facts
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
@@ -73,7 +74,9 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     open_names = any(b.owner is Owner.TORCH and b.status is Status.UNDECIDED for b in imports)
     cell = None if open_names else cell_of(matrix, torch)
     device = binary.device_images()
-    made = provenance(facts, imports, matrix, device, name=os.path.basename(artifact.member or artifact.path))
+    origin = Origin(os.path.basename(artifact.member or artifact.path), artifact.group.facts.version)
+    made = provenance(facts, imports, matrix, device, name=origin.name)
+    made = replace(made, facts=provenance_facts(binary, facts, imports, made, origin))
     derived = derived_classes_of(binary, imports)
     declared = context.declared_torch(artifact, binary.machine)
     layouts = shared_layouts(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import mmap
 
     from abiscan.model.device_code import DeviceImages
-    from abiscan.model.facts import CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
+    from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
 
 
 class Binary(Protocol):
@@ -103,6 +103,14 @@ class Binary(Protocol):
 
     def strings_with(self, part: bytes) -> Iterator[bytes]:
         """The strings of its read-only data that contain these bytes, as far as it is searched."""
+        ...
+
+    def build_marks(self) -> BuildMarks:
+        """Marks of how it was built: its stack, its CPU, its compilers."""
+        ...
+
+    def texts_with(self, part: bytes) -> tuple[str, ...]:
+        """The texts of its read-only data that hold `part`, each once."""
         ...
 
     def lookup_ranges(self) -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ from abiscan.elf.symbols import (
 )
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import (
+    BuildMarks,
     CallSite,
     DerivedClass,
     Export,
@@ -291,6 +292,18 @@ class ElfFile:
         from abiscan.elf.strings import strings_with
 
         return strings_with(self.image, part)
+
+    def build_marks(self) -> BuildMarks:
+        """See `build_marks.build_marks`."""
+        from abiscan.elf.build_marks import build_marks
+
+        return build_marks(self.image)
+
+    def texts_with(self, part: bytes) -> tuple[str, ...]:
+        """See `texts.texts_with`."""
+        from abiscan.elf.texts import texts_with
+
+        return texts_with(self.image, part)
 
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """See `tables.lookup_ranges`."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct, field
 
 from abiscan.elf import ElfFile, open_elf
+from abiscan.elf.build_marks import wants_executable_stack
 from abiscan.environment import preloads
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.preload_sequence import Preload
@@ -27,7 +28,6 @@ from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.tls import StaticTls
-from abiscan.loader.verify import wants_executable_stack
 
 
 class Process(Struct):
@@ -119,7 +119,7 @@ class ProcessBuilder:
         search = Search(self.linker, self._settings, self.files)
         main = LinkMap(self._elf, "", None, None, origin=os.path.dirname(self._executable), is_executable=True)
         process = Process(self.linker, self._settings, search, namespace, main, main)
-        process.stack_is_executable = wants_executable_stack(self._elf)
+        process.stack_is_executable = wants_executable_stack(self._elf.image)
         namespace.add(main)
         search.start(main)
         self._start(process)

@@ -8,6 +8,7 @@ import errno
 import mmap
 
 from abiscan.elf import ElfFile
+from abiscan.elf.build_marks import wants_executable_stack
 from abiscan.elf.dynamic import DF_1_NOOPEN, DF_1_PIE
 from abiscan.elf.image import (
     ET_DYN,
@@ -23,8 +24,6 @@ from abiscan.loader.integrity import check_flags, check_hash, check_mapped
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.model.binding import LoaderStop, StopKind
 
-PT_GNU_STACK = 0x6474E551
-PF_X = 0x1
 _MAGIC = b"\x7fELF"
 _HEADER = {32: 52, 64: 64}
 _PHENTSIZE = {32: 32, 64: 56}
@@ -32,8 +31,6 @@ _OSABI_SYSV, _OSABI_GNU = 0, 3
 # LIBC_ABI_MAX: ABI versions of ELFOSABI_GNU files that are known (libc-abis). At least this many since glibc 2.26.
 _LIBC_ABI_MAX = 5
 _PAGE = 4096
-# Architectures where a file without PT_GNU_STACK asks for an executable stack (DEFAULT_STACK_PERMS).
-_EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
 
 
 class Skip(enum.Enum):
@@ -107,7 +104,7 @@ def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_ex
         raise _invalid(path, "cannot dynamically load position-independent executable")
     if flags & DF_1_NOOPEN:
         raise _invalid(path, "shared object cannot be dlopen()ed")
-    if not stack_is_executable and linker.at_least(2, 41) and wants_executable_stack(elf):
+    if not stack_is_executable and linker.at_least(2, 41) and wants_executable_stack(elf.image):
         # glibc 2.41 no longer changes the stack of a running process (elf/dl-load.c).
         raise _invalid(path, "cannot enable executable stack as shared object requires", errno.EINVAL)
     check_flags(elf, path)
@@ -116,14 +113,6 @@ def verify_object(elf: ElfFile, path: str, linker: RuntimeLinker, *, stack_is_ex
 
 def _invalid(path: str, words: str, number: int = 0) -> LoadFailure:
     return LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words, errno=number))
-
-
-def wants_executable_stack(elf: ElfFile) -> bool:
-    """PT_GNU_STACK with execute permission, or none of it where that means the same."""
-    for segment in elf.image.segments:
-        if segment.type == PT_GNU_STACK:
-            return bool(segment.flags & PF_X)
-    return elf.machine in _EXECUTABLE_BY_DEFAULT
 
 
 def _verify_segments(segments: tuple[Segment, ...], kind: int, linker: RuntimeLinker) -> str | None:

@@ -142,6 +142,20 @@ class SharedObject(Struct, frozen=True):
     has_sections: bool
 
 
+class BuildMarks(Struct, frozen=True):
+    """Marks of how a file was built.
+
+    Attributes:
+        executable_stack: it asks the loader for an executable stack.
+        x86_isa_needed: a bit for each level of x86-64 that it is marked as needing (1 baseline, 2 v2, 4 v3, 8 v4).
+        producers: what its debug information begins DW_AT_producer with, one a compiler.
+    """
+
+    executable_stack: bool
+    x86_isa_needed: int
+    producers: tuple[str, ...]
+
+
 # A word of a vtable: the mangled name that it points to; a number that is no address (offset to top, or 0); None where
 # no name is known for the address.
 VtableWord = str | int | None

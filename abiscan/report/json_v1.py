@@ -18,8 +18,10 @@ import msgspec
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
-from abiscan.model.provenance import Provenance
+from abiscan.model.operators import Operator
+from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
 from abiscan.model.setting import Setting, Stated
@@ -143,6 +145,7 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "setting": plain(value.setting),
         "notes": plain(value.notes),
         "served_by": plain(value.served_by),
+        "operators": plain(value.operators),
     }
 
 
@@ -163,8 +166,12 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     WhatIf: ("rule", "symbols", "windows", "assumes"),
     Provenance: (
         *("compilers", "cxx11_abi", "torch_window", "built_for", "built_for_basis", "python_abi", "cuda", "gpu_archs"),
-        *("abi", "glibc_needed", "libstdcxx_needed"),
+        *("abi", "glibc_needed", "libstdcxx_needed", "facts", "gpu_images", "gpu_modules", "gpu_unread"),
     ),
+    ProvenanceFact: ("topic", "value", "source", "confidence"),
+    GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
+    GpuModule: ("architectures", "count", "relocatable"),
+    Operator: ("name", "overload", "registration", "schema", "confidence"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),
         *("suppressed", "suppression"),

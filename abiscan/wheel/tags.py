@@ -22,19 +22,27 @@ _LINUX = re.compile(r"^linux_(.+)$")
 # PEP 600, "Legacy manylinux tags".
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 # Newest symbol versions that the images of a tag's reference distributions define: auditwheel's
-# policy/manylinux-policy.json, x86_64. Tags that are not listed promise nothing that is known here.
+# policy/manylinux-policy.json of 6.8, x86_64. Tags that are not listed promise nothing that is known here.
 _LIBSTDCXX: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
-    (2, 5): {"GLIBCXX": (3, 4, 8), "CXXABI": (1, 3, 1)},
-    (2, 12): {"GLIBCXX": (3, 4, 13), "CXXABI": (1, 3, 3)},
-    (2, 17): {"GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 7)},
-    (2, 24): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10)},
-    (2, 26): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
-    (2, 27): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
-    (2, 28): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11)},
+    (2, 5): {"GLIBCXX": (3, 4, 8), "CXXABI": (1, 3, 1), "GCC": (4, 2, 0)},
+    (2, 12): {"GLIBCXX": (3, 4, 13), "CXXABI": (1, 3, 3), "GCC": (4, 3, 0)},
+    (2, 17): {"GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 7), "GCC": (4, 8, 0)},
+    (2, 24): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)},
+    (2, 26): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)},
+    (2, 27): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)},
+    (2, 28): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)},
+    (2, 31): {"GLIBCXX": (3, 4, 28), "CXXABI": (1, 3, 12), "GCC": (7, 0, 0)},
+    (2, 34): {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)},
+    (2, 35): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
+    (2, 36): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
+    (2, 38): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
+    (2, 39): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
+    (2, 40): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
+    (2, 41): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
 }
 # Tag machine -> the reader's name for the ELF machine, where they differ.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
-_VERSION = re.compile(r"^(GLIBCXX|GLIBC|CXXABI)_(\d+(?:\.\d+)*)$")
+_VERSION = re.compile(r"^(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)$")
 _CPYTHON_TAG = re.compile(r"^cp(\d)(\d+)$")
 
 
@@ -150,7 +158,7 @@ class Excess(Struct, frozen=True):
 
 
 def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Iterable[str] = ()) -> tuple[Excess, ...]:
-    """The GLIBC, GLIBCXX and CXXABI versions that a shared object asks for and the oldest promised system lacks,
+    """The GLIBC, GLIBCXX, CXXABI and GCC versions that a shared object asks for and the oldest promised system lacks,
     newest first. A weak need is left out: the loader goes on without it.
 
     Args:
@@ -188,6 +196,8 @@ def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterab
 
 
 def _glibc(version: str) -> tuple[int, int] | None:
+    if version == "GLIBC_ABI_DT_RELR":
+        return 2, 36  # which made it (NEWS of glibc 2.36)
     match = re.match(r"^GLIBC_(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else None
 

@@ -62,7 +62,7 @@ def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[V
         (["manylinux_2_17_x86_64"], needs("GLIBCXX_3.4.20", library="libstdc++.so.6"), ["GLIBCXX_3.4.20"]),
         (["manylinux_2_28_x86_64"], needs("GLIBCXX_3.4.24", library="libstdc++.so.6"), []),
         # No number is known for this tag's libstdc++, so nothing is claimed.
-        (["manylinux_2_39_x86_64"], needs("GLIBCXX_3.4.99", library="libstdc++.so.6"), []),
+        (["manylinux_2_60_x86_64"], needs("GLIBCXX_3.4.99", library="libstdc++.so.6"), []),
         (["manylinux1_x86_64"], needs("GLIBC_2.9", weak=True), []),
         (["manylinux1_x86_64"], needs("GLIBC_PRIVATE", "GLIBC_ABI_DT_RELR", "OMP_1.0"), []),
         ([], needs("GLIBC_2.39"), []),

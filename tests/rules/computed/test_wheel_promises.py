@@ -58,7 +58,10 @@ def test_a_library_that_the_wheel_brings_is_not_asked_of_the_system() -> None:
         (["GLIBC_2.14"], "manylinux_2_17_x86_64"),
         (["GLIBC_2.34"], "manylinux_2_34_x86_64"),
         (["GLIBC_2.14", "GLIBCXX_3.4.21"], "manylinux_2_24_x86_64"),  # auditwheel: 2_17 ends at 3.4.19, 2_24 at 3.4.22
-        (["GLIBC_2.14", "GLIBCXX_3.4.30"], None),
+        (["GLIBC_2.14", "GLIBCXX_3.4.30"], "manylinux_2_35_x86_64"),
+        (["GLIBC_2.14", "GLIBCXX_3.4.99"], None),
+        # Of glibc 2.36 (its NEWS), and auditwheel's first policy with it.
+        (["GLIBC_2.14", "GLIBC_ABI_DT_RELR"], "manylinux_2_36_x86_64"),
     ],
 )
 def test_the_tag_that_would_fit(needs: list[str], tag: str | None) -> None:

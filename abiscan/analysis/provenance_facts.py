@@ -1,0 +1,248 @@
+"""What a file tells of its making, fact by fact, each with what was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.binary import Binary
+from abiscan.mangling import string_abi
+from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.cause import Confidence
+from abiscan.model.device_code import DeviceCode
+from abiscan.model.facts import Import, SharedObject
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
+from abiscan.rules.limited_api import stable_abi
+from abiscan.wheel.tags import fitting_platform
+
+_GCC = re.compile(r"GCC: \([^)]*\) (\d+(?:\.\d+)+)")
+_CLANG = re.compile(r"clang version (\d+(?:\.\d+)+)")
+_LLD = re.compile(r"(?:Linker: )?LLD (\d+(?:\.\d+)+)")
+_RUST = re.compile(r"rustc version (\d+(?:\.\d+)+)")
+_DWARF_GNU = re.compile(r"GNU (C\S*|Fortran\S*) (\d+(?:\.\d+)+)")
+# A family of symbol versions -> its topic and the library that defines it, for a person.
+_FAMILIES = {"GLIBC": Topic.GLIBC, "GLIBCXX": Topic.GLIBCXX, "CXXABI": Topic.CXXABI, "GCC": Topic.GCC}
+_NUMBERED = re.compile(r"(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)")
+# What sanitizers make code call (compiler-rt, libsanitizer).
+_SANITIZERS = {
+    "__asan_": "AddressSanitizer",
+    "__hwasan_": "HWAddressSanitizer",
+    "__msan_": "MemorySanitizer",
+    "__tsan_": "ThreadSanitizer",
+    "__ubsan_": "UndefinedBehaviorSanitizer",
+}
+# PTX ISA -> the CUDA toolkits whose compiler writes it (PTX ISA, "Release Notes", table "PTX Release History").
+_TOOLKITS = {
+    **{f"6.{minor}": f"{9 + (minor >= 3)}.{minor - 3 * (minor >= 3)}" for minor in range(6)},
+    **{f"7.{minor}": f"11.{minor}" for minor in range(9)},
+    **{f"8.{minor}": f"12.{minor}" for minor in range(5)},
+    "8.5": "12.5 or 12.6",
+    "8.6": "12.7",
+    "8.7": "12.8",
+    "8.8": "12.9",
+    **{f"9.{minor}": f"13.{minor}" for minor in range(4)},
+}
+# A library whose copy auditwheel put into the wheel under a name of its own, of which a process should have one: two
+# OpenMP runtimes have two thread pools, two CUDA runtimes two sets of registered kernels.
+_BUNDLED = re.compile(
+    r"lib(gomp|omp|iomp5|cudart|cublas|cublasLt|cudnn|nccl|stdc\+\+|c10|torch\w*)[-.][0-9a-f]{8}[\w.-]*\.so[\w.]*"
+)
+_LEVELS = {2: "x86-64-v2", 4: "x86-64-v3", 8: "x86-64-v4"}
+# Directories that are the same on every machine.
+_SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/rocm")
+_PYBIND11 = b"__pybind11_internals_v"
+# What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
+_FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
+_LABEL = re.compile(r"\+([\w.]+)")
+
+
+class Origin(Struct, frozen=True):
+    """What is known of a file beside its bytes.
+
+    Attributes:
+        name: its file name.
+        version: of the distribution that it is part of, with its label.
+    """
+
+    name: str
+    version: str | None = None
+
+
+def provenance_facts(
+    binary: Binary, facts: SharedObject, imports: Sequence[BoundImport], made: Provenance, origin: Origin
+) -> tuple[ProvenanceFact, ...]:
+    """All facts, in the order of their topics.
+
+    Args:
+        made: what was told of it before, in single fields.
+    """
+    names = [bound.name for bound in imports]
+    marks = binary.build_marks()
+    found = [
+        *_compilers(facts.compilers, marks.producers),
+        *_strings(names),
+        *_cxx_library(facts, names),
+        *_debug_modes(names),
+        *_torch(made, origin),
+        *_python(binary, imports, made, origin),
+        *_cuda(made),
+        *_floors(facts),
+        *_machine(facts, marks.x86_isa_needed, executable_stack=marks.executable_stack),
+    ]
+    order = {topic: number for number, topic in enumerate(Topic)}
+    return tuple(sorted(found, key=lambda fact: order[fact.topic]))
+
+
+def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[ProvenanceFact]:
+    told: dict[str, ProvenanceFact] = {}
+    for comment in comments:
+        for pattern, name in ((_GCC, "GCC"), (_CLANG, "Clang"), (_LLD, "LLD"), (_RUST, "rustc")):
+            match = pattern.search(comment)
+            if match is not None:
+                value = f"{name} {match[1]}"
+                told.setdefault(value, ProvenanceFact(Topic.COMPILER, value, f".comment: {comment}"))
+                break
+        else:
+            told.setdefault(comment, ProvenanceFact(Topic.COMPILER, comment, ".comment"))
+    for producer in producers:
+        gnu, clang = _DWARF_GNU.search(producer), _CLANG.search(producer)
+        value = f"GCC {gnu[2]}" if gnu is not None else f"Clang {clang[1]}" if clang is not None else producer
+        lto = ", with link-time optimization" if " -flto" in producer else ""
+        language = f" ({gnu[1]}{lto})" if gnu is not None else ""
+        told.setdefault(value + language, ProvenanceFact(Topic.COMPILER, value + language, f"DWARF: {producer}"))
+    yield from told.values()
+
+
+def _strings(names: Iterable[str]) -> Iterator[ProvenanceFact]:
+    """The ABI of std::string that all its imports spell, torch's or not."""
+    first: dict[str, str] = {}
+    for name in names:
+        if len(first) == 2:
+            break
+        abi = string_abi(name) if name.startswith("_Z") else None
+        if abi is not None:
+            first.setdefault(abi, name)
+    if len(first) == 2:
+        yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{first['new']} and {first['old']}")
+    else:
+        yield from (ProvenanceFact(Topic.STRING_ABI, abi, name) for abi, name in first.items())
+
+
+def _cxx_library(facts: SharedObject, names: Iterable[str]) -> Iterator[ProvenanceFact]:
+    inline = next((name for name in names if "NSt3__1" in name or name.startswith("_ZSt3__1")), None)
+    needed = next((soname for soname in facts.needed if soname.startswith("libc++.so")), None)
+    if inline is not None or needed is not None:
+        yield ProvenanceFact(Topic.CXX_LIBRARY, "libc++", needed or str(inline))
+    needed = next((soname for soname in facts.needed if soname.startswith("libstdc++")), None)
+    if needed is not None:
+        yield ProvenanceFact(Topic.CXX_LIBRARY, "libstdc++", needed)
+
+
+def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
+    told: dict[str, str] = {}
+    for name in names:
+        if name.startswith("__"):
+            for start, sanitizer in _SANITIZERS.items():
+                if name.startswith(start):
+                    told.setdefault(sanitizer, name)
+        elif "NSt7__debug" in name or "11__gnu_debug" in name:
+            told.setdefault("_GLIBCXX_DEBUG", name)
+        elif name.startswith("_ZSt21__glibcxx_assert_fail"):
+            told.setdefault("_GLIBCXX_ASSERTIONS", name)
+    yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in told.items())
+
+
+def _torch(made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
+    if made.built_for is not None:
+        yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_basis or "", Confidence.MEDIUM)
+    elif made.torch_window is not None:
+        value = made.torch_window.text(last=", ") or "no release"
+        yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
+    label = _LABEL.search(origin.version or "")
+    if label is not None:
+        yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
+
+
+def _python(
+    binary: Binary, imports: Iterable[BoundImport], made: Provenance, origin: Origin
+) -> Iterator[ProvenanceFact]:
+    names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
+    if not names:
+        return
+    for text in binary.texts_with(_PYBIND11):
+        yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
+    if made.python_abi not in (None, "any"):
+        yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.name}")
+    free = next((name for name in names if name in _FREE_THREADED), None)
+    if free is not None:
+        yield ProvenanceFact(Topic.PYTHON_ABI, "free-threaded", free)
+    since = stable_abi()
+    outside = sorted(name for name in names if name not in since)
+    if outside:
+        value = f"{len(outside)} of {len(names)} CPython names outside of the limited API"
+        yield ProvenanceFact(Topic.PYTHON_ABI, value, ", ".join(outside[:3]) + (", ..." if len(outside) > 3 else ""))
+        return
+    yield ProvenanceFact(Topic.PYTHON_ABI, "limited API", f"all its {len(names)} CPython names", Confidence.MEDIUM)
+    newest = max(names, key=lambda name: (_parts(since[name]), name))
+    yield ProvenanceFact(Topic.PYTHON_FLOOR, since[newest], f"{newest} is in the limited API since then")
+
+
+def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
+    if made.cuda is not None:
+        yield ProvenanceFact(Topic.CUDA, made.cuda, "the soname of a CUDA library that it needs")
+    versions = [image.ptx_version for image in made.gpu_images if image.ptx_version is not None]
+    if versions:
+        newest = max(versions, key=_parts)
+        value = _TOOLKITS.get(newest)
+        if value is not None:
+            yield ProvenanceFact(Topic.CUDA, value, f"PTX ISA {newest} of its device code", Confidence.MEDIUM)
+    for image in made.gpu_images:
+        form = {DeviceCode.PTX: "PTX", DeviceCode.LTO_IR: "LTO IR"}.get(image.code, "machine code")
+        packed = f", {image.compressed} compressed" if image.compressed else ""
+        linked = ", to be linked" if image.relocatable else ""
+        yield ProvenanceFact(Topic.GPU, image.architecture, f"{image.images} of {form}{packed}{linked}")
+
+
+def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
+    """The newest version of each family, and a name that asks for it."""
+    newest: dict[str, tuple[tuple[int, ...], str]] = {}
+    for need in facts.version_needs:
+        match = _NUMBERED.fullmatch(need.name)
+        if match is not None and not need.weak:
+            newest[match[1]] = max(newest.get(match[1], ((), "")), (_parts(match[2]), need.name))
+    for family, (version, name) in newest.items():
+        user = _user_of(facts.imports, name)
+        source = name if user is None else f"{user}@{name}"
+        yield ProvenanceFact(_FAMILIES[family], ".".join(map(str, version)), source)
+    tag = fitting_platform(facts.version_needs, facts.machine) if newest else None
+    if tag is not None:
+        yield ProvenanceFact(Topic.MANYLINUX, tag, "the symbol versions that it needs, and no other rule of the tag")
+
+
+def _user_of(imports: Iterable[Import], version: str) -> str | None:
+    return min((i.name for i in imports if i.version is not None and i.version.name == version), default=None)
+
+
+def _machine(facts: SharedObject, isa: int, *, executable_stack: bool) -> Iterator[ProvenanceFact]:
+    level = max((bit for bit in _LEVELS if isa & bit), default=None)
+    if level is not None:
+        yield ProvenanceFact(Topic.INSTRUCTION_SET, _LEVELS[level], "GNU_PROPERTY_X86_ISA_1_NEEDED")
+    if executable_stack:
+        yield ProvenanceFact(Topic.EXECUTABLE_STACK, "asked for", "PT_GNU_STACK")
+    for tag, value in (("DT_RPATH", facts.rpath), ("DT_RUNPATH", facts.runpath)):
+        for directory in dict.fromkeys((value or "").split(":")):
+            if directory.startswith("/") and not _is_of_the_system(directory):
+                yield ProvenanceFact(Topic.RUN_PATH, directory, tag)
+    for soname in facts.needed:
+        if _BUNDLED.fullmatch(soname) is not None:
+            yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel brings")
+
+
+def _is_of_the_system(directory: str) -> bool:
+    return any(f"{directory}/".startswith((f"{known}/", f"{known}64/", f"{known}-")) for known in _SYSTEM_DIRECTORIES)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,49 @@
+"""Marks of how a file was built that the loader and the compiler leave in headers: the stack, the CPU, producers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from abiscan.elf.image import Image
+from abiscan.elf.mapping import PF_X
+from abiscan.elf.notes import x86_isa_needed
+from abiscan.elf.sections import section
+from abiscan.model.facts import BuildMarks
+
+PT_GNU_STACK = 0x6474E551
+# Architectures where a file without PT_GNU_STACK asks for an executable stack (DEFAULT_STACK_PERMS).
+_EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
+# How GCC and Clang begin DW_AT_producer, and how much of .debug_str is looked at for it.
+_PRODUCERS = (b"GNU C", b"GNU Fortran", b"clang version")
+_MAX_STRINGS = 1 << 22
+_MAX_PRODUCER = 4096
+
+
+def build_marks(image: Image) -> BuildMarks:
+    """What the headers and the debug information tell."""
+    return BuildMarks(
+        executable_stack=wants_executable_stack(image),
+        x86_isa_needed=x86_isa_needed(image),
+        producers=tuple(dict.fromkeys(_producers(image))),
+    )
+
+
+def wants_executable_stack(image: Image) -> bool:
+    """PT_GNU_STACK with execute permission, or none of it where that means the same."""
+    for segment in image.segments:
+        if segment.type == PT_GNU_STACK:
+            return bool(segment.flags & PF_X)
+    return image.machine in _EXECUTABLE_BY_DEFAULT
+
+
+def _producers(image: Image) -> Iterator[str]:
+    place = section(image, b".debug_str")
+    if place is None:
+        return
+    start, end = place[0], place[0] + min(place[1], _MAX_STRINGS)
+    for word in _PRODUCERS:
+        # A text, not the end or the middle of another.
+        at = image.buffer.find(b"\0" + word, start, end)
+        text = image.terminated(at + 1, min(end, at + 1 + _MAX_PRODUCER)) if at >= 0 else None
+        if text is not None:
+            yield text.decode("utf-8", "replace")
