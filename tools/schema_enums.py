@@ -13,8 +13,11 @@ from typing import Any
 
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.device_code import DeviceCode
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.operators import Registration
+from abiscan.model.provenance import Topic
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
 from abiscan.model.setting import Source
@@ -53,6 +56,9 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/container/properties/verdict": _values(ArtifactVerdict),
     "$defs/release/properties/state": _values(ReleaseState),
     "$defs/stated/properties/source": _values(Source),
+    "$defs/provenance_fact/properties/topic": _values(Topic),
+    "$defs/gpu_image/properties/code": _values(DeviceCode),
+    "$defs/operator/properties/registration": _values(Registration),
     "$defs/subject/properties/kind": _values(SubjectKind),
     "$defs/subject/properties/demangled_by": _values(DemangledBy),
     "$defs/subject/properties/owner": _values(Owner),

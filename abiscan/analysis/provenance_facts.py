@@ -55,6 +55,8 @@ _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", 
 _PYBIND11 = b"__pybind11_internals_v"
 # What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
+# What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner/model_container_runner.cpp).
+_AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
 _LABEL = re.compile(r"\+([\w.]+)")
 
 
@@ -82,10 +84,10 @@ def provenance_facts(
     marks = binary.build_marks()
     found = [
         *_compilers(facts.compilers, marks.producers),
-        *_strings(names),
+        *_strings(imports),
         *_cxx_library(facts, names),
         *_debug_modes(names),
-        *_torch(made, origin),
+        *_torch(binary, made, origin),
         *_python(binary, imports, made, origin),
         *_cuda(made),
         *_floors(facts),
@@ -115,19 +117,21 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
     yield from told.values()
 
 
-def _strings(names: Iterable[str]) -> Iterator[ProvenanceFact]:
-    """The ABI of std::string that all its imports spell, torch's or not."""
+def _strings(imports: Sequence[BoundImport]) -> Iterator[ProvenanceFact]:
+    """The ABI of std::string that its imports spell, torch's or not; the C++ library's own names count where no others
+    tell, as what of it a compiler links statically may be of the old one in any file."""
     first: dict[str, str] = {}
-    for name in names:
-        if len(first) == 2:
-            break
-        abi = string_abi(name) if name.startswith("_Z") else None
-        if abi is not None:
-            first.setdefault(abi, name)
-    if len(first) == 2:
+    for of_library in (False, True):
+        for bound in imports if not first else ():
+            if (bound.owner is Owner.CXX) is of_library and bound.name.startswith("_Z"):
+                abi = string_abi(bound.name)
+                if abi is not None:
+                    first.setdefault(abi, bound.name)
+    if len(first) == 2 and not of_library:
         yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{first['new']} and {first['old']}")
-    else:
-        yield from (ProvenanceFact(Topic.STRING_ABI, abi, name) for abi, name in first.items())
+    elif first:
+        abi = "new" if "new" in first else "old"
+        yield ProvenanceFact(Topic.STRING_ABI, abi, first[abi], Confidence.MEDIUM if of_library else Confidence.HIGH)
 
 
 def _cxx_library(facts: SharedObject, names: Iterable[str]) -> Iterator[ProvenanceFact]:
@@ -154,12 +158,14 @@ def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
     yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in told.items())
 
 
-def _torch(made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
+def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
     if made.built_for is not None:
         yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_basis or "", Confidence.MEDIUM)
     elif made.torch_window is not None:
         value = made.torch_window.text(last=", ") or "no release"
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
+    if binary.exports_name(_AOTINDUCTOR):
+        yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {_AOTINDUCTOR}")
     label = _LABEL.search(origin.version or "")
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
@@ -185,6 +191,8 @@ def _python(
         yield ProvenanceFact(Topic.PYTHON_ABI, value, ", ".join(outside[:3]) + (", ..." if len(outside) > 3 else ""))
         return
     yield ProvenanceFact(Topic.PYTHON_ABI, "limited API", f"all its {len(names)} CPython names", Confidence.MEDIUM)
+    if (made.python_abi or "").startswith("cp"):
+        return  # it is for one CPython, whatever it imports
     newest = max(names, key=lambda name: (_parts(since[name]), name))
     yield ProvenanceFact(Topic.PYTHON_FLOOR, since[newest], f"{newest} is in the limited API since then")
 

@@ -12,6 +12,7 @@ from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfi
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.layouts import exported_to_all, shared_layouts
 from abiscan.analysis.provenance_facts import Origin, provenance_facts
+from abiscan.analysis.read_operators import operators_of
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
@@ -132,6 +133,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
         what_if=what_if,
         provenance=made,
+        operators=operators_of(binary, imports) if concerns_torch else (),
         findings=findings,
     )
     choice = judged_in.of_file.note

@@ -300,8 +300,8 @@ class ElfFile:
         return build_marks(self.image)
 
     def texts_with(self, part: bytes) -> tuple[str, ...]:
-        """See `texts.texts_with`."""
-        from abiscan.elf.texts import texts_with
+        """See `read_only_texts.texts_with`."""
+        from abiscan.elf.read_only_texts import texts_with
 
         return texts_with(self.image, part)
 

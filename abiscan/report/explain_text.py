@@ -9,7 +9,7 @@ from abiscan.model.cause import Cause
 from abiscan.model.subject import Subject
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
-from abiscan.report.text import windows_words
+from abiscan.report.wording import windows_words
 
 # Causes and evidence shown without -v.
 _CAUSES, _EVIDENCE = 2, 2

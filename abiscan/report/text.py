@@ -1,6 +1,6 @@
 """The report for a person at a terminal: the verdict, the first thing to fix, then the rest.
 
-A file that loads takes up to five lines, one that does not about thirty; `verbose` lifts both. The text is made for
+A file that loads takes up to eight lines, one that does not about thirty; `verbose` lifts both. The text is made for
 reading and may change; scripts read the JSON report.
 """
 
@@ -19,10 +19,11 @@ from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.problems_text import cause_lines, finding_lines
+from abiscan.report.provenance_text import provenance_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import refusal_of, severity_counts, status_counts, summary_of
-from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
+from abiscan.report.wording import TARGET_KINDS, counted, verdict_words, windows_words
 
 # With more bad files than this in one run or wheel, only the first is told in full.
 _IN_FULL = 3
@@ -288,9 +289,7 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         lines += wrap(_setting_words(artifact.setting), style, "  judged in: ", "    ")
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         lines += wrap(_import_counts(artifact), style, "  imports: ", "    ")
-    built = _provenance_words(artifact)
-    if built:
-        lines += wrap(built, style, "  built: ", "    ")
+    lines += provenance_lines(artifact, style)
     notes = artifact.notes if style.verbose else artifact.notes[:2]
     for note in notes:
         lines += wrap(note, style, "  note: ", "    ")
@@ -312,32 +311,6 @@ def _import_counts(artifact: ArtifactReport) -> str:
         if statuses[status]
     ]
     return f"{len(artifact.imports)} ({parts})" + (f"; {', '.join(states)}" if states else "")
-
-
-def _provenance_words(artifact: ArtifactReport) -> str:
-    p = artifact.provenance
-    parts = []
-    if p.built_for:
-        parts.append(f"for torch {p.built_for}" + (f" ({p.built_for_basis})" if p.built_for_basis else ""))
-    elif p.torch_window:
-        parts.append(f"for torch {windows_words(p.torch_window)}")
-    if p.cxx11_abi is not None:
-        parts.append("new std::string" if p.cxx11_abi else "old std::string (pre-cxx11)")
-    if p.abi == "stable":
-        parts.append("stable ABI")
-    if p.python_abi not in (None, "any"):
-        parts.append(f"{p.python_abi}")
-    if p.cuda:
-        parts.append(f"CUDA {p.cuda}")
-    if p.gpu_archs:
-        parts.append(" ".join(p.gpu_archs))
-    parts += p.compilers[:2]
-    return ", ".join(parts)
-
-
-def windows_words(windows: Windows) -> str:
-    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
-    return windows.text(last=", ") or "no release"
 
 
 def _matrix_line(artifact: ArtifactReport) -> str:

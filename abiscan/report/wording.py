@@ -5,6 +5,7 @@ from __future__ import annotations
 from abiscan.model.finding import Finding, Location
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
 
 TARGET_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
 
@@ -35,3 +36,8 @@ def source_place(location: Location) -> str | None:
 def source_location(finding: Finding) -> Location | None:
     """The first place that is a line of source, which is what a person can edit."""
     return next((location for location in finding.locations if location.file is not None), None)
+
+
+def windows_words(windows: Windows) -> str:
+    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
+    return windows.text(last=", ") or "no release"

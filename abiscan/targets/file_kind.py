@@ -22,7 +22,7 @@ __all__ = [
 _SHARED_OBJECT_NAME = re.compile(r"\.so(\.\d+)*$")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
 _ARCHIVE_SUFFIXES = (
-    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".pt2",
 )  # fmt: skip
 # What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
@@ -34,7 +34,8 @@ def named_like_shared_object(name: str) -> bool:
 
 
 def named_like_archive(name: str) -> bool:
-    """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant."""
+    """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant;
+    .pt2 is a package of AOTInductor's."""
     return name.lower().endswith(_ARCHIVE_SUFFIXES)
 
 

@@ -1,0 +1,105 @@
+"""How a file was made, for a person: four lines at most, or with `verbose` every fact with what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from abiscan.model.cause import Confidence
+from abiscan.model.device_code import DeviceCode
+from abiscan.model.operators import Operator
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
+from abiscan.model.report import ArtifactReport
+from abiscan.report.escape import printable
+from abiscan.report.style import Style, wrap
+from abiscan.report.wording import windows_words
+
+# What seldom is wanted in a file that is shipped, and how a line tells it.
+_ODD = {
+    Topic.DEBUG_MODE: "{}",
+    Topic.EXECUTABLE_STACK: "executable stack",
+    Topic.RUN_PATH: "run path {}",
+    Topic.BUNDLED_RUNTIME: "its own {}",
+    Topic.INSTRUCTION_SET: "needs {}",
+}
+_MOST_ODD = 3
+
+
+def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    """The lines of one file; none where nothing is known."""
+    made = artifact.provenance
+    lines: list[str] = []
+    for label, words in (
+        ("built", ", ".join(_built(made))),
+        ("GPU code", _gpu_words(made)),
+        ("needs", ", ".join(_needs(made))),
+        ("odd", ", ".join(_odd(made))),
+    ):
+        if words:
+            lines += wrap(words, style, f"  {label}: ", "    ")
+    if style.verbose and made.facts:
+        lines.append("  facts:")
+        lines += (f"    {printable(_fact_words(fact))}" for fact in made.facts)
+    if style.verbose and artifact.operators:
+        lines.append(f"  operators ({len(artifact.operators)}):")
+        lines += (f"    {printable(operator_words(operator))}" for operator in artifact.operators)
+    return lines
+
+
+def _built(made: Provenance) -> Iterator[str]:
+    if made.built_for:
+        yield f"for torch {made.built_for}" + (f" ({made.built_for_basis})" if made.built_for_basis else "")
+    elif made.torch_window:
+        yield f"for torch {windows_words(made.torch_window)}"
+    mixed = any(fact.value == "mixed" for fact in _about(made, Topic.STRING_ABI))
+    if mixed:
+        yield "both kinds of std::string"
+    elif made.cxx11_abi is not None:
+        yield "new std::string" if made.cxx11_abi else "old std::string (pre-cxx11)"
+    if made.abi == "stable":
+        yield "stable ABI"
+    if made.python_abi not in (None, "any"):
+        yield str(made.python_abi)
+    cuda = next((fact.value for fact in _about(made, Topic.CUDA) if fact.confidence is Confidence.MEDIUM), made.cuda)
+    if cuda:
+        yield f"CUDA {cuda}"
+    yield from [fact.value for fact in _about(made, Topic.COMPILER)][:2] or made.compilers[:2]
+
+
+def _gpu_words(made: Provenance) -> str:
+    code = list(dict.fromkeys(i.architecture for i in made.gpu_images if i.code is DeviceCode.MACHINE_CODE))
+    ptx = list(dict.fromkeys(i.architecture for i in made.gpu_images if i.code is DeviceCode.PTX))
+    parts = [" ".join(code), f"PTX {' '.join(ptx)}" if ptx else ""]
+    if not made.gpu_images:
+        parts = [" ".join(made.gpu_archs)]
+    if made.gpu_unread is not None and made.gpu_images:
+        parts.append(f"and perhaps more ({made.gpu_unread})")
+    return ", ".join(part for part in parts if part)
+
+
+def _needs(made: Provenance) -> Iterator[str]:
+    for topic, name in ((Topic.GLIBC, "glibc"), (Topic.GLIBCXX, "GLIBCXX")):
+        yield from (f"{name} {fact.value}" for fact in _about(made, topic))
+    yield from (f"as {fact.value} promises" for fact in _about(made, Topic.MANYLINUX))
+    yield from (f"CPython {fact.value} or newer" for fact in _about(made, Topic.PYTHON_FLOOR))
+
+
+def _odd(made: Provenance) -> Iterator[str]:
+    told = [_ODD[fact.topic].format(fact.value) for fact in made.facts if fact.topic in _ODD]
+    yield from told[:_MOST_ODD]
+    if len(told) > _MOST_ODD:
+        yield f"{len(told) - _MOST_ODD} more (-v)"
+
+
+def _about(made: Provenance, topic: Topic) -> list[ProvenanceFact]:
+    return [fact for fact in made.facts if fact.topic is topic]
+
+
+def _fact_words(fact: ProvenanceFact) -> str:
+    sure = "" if fact.confidence is Confidence.HIGH else f", {fact.confidence.value} confidence"
+    return f"{fact.topic.value}: {fact.value} ({fact.source}{sure})"
+
+
+def operator_words(operator: Operator) -> str:
+    """Its schema, or its name where the file does not keep it whole."""
+    dotted = f".{operator.overload}" if operator.overload else ""
+    return operator.schema or f"{operator.name}{dotted} (its schema is not kept in one piece)"
