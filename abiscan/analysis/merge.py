@@ -10,14 +10,20 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.analysis.containers import judge_container
 from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, ShareEnd
+from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import Target
 from abiscan.model.versions import order
+from abiscan.setting.declared import without_build
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""
 Judged = Container | ArtifactReport | InputError | ShareEnd
+
+
+# Notes on operators that several files define, and the files that one names.
+_MOST_NOTES = 3
 
 
 class _Open:
@@ -81,6 +87,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
     )
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
     target, told = _of_the_run(ends[0].target if ends else None, own)
+    told = (*told, *_defined_twice(artifacts))
     return Report(
         version=__version__,
         target=target,
@@ -91,6 +98,31 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
         containers=tuple(sorted(containers, key=lambda c: c.path)),
         root=root,
     )
+
+
+def _defined_twice(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
+    """A note for each group of files that define an operator of one name: torch refuses the second to be loaded
+    (c10::Dispatcher::registerDef). Builds of one module among which a package chooses are none."""
+    definers: dict[tuple[str, str], dict[str, str]] = {}
+    for artifact in artifacts:
+        place = without_build(artifact.member or artifact.path)
+        for operator in artifact.operators:
+            if operator.confidence is not Confidence.LOW and "::" in operator.name:
+                definers.setdefault((operator.name, operator.overload), {}).setdefault(place, artifact.display)
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for (name, overload), places in definers.items():
+        if len(places) > 1:
+            shared.setdefault(tuple(sorted(places.values())), []).append(f"{name}.{overload}" if overload else name)
+    notes = []
+    for files, names in sorted(shared.items())[:_MOST_NOTES]:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        listed = ", ".join(files[:_MOST_NOTES]) + (", ..." if len(files) > _MOST_NOTES else "")
+        notes.append(
+            f"{len(files)} files define the operator {min(names)}{more}; one process loads one of them: {listed}"
+        )
+    if len(shared) > _MOST_NOTES:
+        notes.append(f"{len(shared) - _MOST_NOTES} more groups of files define the same operators")
+    return tuple(notes)
 
 
 def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[Target | None, tuple[str, ...]]:

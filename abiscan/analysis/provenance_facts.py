@@ -55,7 +55,7 @@ _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", 
 _PYBIND11 = b"__pybind11_internals_v"
 # What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
-# What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner/model_container_runner.cpp).
+# What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
 _AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
 _LABEL = re.compile(r"\+([\w.]+)")
 

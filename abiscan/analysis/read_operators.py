@@ -2,8 +2,8 @@
 
 A schema is a text of the program, `ns::name.overload(Tensor x, int y=1) -> Tensor` (aten/src/ATen/native/README.md), or
 the same without the namespace where `TORCH_LIBRARY(ns, m)` has it. Optimizers take a short text apart: the end of one
-may be in the code, and the next may follow without a zero byte. What is whole is told with its schema, what is not by its
-name. Operators that are given an implementation alone (`m.impl`) have no schema in the file and are not told.
+may be in the code, and the next may follow without a zero byte. What is whole is told with its schema, what is not by
+its name. Operators that are given an implementation alone (`m.impl`) have no schema in the file and are not told.
 """
 
 from __future__ import annotations
@@ -28,26 +28,20 @@ _TYPES = (
     r"Tensor|int|SymInt|float|bool|str|Scalar|ScalarType|Device|Layout|MemoryFormat|Generator|Dimname|Storage|Stream|complex"
     r"|QScheme|Dict|Any|number|SymBool|SymFloat|DeviceIndex|__torch__"
 )
-# Namespace, name, overload, arguments; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
-_DEFINITION = re.compile(
-    r"(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?"
-    rf"\((\)|(?:\*,\s*)?(?:{_TYPES})\b(?:[^()\0]|\([^()]*\))*\)?)"
+# Namespace, name, overload, and how the arguments begin.
+_HEAD = re.compile(
+    r"(?<!\w)(?:([A-Za-z_]\w*+)::)?+([A-Za-z_]\w*+)(?:\.([A-Za-z_]\w*+))?+\s*+\("
+    rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b)"
 )
-_WHOLE = re.compile(_DEFINITION.pattern + r"\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)|[A-Za-z_][\w.\[\]!?()| ]*)\s*")
+# The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
+_REST = re.compile(
+    r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
+)
 _MOST = 10_000
-# A text that holds a schema holds one of these: its arguments, or none and a result.
-_MARKS = (
-    b"(Tensor",
-    b"(int ",
-    b"(SymInt",
-    b"(str ",
-    b"(float ",
-    b"(bool ",
-    b"(Scalar",
-    b"(Device",
-    b"(__torch__",
-    b"() ->",
-)
+# A text that holds a whole schema holds the first, most of those that are taken apart the second.
+_MARKS = (b" -> ", b"(Tensor")
+# Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
+_TORCHS_OWN = frozenset(("aten", "prim", "prims", "quantized", "c10d", "profiler"))
 
 
 def operators_of(binary: Binary, imports: Sequence[BoundImport]) -> tuple[Operator, ...]:
@@ -59,11 +53,12 @@ def operators_of(binary: Binary, imports: Sequence[BoundImport]) -> tuple[Operat
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
     for text in texts:
-        match = _WHOLE.fullmatch(text.strip())
-        if match is None:
+        match = _HEAD.match(text.strip())
+        if match is None or _REST.fullmatch(text.strip(), match.end()) is None:
             broken.append(text)
             continue
-        operator = Operator(_name(match[1], match[2]), interface, match[3] or "", text.strip(), Confidence.HIGH)
+        sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH
+        operator = Operator(_name(match[1], match[2]), interface, match[3] or "", text.strip(), sure)
         found.setdefault((operator.name, operator.overload), operator)
     namespaces = {name.partition("::")[0] for name, _ in found if "::" in name}
     for text in broken:
@@ -74,14 +69,15 @@ def operators_of(binary: Binary, imports: Sequence[BoundImport]) -> tuple[Operat
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:
     """The operators of a text in which what stands before one, or behind it, is something else."""
-    for match in _DEFINITION.finditer(text):
+    for match in _HEAD.finditer(text):
         namespace, name = match[1], match[2]
         if namespace is None and match.start() > 0:
             continue  # what stands before may be its beginning, or another word's end
         if namespace is not None and match.start() > 0:
             known = max((each for each in namespaces if namespace.endswith(each)), key=len, default=None)
             namespace = namespace if known is None else known
-        yield Operator(_name(namespace, name), interface, match[3] or "", None, Confidence.MEDIUM)
+        sure = Confidence.LOW if namespace in _TORCHS_OWN else Confidence.MEDIUM
+        yield Operator(_name(namespace, name), interface, match[3] or "", None, sure)
 
 
 def _name(namespace: str | None, name: str) -> str:

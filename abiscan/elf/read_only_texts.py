@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 from abiscan.elf.image import Image
@@ -15,7 +14,7 @@ _DATA = (b".rodata", b".lrodata", b".data.rel.ro")
 
 def texts_with(image: Image, part: bytes) -> tuple[str, ...]:
     """The texts that hold `part`, each once, in the order of the file, MAX_TEXTS at most; none where section headers
-    are gone. One that is no UTF-8, or longer than MAX_TEXT, is left out."""
+    are gone. One that is longer than MAX_TEXT is left out."""
     return tuple(dict.fromkeys(_texts(image, part)))
 
 
@@ -30,8 +29,7 @@ def _texts(image: Image, part: bytes) -> Iterator[str]:
             if last < 0 or last - first > MAX_TEXT:
                 at = buffer.find(part, at + len(part), end)
                 continue
-            with contextlib.suppress(UnicodeDecodeError):
-                yield buffer[first:last].decode("utf-8")
+            yield buffer[first:last].decode("utf-8", "surrogateescape")
             at = buffer.find(part, last, end)
 
 

@@ -22,7 +22,8 @@ __all__ = [
 _SHARED_OBJECT_NAME = re.compile(r"\.so(\.\d+)*$")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
 _ARCHIVE_SUFFIXES = (
-    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".pt2",
+    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+    ".pt2",
 )  # fmt: skip
 # What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
