@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from abiscan.model.binding import Status
 from abiscan.rules import Rule
-from abiscan.rules.computed import class_rules, gpu_rules, layout_rules, loader_rules, python_source_rules, wheel_rules
+from abiscan.rules.computed import (
+    class_rules,
+    gpu_rules,
+    layout_rules,
+    loader_rules,
+    provenance_rules,
+    python_source_rules,
+    wheel_rules,
+)
 from tools.rule_data import rules as rules_of_the_catalogue
 
 
@@ -45,7 +53,7 @@ def _looks_at(rule: Rule) -> str:
     kinds = {
         "binary": rule.imports
         or rule.libraries
-        or rule.id in {*class_rules(), *gpu_rules(), *layout_rules(), *loader_rules()},
+        or rule.id in {*class_rules(), *gpu_rules(), *layout_rules(), *loader_rules(), *provenance_rules()},
         "source": rule.sources,
         "generated kernel": rule.id in python_source_rules(),
         "wheel": rule.id in wheel_rules(),

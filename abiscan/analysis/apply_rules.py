@@ -14,6 +14,7 @@ from abiscan.mangling import parse
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.finding import Finding, Location, WhatIf
+from abiscan.model.provenance import ProvenanceFact, Topic
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import Windows
@@ -162,6 +163,19 @@ def refusals(
     return tuple(
         each for name, look in found for each in look(rule(name), prediction, absent, module, path=path, alone=alone)
     )
+
+
+def told_by_provenance(facts: Sequence[ProvenanceFact], module: str, *, concerns_torch: bool) -> tuple[Finding, ...]:
+    """What of a file's making is a problem of its own; a plain file has no fact that a rule is about."""
+    asked = {Topic.EXECUTABLE_STACK}
+    if concerns_torch:
+        asked |= {Topic.BUNDLED_RUNTIME, Topic.STRING_ABI}
+    about = [fact for fact in facts if fact.topic in asked and fact.value not in ("new", "old")]
+    if not about:
+        return ()
+    from abiscan.rules.computed import provenance_rules
+
+    return tuple(each for name, look in provenance_rules().items() for each in look(rule(name), about, module))
 
 
 def _layout_drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:

@@ -120,18 +120,27 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
 def _strings(imports: Sequence[BoundImport]) -> Iterator[ProvenanceFact]:
     """The ABI of std::string that its imports spell, torch's or not; the C++ library's own names count where no others
     tell, as what of it a compiler links statically may be of the old one in any file."""
+    spelled = _spelled(b.name for b in imports if b.owner is not Owner.CXX)
+    if len(spelled) == 2:
+        yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{spelled['new']} and {spelled['old']}")
+        return
+    sure = Confidence.HIGH if spelled else Confidence.MEDIUM
+    spelled = spelled or _spelled(b.name for b in imports if b.owner is Owner.CXX)
+    if spelled:
+        abi = "new" if "new" in spelled else "old"
+        yield ProvenanceFact(Topic.STRING_ABI, abi, spelled[abi], sure)
+
+
+def _spelled(names: Iterable[str]) -> dict[str, str]:
+    """Which std::string names mention, and the first that does."""
     first: dict[str, str] = {}
-    for of_library in (False, True):
-        for bound in imports if not first else ():
-            if (bound.owner is Owner.CXX) is of_library and bound.name.startswith("_Z"):
-                abi = string_abi(bound.name)
-                if abi is not None:
-                    first.setdefault(abi, bound.name)
-    if len(first) == 2 and not of_library:
-        yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{first['new']} and {first['old']}")
-    elif first:
-        abi = "new" if "new" in first else "old"
-        yield ProvenanceFact(Topic.STRING_ABI, abi, first[abi], Confidence.MEDIUM if of_library else Confidence.HIGH)
+    for name in names:
+        abi = string_abi(name) if name.startswith("_Z") else None
+        if abi is not None:
+            first.setdefault(abi, name)
+            if len(first) == 2:
+                break
+    return first
 
 
 def _cxx_library(facts: SharedObject, names: Iterable[str]) -> Iterator[ProvenanceFact]:

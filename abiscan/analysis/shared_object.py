@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from abiscan.analysis.apply_rules import Bound, derived_classes_of, drift_of_releases, findings_of, refusals
+from abiscan.analysis.apply_rules import (
+    Bound,
+    derived_classes_of,
+    drift_of_releases,
+    findings_of,
+    refusals,
+    told_by_provenance,
+)
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.layouts import exported_to_all, shared_layouts
@@ -105,6 +112,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         layouts=layouts,
     )
     findings, what_if = findings_of(bound, context)
+    findings += told_by_provenance(made.facts, bound.module, concerns_torch=concerns_torch)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
     report = ArtifactReport(
         path=artifact.path,

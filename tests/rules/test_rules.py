@@ -14,7 +14,15 @@ from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_key
 from abiscan.rules import Rule, RuleSubject, load_rules, rule, rule_infos, run
-from abiscan.rules.computed import class_rules, gpu_rules, layout_rules, loader_rules, python_source_rules, wheel_rules
+from abiscan.rules.computed import (
+    class_rules,
+    gpu_rules,
+    layout_rules,
+    loader_rules,
+    provenance_rules,
+    python_source_rules,
+    wheel_rules,
+)
 from abiscan.rules.validate import read_rule_file
 from tests.rules.reports import FIXTURES, index, report, reports
 from tests.rules.snapshots import HERE, file_of, snapshot
@@ -33,7 +41,15 @@ def test_every_file_is_loaded_and_described() -> None:
 
 
 def test_computed_rules_are_those_with_a_function() -> None:
-    tables = (class_rules(), gpu_rules(), layout_rules(), loader_rules(), python_source_rules(), wheel_rules())
+    tables = (
+        class_rules(),
+        gpu_rules(),
+        layout_rules(),
+        loader_rules(),
+        provenance_rules(),
+        python_source_rules(),
+        wheel_rules(),
+    )
     functions = [(identifier, function) for table in tables for identifier, function in table.items()]
     assert sorted(identifier for identifier, _function in functions) == [r.id for r in load_rules() if r.computed]
     assert len({function for _identifier, function in functions}) == len(functions)

@@ -13,6 +13,7 @@ from abiscan.model.finding import Finding
 from abiscan.rules.rule import Rule
 
 if TYPE_CHECKING:
+    from abiscan.model.provenance import ProvenanceFact
     from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
     from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
@@ -37,6 +38,17 @@ def gpu_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
     from abiscan.rules.computed.no_kernel_image import find_no_image
 
     return {"no-kernel-image": find_no_image}
+
+
+def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact], str], Iterator[Finding]]]:
+    """Over what a shared object tells of its making: the facts, and its identity over rebuilds."""
+    from abiscan.rules.computed import told_by_provenance as told
+
+    return {
+        "mixed-std-string": told.find_mixed_strings,
+        "executable-stack": told.find_executable_stack,
+        "bundled-runtime": told.find_bundled_runtimes,
+    }
 
 
 def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:
