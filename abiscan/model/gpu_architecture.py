@@ -117,7 +117,8 @@ def runs_on(image: str, gpu: GpuArchitecture) -> Runs:
         return _on_amd(code, gpu)
     if code.kind == "lto":
         return Runs.NO
-    made_for, there = (_RENAMED.get(number, number) for number in (code.number, gpu.number))
+    there = gpu.number
+    made_for = there if code.number == there else _RENAMED.get(code.number, code.number)
     if code.suffix == "a":
         fits = made_for == there
     elif code.kind == "compute" and not code.suffix:

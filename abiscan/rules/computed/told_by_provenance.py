@@ -14,7 +14,7 @@ def find_mixed_strings(rule: Rule, facts: Iterable[ProvenanceFact], module: str)
     """One finding where imports spell both kinds of std::string."""
     for fact in facts:
         if fact.topic is Topic.STRING_ABI and fact.value == "mixed":
-            yield make_finding(rule, {"detail": fact.source}, (module,))
+            yield make_finding(rule, {}, (module,), symbols=tuple(fact.source.split(" and ")))
 
 
 def find_executable_stack(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
