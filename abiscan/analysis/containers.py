@@ -60,18 +60,19 @@ def judge_container(
 
 
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
-    """The members, those that fail marked with another build of theirs that loads on the same torch: a package that
-    brings a module for several accelerators or instruction sets loads the one that fits."""
+    """The members, those that fail marked with another build of theirs that loads on the same torch and has code for
+    the GPUs that are asked about: a package that brings a module for several accelerators or instruction sets loads
+    the one that fits."""
     families: dict[tuple[str, Target | None], list[ArtifactReport]] = {}
     for member in members:
-        if member.member is not None and (member.verdict is not ArtifactVerdict.NOT_TORCH or _lacks_kernels(member)):
+        if member.member is not None:
             families.setdefault((without_build(member.member), member.target), []).append(member)
-    served = {}
+    served: dict[str, ArtifactReport | None] = {}
     for family in families.values():
-        serving = next((e for e in family if e.verdict is ArtifactVerdict.LOADS and not _lacks_kernels(e)), None)
-        for each in family if serving is not None else ():
+        for each in family:
             if each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
-                served[each.display] = serving
+                serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
+                served[each.display] = next((e for e in family if e.verdict in serving and not _lacks_kernels(e)), None)
     return [_served(member, served.get(member.display)) for member in members]
 
 

@@ -9,10 +9,9 @@ its name. Operators that are given an implementation alone (`m.impl`) have no sc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from abiscan.binary import Binary
-from abiscan.model.binding import BoundImport
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 
@@ -31,7 +30,7 @@ _TYPES = (
 # Namespace, name, overload, and how the arguments begin.
 _HEAD = re.compile(
     r"(?<!\w)(?:([A-Za-z_]\w*+)::)?+([A-Za-z_]\w*+)(?:\.([A-Za-z_]\w*+))?+\s*+\("
-    rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b)"
+    rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b(?!\s*+[),]))"
 )
 # The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
 _REST = re.compile(
@@ -44,9 +43,13 @@ _MARKS = (b" -> ", b"(Tensor")
 _TORCHS_OWN = frozenset(("aten", "prim", "prims", "quantized", "c10d", "profiler"))
 
 
-def operators_of(binary: Binary, imports: Sequence[BoundImport]) -> tuple[Operator, ...]:
-    """The operators, sorted; none for a file that imports nothing by which one is defined."""
-    interface = next((kind for start, kind in _INTERFACES if any(b.name.startswith(start) for b in imports)), None)
+def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ...]:
+    """The operators, sorted; none for a file whose imports have nothing by which one is defined.
+
+    Args:
+        imports: mangled names.
+    """
+    interface = next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
     if interface is None:
         return ()
     texts = dict.fromkeys(text for mark in _MARKS for text in binary.texts_with(mark))

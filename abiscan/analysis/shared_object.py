@@ -141,7 +141,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
         what_if=what_if,
         provenance=made,
-        operators=operators_of(binary, imports) if concerns_torch else (),
+        operators=operators_of(binary, [bound.name for bound in imports]) if concerns_torch else (),
         findings=findings,
     )
     choice = judged_in.of_file.note

@@ -158,7 +158,8 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
     assert b"-arch sm_75 " in content
     assert b".target sm_75" in content
     assert made["nvcc-const-data-ptr.so"]["gpu_archs"] == ["compute_75", "sm_75"]
-    assert [name for name in FILES if made[name]["gpu_archs"]] == ["nvcc-const-data-ptr.so"]
+    with_code = [name for name in FILES if made[name]["gpu_archs"]]
+    assert with_code == sorted(["nvcc-const-data-ptr.so", *(name for name in FILES if name.startswith("gpu-"))])
 
 
 @pytest.mark.parametrize(
@@ -174,3 +175,62 @@ def test_the_releases_that_export_all_its_names(
     name: str, window: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
 ) -> None:
     assert made[name]["torch_window"] == window
+
+
+def facts(made: Mapping[str, Any], topic: str) -> list[tuple[str, str]]:
+    return [(fact["value"], fact["source"]) for fact in made["facts"] if fact["topic"] == topic]
+
+
+@pytest.mark.parametrize("family", ["GLIBC", "GLIBCXX", "CXXABI", "GCC"])
+@pytest.mark.parametrize("name", [name for name in FILES if name != "no-sections.so"])
+def test_a_floor_and_a_name_that_needs_it(
+    name: str, family: str, made: Mapping[str, Mapping[str, Any]], fixtures_dir: Path
+) -> None:
+    wanted = versions(fixtures_dir / name, family)
+    found = facts(made[name], family.lower())
+    if not wanted:
+        assert found == []
+        return
+    text = ".".join(map(str, max(wanted)))
+    ((value, source),) = found
+    assert value == text
+    # readelf writes `name@VERSION` behind what asks for a version.
+    listed = subprocess.run(
+        ["readelf", "-W", "--dyn-syms", str(fixtures_dir / name)], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"{source.partition('@')[0]}@{family}_{text}" in listed or source == f"{family}_{text}"
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "values"),
+    [
+        # As the fixtures were built (tests/fixtures/build.py).
+        ("gcc-const-data-ptr.so", "compiler", ["GCC 12.2.0"]),
+        ("clang-const-data-ptr.so", "compiler", ["GCC 12.2.0", "Clang 19.1.7"]),
+        ("mixed-std-string.so", "string-abi", ["mixed"]),
+        ("old-string-extension.so", "string-abi", ["old"]),
+        ("good-extension.so", "string-abi", ["new"]),
+        ("executable-stack.so", "executable-stack", ["asked for"]),
+        ("bundled-runtime.so", "bundled-runtime", ["libgomp-a34b3233.so.1.0.0"]),
+        ("good-extension.so", "cxx-library", ["libstdc++"]),
+        # nvcc 13.0 writes PTX ISA 9.0.
+        ("gpu-cuda.so", "cuda", ["13.0"]),
+        # The id that pybind11 of torch 2.13.0 has: strings of the file.
+        ("good-extension.so", "pybind11", ["v11_system_libstdcpp_gxx_abi_1xxx_use_cxx11_abi_1"]),
+        # PyModule_Create2 and what else the source calls are in Misc/stable_abi.toml since 3.2.
+        ("abi3-module.abi3.so", "python-floor", ["3.2"]),
+    ],
+)
+def test_facts(name: str, topic: str, values: list[str], made: Mapping[str, Mapping[str, Any]]) -> None:
+    told = [value for value, _ in facts(made[name], topic)]
+    assert [value for value in told if not value.startswith("LLD")] == values
+
+
+def test_a_directory_of_the_machine_that_built_it(tmp_path: Path) -> None:
+    out = tmp_path / "x.so"
+    paths = "-Wl,-rpath,/home/runner/work/lib:/usr/lib/x86_64-linux-gnu:\\$ORIGIN/../lib"
+    subprocess.run(f"gcc -shared -nostdlib -x c /dev/null {paths} -o {out}", shell=True, check=True)
+    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (artifact,) = json.loads(done.stdout)["artifacts"]
+    assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/work/lib"]

@@ -1,0 +1,112 @@
+"""`--gpu`: what is foretold of the fixtures, whose images are those that cuobjdump and clang-offload-bundler list."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.environment.gpus_here import gpus_here, processor_of
+
+
+def abiscan(*args: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}
+    return subprocess.run(
+        [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "name", "status"),
+    [
+        ("sm_80", "gpu-cuda.so", 0),
+        ("sm_75", "gpu-cuda.so", 1),
+        ("9.0", "gpu-cuda.so", 0),
+        ("sm_100", "gpu-cuda-compressed.so", 0),
+        ("sm_70", "gpu-cuda-compressed.so", 1),
+        ("sm_90", "gpu-cuda-relocatable.so", 0),
+        ("sm_75", "gpu-cuda-relocatable.so", 1),
+        ("gfx942", "gpu-cuda.so", 1),
+        ("gfx942", "gpu-hip.so", 0),
+        ("gfx942", "gpu-hip-compressed.so", 0),
+        ("gfx1151", "gpu-hip-compressed.so", 0),
+        ("gfx908", "gpu-hip-compressed.so", 1),
+        ("gfx90a:xnack+", "gpu-hip.so", 0),
+        # Without the feature that an image of it is for, nobody knows.
+        ("gfx90a:sramecc-", "gpu-hip.so", 3),
+        ("sm_90", "gpu-hip.so", 1),
+        # One of several that nothing serves suffices.
+        ("sm_80,sm_75", "gpu-cuda.so", 1),
+        # No device code at all.
+        ("sm_90", "empty-library.so", 0),
+    ],
+)
+def test_exit_status(gpu: str, name: str, status: int, fixtures_dir: Path) -> None:
+    done = abiscan("--gpu", gpu, str(fixtures_dir / name))
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ("no kernel image is available" in done.stdout) == (status == 1)
+
+
+def test_device_code_that_cannot_be_read_is_undecided(fixtures_dir: Path, tmp_path: Path) -> None:
+    data = (fixtures_dir / "gpu-cuda-compressed.so").read_bytes()
+    at = data.index(b"\x50\xed\x55\xba")
+    damaged = tmp_path / "x.so"
+    damaged.write_bytes(data[: at + 4] + b"\x09" + data[at + 5 :])
+    done = abiscan("--gpu", "sm_70", str(damaged))
+    assert done.returncode == 3
+    assert "cannot be known" in done.stdout
+
+
+@pytest.mark.parametrize(("members", "status"), [(("rocm", "cuda"), 0), (("rocm",), 1)])
+def test_a_build_for_another_gpu_does_not_fail_its_wheel(
+    members: tuple[str, ...], status: int, fixtures_dir: Path, tmp_path: Path
+) -> None:
+    wheel = tmp_path / "x-1-cp311-cp311-linux_x86_64.whl"
+    built = {"rocm": "gpu-hip.so", "cuda": "gpu-cuda.so"}
+    with zipfile.ZipFile(wheel, "w") as file:
+        for folder in members:
+            file.writestr(f"x/{folder}/ops.so", (fixtures_dir / built[folder]).read_bytes())
+        file.writestr("x-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
+        file.writestr("x-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: x\nVersion: 1\n")
+    done = abiscan("--gpu", "sm_80", str(wheel))
+    assert done.returncode == status, done.stdout
+
+
+@pytest.mark.parametrize("gpu", ["hopper", "compute_90", "gfx9-generic", "amdgcnspirv", "", "sm_90;sm_80"])
+def test_what_is_no_gpu_is_a_usage_error(gpu: str, fixtures_dir: Path) -> None:
+    done = abiscan("--gpu", gpu, str(fixtures_dir / "gpu-cuda.so"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("abiscan: error: --gpu")
+
+
+def test_the_gpu_that_is_here(fixtures_dir: Path, tmp_path: Path) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 9.0\necho 9.0\necho 12.0\n")
+    tool.chmod(0o755)
+    done = abiscan(
+        "--gpu", "here", "-f", "json", "-q", str(fixtures_dir / "gpu-cuda.so"), path=f"{tmp_path}:/bin:/usr/bin"
+    )
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["artifacts"][0]["setting"]["device"]["value"] == "sm_90, sm_120"
+    assert done.returncode == 0
+
+
+def test_amds_are_those_of_the_kernel(tmp_path: Path) -> None:
+    # Nodes as the kernel has them: a CPU, an MI210, an MI300X (values of rocminfo on such machines).
+    for number, version in enumerate((0, 90010, 90402)):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "properties").write_text(
+            f"cpu_cores_count 0\ngfx_target_version {version}\nvendor_id 4098\n"
+        )
+    assert [str(gpu) for gpu in gpus_here("", str(tmp_path))] == ["gfx90a", "gfx942"]
+    assert processor_of(110501) == "gfx1151"
