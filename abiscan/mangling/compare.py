@@ -200,6 +200,10 @@ _DUAL: Final = frozenset(
 )
 
 
+# How a name that mentions one is spelt: in full, or by an abbreviation.
+_DUAL_MARKS: Final = ("__cxx11", "Ss", "Sb", *(f"{len(name)}{name}" for name in sorted(_DUAL)))
+
+
 def string_abi(mangled: str) -> Literal["old", "new"] | None:
     """Which std::string, or other type that libstdc++ has twice, a C++ name mentions: "new" for that of std::__cxx11,
     "old" for the one before; None for neither.
@@ -208,7 +212,7 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
     counterpart in the other ABI.
     """
     # What no part can mention is not worth parsing.
-    if "__cxx11" not in mangled and "S" not in mangled:
+    if not any(mark in mangled for mark in _DUAL_MARKS):
         return None
     name = parse(mangled)
     if name is None:
