@@ -17,14 +17,15 @@ from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.rules.limited_api import stable_abi
 from abiscan.wheel.tags import fitting_platform
 
-_GCC = re.compile(r"GCC: \([^)]*\) (\d+(?:\.\d+)+)")
-_CLANG = re.compile(r"clang version (\d+(?:\.\d+)+)")
-_LLD = re.compile(r"(?:Linker: )?LLD (\d+(?:\.\d+)+)")
-_RUST = re.compile(r"rustc version (\d+(?:\.\d+)+)")
-_DWARF_GNU = re.compile(r"GNU (C\S*|Fortran\S*) (\d+(?:\.\d+)+)")
+# Patterns are texts: what no file asks for is not compiled.
+_GCC = r"GCC: \([^)]*\) (\d+(?:\.\d+)+)"
+_CLANG = r"clang version (\d+(?:\.\d+)+)"
+_LLD = r"(?:Linker: )?LLD (\d+(?:\.\d+)+)"
+_RUST = r"rustc version (\d+(?:\.\d+)+)"
+_DWARF_GNU = r"GNU (C\S*|Fortran\S*) (\d+(?:\.\d+)+)"
 # A family of symbol versions -> its topic and the library that defines it, for a person.
 _FAMILIES = {"GLIBC": Topic.GLIBC, "GLIBCXX": Topic.GLIBCXX, "CXXABI": Topic.CXXABI, "GCC": Topic.GCC}
-_NUMBERED = re.compile(r"(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)")
+_NUMBERED = r"(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)"
 # What sanitizers make code call (compiler-rt, libsanitizer).
 _SANITIZERS = {
     "__asan_": "AddressSanitizer",
@@ -46,7 +47,7 @@ _TOOLKITS = {
 }
 # A library whose copy auditwheel put into the wheel under a name of its own, of which a process should have one: two
 # OpenMP runtimes have two thread pools, two CUDA runtimes two sets of registered kernels.
-_BUNDLED = re.compile(
+_BUNDLED = (
     r"lib(gomp|omp|iomp5|cudart|cublas|cublasLt|cudnn|nccl|stdc\+\+|c10|torch\w*)[-.][0-9a-f]{8}[\w.-]*\.so[\w.]*"
 )
 _LEVELS = {2: "x86-64-v2", 4: "x86-64-v3", 8: "x86-64-v4"}
@@ -57,7 +58,7 @@ _PYBIND11 = b"__pybind11_internals_v"
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
 # What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
 _AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
-_LABEL = re.compile(r"\+([\w.]+)")
+_LABEL = r"\+([\w.]+)"
 
 
 class Origin(Struct, frozen=True):
@@ -101,7 +102,7 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
     told: dict[str, ProvenanceFact] = {}
     for comment in comments:
         for pattern, name in ((_GCC, "GCC"), (_CLANG, "Clang"), (_LLD, "LLD"), (_RUST, "rustc")):
-            match = pattern.search(comment)
+            match = re.search(pattern, comment)
             if match is not None:
                 value = f"{name} {match[1]}"
                 told.setdefault(value, ProvenanceFact(Topic.COMPILER, value, f".comment: {comment}"))
@@ -109,7 +110,7 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
         else:
             told.setdefault(comment, ProvenanceFact(Topic.COMPILER, comment, ".comment"))
     for producer in producers:
-        gnu, clang = _DWARF_GNU.search(producer), _CLANG.search(producer)
+        gnu, clang = re.search(_DWARF_GNU, producer), re.search(_CLANG, producer)
         value = f"GCC {gnu[2]}" if gnu is not None else f"Clang {clang[1]}" if clang is not None else producer
         lto = ", with link-time optimization" if " -flto" in producer else ""
         language = f" ({gnu[1]}{lto})" if gnu is not None else ""
@@ -175,7 +176,7 @@ def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[Provena
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
     if binary.exports_name(_AOTINDUCTOR):
         yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {_AOTINDUCTOR}")
-    label = _LABEL.search(origin.version or "")
+    label = re.search(_LABEL, origin.version or "")
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
 
@@ -226,7 +227,7 @@ def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
     """The newest version of each family, and a name that asks for it."""
     newest: dict[str, tuple[tuple[int, ...], str]] = {}
     for need in facts.version_needs:
-        match = _NUMBERED.fullmatch(need.name)
+        match = re.fullmatch(_NUMBERED, need.name)
         if match is not None and not need.weak:
             newest[match[1]] = max(newest.get(match[1], ((), "")), (_parts(match[2]), need.name))
     for family, (version, name) in newest.items():
@@ -253,7 +254,7 @@ def _machine(facts: SharedObject, isa: int, *, executable_stack: bool) -> Iterat
             if directory.startswith("/") and not _is_of_the_system(directory):
                 yield ProvenanceFact(Topic.RUN_PATH, directory, tag)
     for soname in facts.needed:
-        if _BUNDLED.fullmatch(soname) is not None:
+        if re.fullmatch(_BUNDLED, soname) is not None:
             yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel brings")
 
 

@@ -28,14 +28,12 @@ _TYPES = (
     r"|QScheme|Dict|Any|number|SymBool|SymFloat|DeviceIndex|__torch__"
 )
 # Namespace, name, overload, and how the arguments begin.
-_HEAD = re.compile(
+_HEAD = (
     r"(?<!\w)(?:([A-Za-z_]\w*+)::)?+([A-Za-z_]\w*+)(?:\.([A-Za-z_]\w*+))?+\s*+\("
     rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b(?!\s*+[),]))"
 )
 # The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
-_REST = re.compile(
-    r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
-)
+_REST = r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
 _MOST = 10_000
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
@@ -53,11 +51,12 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     if interface is None:
         return ()
     texts = dict.fromkeys(text for mark in _MARKS for text in binary.texts_with(mark))
+    head, rest = re.compile(_HEAD), re.compile(_REST)
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
     for text in texts:
-        match = _HEAD.match(text.strip())
-        if match is None or _REST.fullmatch(text.strip(), match.end()) is None:
+        match = head.match(text.strip())
+        if match is None or rest.fullmatch(text.strip(), match.end()) is None:
             broken.append(text)
             continue
         sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH
@@ -72,7 +71,7 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:
     """The operators of a text in which what stands before one, or behind it, is something else."""
-    for match in _HEAD.finditer(text):
+    for match in re.finditer(_HEAD, text):
         namespace, name = match[1], match[2]
         if namespace is None and match.start() > 0:
             continue  # what stands before may be its beginning, or another word's end

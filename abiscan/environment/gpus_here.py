@@ -1,4 +1,4 @@
-"""Which GPUs this machine has.
+"""Which GPUs this machine has, whichever file system is looked at.
 
 AMD's are told by the kernel (`gfx_target_version` of the KFD topology,
 https://docs.kernel.org/gpu/amdgpu/driver-core.html). The compute capability of NVIDIA's is in no file: the driver's own
@@ -7,10 +7,9 @@ tool `nvidia-smi` is run for it (https://docs.nvidia.com/cuda/cuda-programming-g
 
 from __future__ import annotations
 
-import os
 import re
 
-from abiscan.environment.small_files import read_file
+from abiscan.filesystem import HERE
 from abiscan.model.gpu_architecture import GpuArchitecture, parse_architecture
 
 _NODES = "/sys/class/kfd/kfd/topology/nodes"
@@ -48,12 +47,12 @@ def _nvidia(search_path: str | None) -> list[GpuArchitecture]:
 
 def _amd(nodes: str) -> list[GpuArchitecture]:
     try:
-        names = sorted(os.listdir(nodes))[:_MAX_NODES]
+        names = sorted(HERE.names(nodes))[:_MAX_NODES]
     except OSError:
         return []
     found = []
     for name in names:
-        match = _VERSION.search(read_file(os.path.join(nodes, name, "properties"), _MAX_PROPERTIES) or b"")
+        match = _VERSION.search(HERE.read(f"{nodes}/{name}/properties", _MAX_PROPERTIES) or b"")
         # A node that is a CPU has 0.
         if match is not None and int(match[1]):
             found.append(GpuArchitecture("gfx", processor=processor_of(int(match[1]))))
