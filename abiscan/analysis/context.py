@@ -254,6 +254,10 @@ class AnalysisContext:
         found = list(self._chosen.notes) if self._chosen is not None else []
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
+        if self.gpus and self._chosen is not None and self._chosen.installed is not None:
+            from abiscan.analysis.kernels_on import torchs_own
+
+            found += torchs_own(self._chosen.installed, self.gpus)
         return tuple(found)
 
 

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from abiscan.binary import open_binary
+from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.errors import UnreadableFile
 from abiscan.model.device_code import DeviceImages, GpuModule
 from abiscan.model.gpu_architecture import GpuArchitecture, Runs, code_runs, module_runs, parse_architecture, runs_on
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.rules import rule
+
+# The libraries of torch that hold its kernels.
+_WITH_KERNELS = frozenset(("libtorch_cuda.so", "libtorch_hip.so"))
 
 
 def with_kernels(
@@ -35,6 +41,21 @@ def with_kernels(
         findings=(*report.findings, *findings),
         notes=(*notes, *report.notes),
     )
+
+
+def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
+    """A note for each GPU that no kernel of a torch itself runs on, whatever the files of the run have."""
+    for path in torch.libraries:
+        if path.rpartition("/")[2] not in _WITH_KERNELS:
+            continue
+        try:
+            code = open_binary(torch.files.host(path)).device_images()
+        except (OSError, UnreadableFile):
+            continue
+        listed = " ".join(dict.fromkeys(image.architecture for image in code.images))
+        for gpu in gpus:
+            if code.images and code_runs(code, gpu) is Runs.NO:
+                yield f"torch {torch.version} itself has no kernel image for {gpu}: it has {listed}"
 
 
 def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:
