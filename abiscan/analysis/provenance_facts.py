@@ -187,7 +187,7 @@ def _python(
     names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
     if not names:
         return
-    for text in binary.texts_with(_PYBIND11):
+    for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in binary.strings_with(_PYBIND11)):
         yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
     if made.python_abi not in (None, "any"):
         yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.name}")

@@ -35,6 +35,8 @@ _HEAD = (
 # The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
 _REST = r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
 _MOST = 10_000
+# Of the texts that are read, in bytes; the longest schema of the operators of torch has 2,000.
+_LONGEST = 1 << 16
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
 # Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
@@ -50,7 +52,8 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     interface = next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
     if interface is None:
         return ()
-    texts = dict.fromkeys(text for mark in _MARKS for text in binary.texts_with(mark))
+    found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
+    texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
     head, rest = re.compile(_HEAD), re.compile(_REST)
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []

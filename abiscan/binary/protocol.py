@@ -109,10 +109,6 @@ class Binary(Protocol):
         """Marks of how it was built: its stack, its CPU, its compilers."""
         ...
 
-    def texts_with(self, part: bytes) -> tuple[str, ...]:
-        """The texts of its read-only data that hold `part`, each once."""
-        ...
-
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """(offset, size) of the parts that facts and lookups by name read: a copy with only these serves for them."""
         ...

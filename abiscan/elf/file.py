@@ -299,12 +299,6 @@ class ElfFile:
 
         return build_marks(self.image)
 
-    def texts_with(self, part: bytes) -> tuple[str, ...]:
-        """See `read_only_texts.texts_with`."""
-        from abiscan.elf.read_only_texts import texts_with
-
-        return texts_with(self.image, part)
-
     def lookup_ranges(self) -> list[tuple[int, int]]:
         """See `tables.lookup_ranges`."""
         from abiscan.elf.tables import lookup_ranges

@@ -31,10 +31,6 @@ MAX_PACKED_RELOCATIONS = 1 << 22
 # Images for GPUs; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
 
-# Texts of read-only data that are looked at for one question, and the longest, in bytes.
-MAX_TEXTS = 1 << 16
-MAX_TEXT = 1 << 14
-
 # A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
 # that reads it (SIGBUS), which is why that is another one than the command's.
 MAX_COPIED = 64 * MIB
@@ -95,10 +91,11 @@ LIMITS = (
     Limit("entries of long hash chains gone through in one file", MAX_CHAIN_STEPS, "", "unreadable"),
     Limit("packed relocations (DT_RELR)", MAX_PACKED_RELOCATIONS, "", "unreadable"),
     Limit("device images of a section", MAX_DEVICE_IMAGES, "", "those before are told, and that there are more"),
-    Limit("texts of read-only data, for one question", MAX_TEXTS, "", "those before are told"),
     Limit("code searched for call sites", MAX_CODE, "bytes", "findings without call sites"),
     Limit("debug information read for lines", MAX_DEBUG, "bytes", "call sites without lines"),
-    Limit("read-only data searched for assertions", MAX_STRING_DATA, "bytes", "not used as evidence"),
+    Limit(
+        "read-only data searched for texts", MAX_STRING_DATA, "bytes", "neither evidence nor operators of what follows"
+    ),
     Limit("a file that is read and not mapped", MAX_COPIED, "bytes", "mapped"),
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
     Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
