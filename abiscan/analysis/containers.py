@@ -34,6 +34,7 @@ def container_of(group: Group) -> Container | None:
         requires_torch=tuple(line for line in facts.requires_dist if torch_requirements([line])),
         verdict=ArtifactVerdict.UNDECIDED,
         artifacts=tuple(sorted(artifact.display for artifact in group)),
+        requires_python=facts.requires_python,
     )
 
 

@@ -65,6 +65,10 @@ class AnalysisContext:
         """One for the run: it keeps its answers."""
         return Demangler()
 
+    def readable(self, name: str) -> str:
+        """The text of a mangled name; the name itself where no demangler reads it."""
+        return self.demangler.demangle(name).text or name
+
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """All rules."""

@@ -33,6 +33,16 @@ def scan(targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executo
     return merge(_stream(targets, context, jobs, executor), context.rule_infos, root)
 
 
+def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
+    """Look at everything that `targets` name, with the services of a run that is under way: what several scans ask of
+    the index and the demanglers is then looked up once.
+
+    Raises:
+        UsageError, UnknownBuild: as `scan`.
+    """
+    return merge(_stream(targets, context, 1, in_process), context.rule_infos)
+
+
 def stream(
     targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process
 ) -> Iterator[Judged]:

@@ -17,6 +17,7 @@ class ScanOptions(Struct, frozen=True):
     Attributes:
         torch: as `--torch` has it; `declared` for what each file declares, whatever is installed.
         environment: whose interpreter and packages; None where there is none.
+        compared: also say what a comparison with another file asks: all exports, and the Pythons that import it.
         python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
         settings: what the loader of that environment's processes inherits.
         matrix: judge every known build of a file's architecture.
@@ -40,4 +41,5 @@ class ScanOptions(Struct, frozen=True):
     cache: str | None = None
     python_named: bool = False
     gpus: tuple[Stated, ...] = ()
+    compared: bool = False
     progress: Callable[[str], None] | None = None

@@ -35,7 +35,7 @@ from abiscan.model.binding import (
     Owner,
     Status,
 )
-from abiscan.model.facts import SharedObject
+from abiscan.model.facts import Export, SharedObject
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import (
     ArtifactReport,
@@ -44,7 +44,7 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, judge
-from abiscan.setting.file_setting import FileSetting
+from abiscan.setting.file_setting import FileSetting, importing_pythons
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
 from abiscan.wheel.metadata import ContainerKind
@@ -143,6 +143,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         provenance=made,
         operators=operators_of(binary, [bound.name for bound in imports]) if concerns_torch else (),
         findings=findings,
+        exports=_exports(binary) if context.options.compared else None,
+        pythons=_pythons(imports, judged_in) if context.options.compared else None,
     )
     choice = judged_in.of_file.note
     if open_names and torch is not None and torch.build is not None and not choice:
@@ -186,6 +188,16 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     from abiscan.analysis.kernels_on import with_kernels
 
     return with_kernels(report, device, context.gpus, bound.module)
+
+
+def _exports(binary: Binary) -> tuple[Export, ...]:
+    return tuple(sorted(binary.exports(), key=lambda export: (export.name, export.version or "")))
+
+
+def _pythons(imports: Sequence[BoundImport], judged_in: FileSetting) -> tuple[str, ...] | None:
+    names = [b.name for b in imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
+    found = None if judged_in.beside is None else importing_pythons(judged_in.beside.declared, names)
+    return None if found is None else tuple(map(str, found))
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:

@@ -29,6 +29,7 @@ _COMMANDS = {
     "releases": "abiscan.cli.releases",
     "fix": "abiscan.cli.fix",
     "schema": "abiscan.cli.schema",
+    "diff": "abiscan.cli.diff",
 }
 
 

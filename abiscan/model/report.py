@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import CauseGroup
+from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance
@@ -43,6 +44,9 @@ class ArtifactReport(Struct, frozen=True):
         served_by: `display` of another build of the same module in its wheel, which loads where this one does not: the
             package chooses between them, so that this one does not fail the wheel; None where there is none.
         operators: what it registers with torch, sorted by name.
+        exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the names
+            that it takes of them (`3.11`, `3.13t`); both None where they were not asked for (`ScanOptions.compared`),
+            `pythons` also where any Python will do.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 
@@ -67,6 +71,8 @@ class ArtifactReport(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     served_by: str | None = None
     operators: tuple[Operator, ...] = ()
+    exports: tuple[Export, ...] | None = None
+    pythons: tuple[str, ...] | None = None
 
     def judged_on(self, run: Target | None) -> Target | None:
         """The torch that it was judged against: its own, or the run's where it has no setting of its own."""
@@ -93,6 +99,7 @@ class Container(Struct, frozen=True):
         requires_dist: requirements as they stand; requires_torch: those of them on torch.
         verdict: of all members: fails if one fails, else undecided if one is, else loads if one does.
         artifacts: `ArtifactReport.display` of its members, sorted.
+        requires_python: specifier of the Pythons that an installer admits, as it stands; None where none is declared.
     """
 
     path: str
@@ -105,6 +112,7 @@ class Container(Struct, frozen=True):
     requires_torch: tuple[str, ...]
     verdict: ArtifactVerdict
     artifacts: tuple[str, ...]
+    requires_python: str | None = None
 
 
 class InputError(Struct, frozen=True):

@@ -19,9 +19,11 @@ import msgspec
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import GpuImage, GpuModule
+from abiscan.model.difference import Change, Difference
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
+from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
 from abiscan.model.setting import Setting, Stated
@@ -81,6 +83,25 @@ def explain(subjects: Sequence[Subject], version: str, *, cause: Mapping[str, st
     if cause is not None:
         document["cause"] = dict(cause)
     return "".join(_pieces(document))
+
+
+def difference(value: Difference) -> str:
+    """The answer of `diff` (`$defs/difference` of the schema)."""
+    return _document(
+        value.version,
+        {
+            "shrank": value.shrank,
+            "old": plain(value.old),
+            "new": plain(value.new),
+            "changes": plain(value.changes),
+            "names": {text(name): text(told) for name, told in value.names.items()},
+            "undecided": plain(value.undecided),
+        },
+    )
+
+
+def _document(version: str, members: Mapping[str, Any]) -> str:
+    return "".join(_pieces({"schema_version": SCHEMA_VERSION, "tool": _tool(version), **members}))
 
 
 # --- parts that NDJSON uses too ---------------------------------------------------------------------------------
@@ -177,10 +198,18 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         *("suppressed", "suppression"),
     ),
     Location: ("function", "file", "line", "offset"),
-    Container: ("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
+    Container: (
+        *("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
+        *("requires_dist", "requires_python"),
+    ),
     InputError: ("path", "message"),
     StaleEntry: ("source", "entry", "fails"),
     RuleInfo: ("id", "summary", "severity", "confidence"),
+    Change: ("aspect", "effect", "shrinks", "text", "files", "removed", "added"),
+    Compared: ("path", "name", "version", "files", "reach"),
+    Reach: ("machines", "torch", "pythons", "gpus", "floors", "cuda", "undecided"),
+    BuildOfTorch: ("torch", "variant", "works", "reason"),
+    Floor: ("part", "version", "because"),
 }
 
 

@@ -317,7 +317,7 @@ _CP = re.compile(r"(?:cp)?(\d)(\d+)(t?)$")
 def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
     """By the module's suffix, which decides what an interpreter imports, else by the wheel's tags."""
     module = module_name(place.rpartition("/")[2])
-    tags = tuple(dict.fromkeys(tag for pair in interpreters if (tag := _of_tag(*pair)) is not None))
+    tags = pythons_of_tags(interpreters)
     if module is not None and module.cpython is not None:
         version = _version(module.cpython.rstrip("dmu"))
         if version is not None:
@@ -325,6 +325,11 @@ def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[Decla
     if module is not None and module.abi3 and not tags:
         return (DeclaredPython(PythonVersion(3, 2), True, Source.FILE_NAME, "its name ends in .abi3.so"),)
     return tags
+
+
+def pythons_of_tags(interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
+    """The CPythons that a wheel's tags are for, (python tag, abi tag) pairs; none for a wheel that any Python takes."""
+    return tuple(dict.fromkeys(tag for pair in interpreters if (tag := _of_tag(*pair)) is not None))
 
 
 def _of_tag(python: str, abi: str) -> DeclaredPython | None:

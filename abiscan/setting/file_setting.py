@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from abiscan.environment.python_names import known_versions
+from abiscan.environment.python_names import exporting_all, known_versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Setting, Source, Stated
 from abiscan.releases.pythons import installable
@@ -55,6 +55,30 @@ class PythonsBeside(Struct, frozen=True):
             return False
         minor = PythonVersion(version.major, version.minor)
         return release not in self.releases or release in installable(self.releases, minor)
+
+
+def importing_pythons(declared: Declared, names: Sequence[str]) -> tuple[PythonVersion, ...] | None:
+    """The known CPythons 3 that a file is declared for and that export all the names that it takes of them, oldest
+    first; None where it declares none and takes none.
+
+    Args:
+        names: its strong imports that are CPython's.
+    """
+    if not declared.pythons and not names and not declared.requires_python:
+        return None
+    exporting = exporting_all(names)
+    known = known_versions()
+    found = [
+        version
+        for version in known
+        if version.major >= 3
+        and version in exporting
+        and (not declared.pythons or any(python.admits(version) for python in declared.pythons))
+        and declared.admits_python(version)
+    ]
+    # Of a version that the table lacks nothing but the declaration is known.
+    found += [p.oldest for p in declared.pythons if not p.later and p.oldest not in known]
+    return tuple(sorted(found))
 
 
 class TorchOfFile(Struct, frozen=True):

@@ -24,7 +24,7 @@ from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
-from abiscan.setting.declared import without_build
+from abiscan.setting.package_builds import covered as builds_covered
 from abiscan.wheel.tags import (
     Excess,
     Promise,
@@ -267,7 +267,7 @@ class _TorchUse(Struct, frozen=True):
     Attributes:
         users: the members that import names of torch.
         known: the releases that an installer could put beside the wheel, oldest first.
-        covered, choice: as `_covered` has them.
+        covered, choice: as `package_builds.covered` has them.
         telling: of the members that some known release serves, the one with the fewest.
         asked: the requirements on torch; allowed: the known releases that they allow, None where there is none.
     """
@@ -292,7 +292,7 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     loading = [
         _Loading(m, releases) for m in users if (releases := _inside(m.provenance.torch_window or Windows(), known))
     ]
-    covered, choice = _covered(loading)
+    covered, choice = builds_covered((_short(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
     asked = torch_requirements(wheel.container.requires_dist)
     return _TorchUse(users, known, covered, choice, telling, asked, torch_allowed(asked, known))
@@ -340,19 +340,6 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
     )
-
-
-def _covered(loading: Sequence[_Loading]) -> tuple[frozenset[str], bool]:
-    """The releases on which the wheel works, and whether it brings builds to choose from: members that are named for a
-    torch each (`libx_torch24.so`, `libx_torch25.so`), or that have no release in common. Else all must load."""
-    builds: dict[str, frozenset[str]] = {}
-    for row in loading:
-        place = without_build(_short(row.member))
-        builds[place] = builds.get(place, frozenset()) | row.releases
-    if not builds:
-        return frozenset(), False
-    together = frozenset.intersection(*builds.values())
-    return together or frozenset.union(*builds.values()), len(builds) < len(loading) or not together
 
 
 def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:

@@ -1,0 +1,27 @@
+"""`abiscan diff`."""
+
+from __future__ import annotations
+
+import click
+
+from abiscan.cli.compared import answer, compared_scopes, comparison_options, option_set
+from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@option_set
+@click.pass_context
+def diff(ctx: click.Context, /, old: str, new: str, **given: object) -> None:
+    """Say what changed from OLD to NEW: files, wheels or installed packages.
+
+    A line a change, the most important first: what it works on (torch builds, Pythons, GPUs, systems), what it
+    requires, what is in it. Exit status 1 where NEW works on less than OLD.
+    """
+    from abiscan.compare.difference_of import difference
+
+    (before, after), context = compared_scopes((old, new), comparison_options(given))
+    found = difference(before, after, context.index.builds, context.readable)
+    answer(found, given)
+    ctx.exit(FAIL if found.shrank else INCOMPLETE if found.undecided else PASS)

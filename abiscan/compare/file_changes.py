@@ -1,0 +1,221 @@
+"""What changed in one shared object of two builds: its imports, exports, needed libraries, layouts and making."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from abiscan.compare.scope import place_of
+from abiscan.model.binding import Owner
+from abiscan.model.difference import Change, Effect
+from abiscan.model.facts import Export, SymbolType
+from abiscan.model.fingerprint import bare_name
+from abiscan.model.provenance import Provenance
+from abiscan.model.reach import Aspect
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.setting import Source
+from abiscan.model.versions import Windows
+from abiscan.ownership.names import owner_of
+
+_OWNERS = {Owner.TORCH: "torch", Owner.PYTHON: "CPython", Owner.CUDA: "CUDA", Owner.HIP: "ROCm"}
+
+
+def changes_of_file(
+    place: str, old: ArtifactReport, new: ArtifactReport, readable: Callable[[str], str]
+) -> Iterator[Change]:
+    """Every change, each about the file at `place`.
+
+    Args:
+        readable: text of a mangled name; the name itself where no demangler reads it.
+    """
+    for aspect, effect, text, removed, added in (
+        *_verdict(old, new),
+        *_releases(old.releases, new.releases),
+        *_abi(old.provenance, new.provenance),
+        *_operators(old, new),
+        *_layouts(old.exports or (), new.exports or (), readable),
+        *_imports(old, new),
+        *_needed(old, new),
+        *(_vendored(old, new) if _is_vendored(place) else _exports(old.exports, new.exports)),
+        *_making(old.provenance, new.provenance),
+    ):
+        yield Change(aspect, effect, text, False, (place,), tuple(removed), tuple(added))
+
+
+_Row = tuple[Aspect, Effect, str, Collection[str], Collection[str]]
+
+
+def _verdict(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    """It loaded on the newest torch that its package allows, and does not any more."""
+    stated = None if new.setting is None else new.setting.torch
+    if stated is None or stated.source is not Source.REQUIREMENT or new.served_by is not None:
+        return
+    if old.verdict is ArtifactVerdict.LOADS and new.verdict is ArtifactVerdict.FAILS:
+        why = f": {new.causes[0].summary}" if new.causes else ""
+        text = f"does not load on torch {stated.value}, the newest known one that its package allows{why}"
+        yield Aspect.TORCH, Effect.CHANGED, text, (), ()
+
+
+def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict] | None) -> Iterator[_Row]:
+    if not old and not new:
+        return
+    before, after = _fitting(old), _fitting(new)
+    if old and not new:
+        yield Aspect.TORCH, Effect.GAINED, f"imports nothing of torch any more; loaded on {_words(before)}", (), ()
+    elif new and not old:
+        yield Aspect.TORCH, Effect.CHANGED, f"imports torch now, and loads on {_words(after)}", (), ()
+    elif before != after:
+        yield Aspect.TORCH, Effect.CHANGED, f"loads on {_words(after)}; did on {_words(before)}", (), ()
+
+
+def _fitting(releases: Sequence[ReleaseVerdict] | None) -> Windows:
+    versions: dict[str, bool] = {}
+    for release in releases or ():
+        versions[release.torch] = versions.get(release.torch, False) or release.fits
+    return Windows.of_known(versions, versions.__getitem__)
+
+
+def _words(windows: Windows) -> str:
+    return f"torch {windows.text()}" if windows else "no known torch"
+
+
+def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
+    if old.abi == new.abi or "none" in (old.abi, new.abi) or None in (old.abi, new.abi):
+        return
+    if new.abi == "stable":
+        yield Aspect.STABLE_ABI, Effect.GAINED, "keeps to torch's stable ABI now", (), ()
+    elif old.abi == "stable":
+        yield Aspect.STABLE_ABI, Effect.LOST, "uses more than torch's stable ABI now", (), ()
+
+
+def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    before = {f"{o.name}.{o.overload}" if o.overload else o.name for o in old.operators}
+    after = {f"{o.name}.{o.overload}" if o.overload else o.name for o in new.operators}
+    lost, gained = sorted(before - after), sorted(after - before)
+    if lost:
+        yield Aspect.OPERATOR, Effect.LOST, f"registers {_few(lost)} no more", lost, ()
+    if gained:
+        yield Aspect.OPERATOR, Effect.GAINED, f"registers {_few(gained)} now", (), gained
+
+
+# --- layouts ----------------------------------------------------------------------------------------------------
+
+
+def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[str], str]) -> Iterator[_Row]:
+    """Exported data of another size: what was compiled against the old one reads or derives from it wrongly."""
+    before = {e.name: e.size for e in old if e.type is SymbolType.OBJECT and e.size}
+    for export in new:
+        size = before.get(export.name)
+        if size is None or export.type is not SymbolType.OBJECT or not export.size or export.size == size:
+            continue
+        if _is_anothers(export.name) or not export.name.startswith("_ZTV"):
+            continue
+        text = f"the {readable(export.name)} is {export.size} bytes; was {size}: what derives from the class must be rebuilt"
+        yield Aspect.LAYOUT, Effect.CHANGED, text, (export.name,), (export.name,)
+
+
+# --- names ------------------------------------------------------------------------------------------------------
+
+
+def _imports(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    """Names of torch, CPython, CUDA and ROCm; the C and C++ libraries' are told by the versions of the system."""
+    for owner, who in _OWNERS.items():
+        before = {b.name for b in old.imports if b.owner is owner}
+        after = {b.name for b in new.imports if b.owner is owner}
+        yield from _names(Aspect.IMPORT, f"imports of {who}", before, after)
+
+
+def _exports(old: Sequence[Export] | None, new: Sequence[Export] | None) -> Iterator[_Row]:
+    if old is None or new is None:
+        return
+    before, after = ({e.name for e in each if not _is_anothers(e.name)} for each in (old, new))
+    yield from _names(Aspect.EXPORT, "exports", before, after)
+
+
+def _is_vendored(place: str) -> bool:
+    """Whether auditwheel put it there (`torchvision.libs/`): a copy of another project's library, for the package
+    alone."""
+    return place.rpartition("/")[0].endswith(".libs")
+
+
+def _vendored(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    before, after = (_soname(place_of(each).rpartition("/")[2]) for each in (old, new))
+    if before != after:
+        yield Aspect.LIBRARY, Effect.CHANGED, f"is {after}; was {before}", (before,), (after,)
+
+
+def _is_anothers(name: str) -> bool:
+    """Whether it is an inline function or template of a header of others that the compiler emitted into the file."""
+    return owner_of(name) in (Owner.CXX, Owner.TORCH, Owner.LIBC, Owner.PYTHON) or "8pybind11" in name[:16]
+
+
+def _names(aspect: Aspect, what: str, before: set[str], after: set[str]) -> Iterator[_Row]:
+    lost, gained = sorted(before - after), sorted(after - before)
+    if not lost and not gained:
+        return
+    effect = Effect.CHANGED if lost and gained else Effect.LOST if lost else Effect.GAINED
+    yield aspect, effect, f"{what}: {counts(lost, gained)} (of {len(after)})", lost, gained
+
+
+def counts(lost: Collection[str], gained: Collection[str]) -> str:
+    """`3 new, 1 gone`."""
+    return ", ".join([f"{len(gained)} new"] * bool(gained) + [f"{len(lost)} gone"] * bool(lost))
+
+
+def _needed(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    """Needed libraries; one that is vendored is called by what a rebuild does not change."""
+    before, after = ({_soname(n.soname) for n in each.needed} for each in (old, new))
+    lost, gained = sorted(before - after), sorted(after - before)
+    if lost and gained:
+        text, effect = f"needs {_few(gained)}, no longer {_few(lost)}", Effect.CHANGED
+    elif gained:
+        text, effect = f"needs {_few(gained)}, too", Effect.GAINED
+    elif lost:
+        text, effect = f"no longer needs {_few(lost)}", Effect.LOST
+    else:
+        return
+    yield Aspect.LIBRARY, effect, text, lost, gained
+
+
+def _soname(soname: str) -> str:
+    """`libjpeg.so.62` of `libjpeg.ceea7512.so.62`."""
+    bare = bare_name(soname)
+    return bare + soname[soname.rindex(".so") + 3 :] if ".so" in soname else soname
+
+
+def _few(items: Sequence[str], limit: int = 4) -> str:
+    return ", ".join(items[:limit]) + (f" and {len(items) - limit} more" if len(items) > limit else "")
+
+
+# --- making -----------------------------------------------------------------------------------------------------
+
+
+def _making(old: Provenance, new: Provenance) -> Iterator[_Row]:
+    """How it was made: compiler, std::string, Python ABI."""
+    for what, before, after in (
+        ("compiler", old.compilers, new.compilers),
+        ("std::string", _string(old), _string(new)),
+        ("Python ABI", _tag(old), _tag(new)),
+        ("made for torch", _one(old.built_for), _one(new.built_for)),
+    ):
+        if before != after and (before or after):
+            gone, come = (
+                tuple(v for v in each if v not in other) for each, other in ((before, after), (after, before))
+            )
+            text = f"{what}: {', '.join(come) or 'not told'}; was {', '.join(gone) or 'not told'}"
+            if before and after and not (gone and come):
+                text = f"{what}: {', '.join(come)}, too" if come else f"{what}: no longer {', '.join(gone)}"
+            if gone or come:
+                yield Aspect.PROVENANCE, Effect.CHANGED, text, gone, come
+
+
+def _tag(made: Provenance) -> tuple[str, ...]:
+    return () if made.python_abi in (None, "any") else _one(made.python_abi)
+
+
+def _one(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
+
+
+def _string(made: Provenance) -> tuple[str, ...]:
+    return () if made.cxx11_abi is None else ("new (cxx11)" if made.cxx11_abi else "old (pre-cxx11)",)

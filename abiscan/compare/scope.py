@@ -1,0 +1,62 @@
+"""What of a report is compared: one file, or one wheel or package with its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from abiscan.errors import UsageError
+from abiscan.model.fingerprint import module_key
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
+
+
+class Scope(Struct, frozen=True):
+    """One side of a comparison.
+
+    Attributes:
+        path: as the user would write it.
+        container: the wheel or package that the files are members of, if they are.
+        files: its shared objects by their place in the package, which a rebuild does not change; sorted.
+        unread: what could not be read, in sentences.
+    """
+
+    path: str
+    container: Container | None
+    files: Mapping[str, ArtifactReport]
+    unread: tuple[str, ...] = ()
+
+
+def scope_of(target: str, report: Report) -> Scope:
+    """The one thing that a run over `target` looked at.
+
+    Raises:
+        UsageError: it holds no shared object, or several wheels.
+    """
+    shared = [a for a in report.artifacts if a.kind is ArtifactKind.SHARED_OBJECT]
+    unread = tuple(f"{error.path}: {error.message}" for error in report.errors)
+    containers = report.containers
+    if len(containers) > 1:
+        names = ", ".join(container.path for container in containers[:3])
+        raise UsageError(f"{target}: holds {len(containers)} wheels or packages ({names}, ...): name one of them")
+    if not shared and not unread and not containers:
+        raise UsageError(f"{target}: there is no shared object in it")
+    return Scope(target, containers[0] if containers else None, _by_place(shared), unread)
+
+
+def _by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
+    """The files by module key; of two with one key (`x.cpython-310-...so` and `x.cpython-311-...so`) each by its own
+    name."""
+    found: dict[str, list[ArtifactReport]] = {}
+    for file in files:
+        found.setdefault(module_key(file.path, file.member), []).append(file)
+    named = {}
+    for key, same in found.items():
+        for file in same:
+            named[key if len(same) == 1 else place_of(file)] = file
+    return dict(sorted(named.items()))
+
+
+def place_of(file: ArtifactReport) -> str:
+    """The file's place in its package as it stands; its path where it is in none."""
+    return (file.member or file.path).rsplit("!", 1)[-1]

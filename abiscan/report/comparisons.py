@@ -1,0 +1,31 @@
+"""The forms in which the answers of `diff`, `env`, `together` and `stable` are written: one table for all of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from abiscan.report import json_v1, sheet
+from abiscan.report.escape import safe_json, safe_markup, safe_text
+from abiscan.report.style import Style
+
+# What an answer is -> the module that puts it on a sheet, and the function of `json_v1` that writes it.
+_ANSWERS = {
+    "Difference": ("abiscan.report.difference_sheet", "difference"),
+}
+FORMS = ("text", "json", "markdown", "html")
+
+
+def render(answer: Struct, form: str, style: Style) -> str:
+    """An answer in one of `FORMS`, ending in a newline."""
+    module, as_json = _ANSWERS[type(answer).__name__]
+    if form == "json":
+        written: str = getattr(json_v1, as_json)(answer)
+        return safe_json(written)
+    make: Callable[[Struct], sheet.Sheet] = importlib.import_module(module).sheet
+    made = make(answer)
+    if form == "html":
+        return safe_markup(sheet.page(made))
+    return safe_text(sheet.markdown(made) if form == "markdown" else sheet.text(made, style))

@@ -1,0 +1,175 @@
+"""A page of lines and tables, as the comparisons give it: written as text, as Markdown or as HTML.
+
+What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); the three forms of it are here.
+"""
+
+from __future__ import annotations
+
+import enum
+import html
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.report.escape import printable
+from abiscan.report.markdown import code, plain
+from abiscan.report.style import Style, wrap
+
+# Names below a row that are shown without -v: none; with it, as many as a person reads.
+_DETAILS = 1000
+_CELL = 60
+
+
+class Tone(enum.Enum):
+    """What a row or a headline is for the reader."""
+
+    BAD = "31"
+    GOOD = "32"
+    DOUBT = "33"
+    PLAIN = ""
+
+
+class Row(Struct, frozen=True):
+    """A row of a table.
+
+    Attributes:
+        cells: a text a column; the last one is prose, and is wrapped.
+        details: lines below it that only `-v` and HTML show.
+    """
+
+    cells: tuple[str, ...]
+    tone: Tone = Tone.PLAIN
+    details: tuple[str, ...] = ()
+
+
+class Table(Struct, frozen=True):
+    """Rows under the names of their columns; `title` is empty for the page's own table."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    title: str = ""
+
+
+class Sheet(Struct, frozen=True):
+    """A page.
+
+    Attributes:
+        word: the answer in a word; `headline`: in a sentence.
+        notes: sentences below the tables.
+    """
+
+    word: str
+    headline: str
+    tone: Tone
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+
+
+# --- text -------------------------------------------------------------------------------------------------------
+
+
+def text(sheet: Sheet, style: Style) -> str:
+    """For a person at a terminal, ending in a newline."""
+    lines = wrap(sheet.headline, style, style.paint(sheet.word, sheet.tone.value) + " ", "  ")
+    for table in sheet.tables:
+        if not table.rows:
+            continue
+        if table.title:
+            lines += ["", style.strong(printable(table.title))]
+        lines += _text_table(table, style)
+    if sheet.notes:
+        lines.append("")
+    for note in sheet.notes:
+        lines += wrap(note, style, "note: ", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _text_table(table: Table, style: Style) -> Iterator[str]:
+    named = any(table.columns)
+    shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in table.rows]
+    heads = [table.columns[:-1]] if named else []
+    widths = [min(max(len(row[i]) for row in (*shown, *heads)), _CELL) for i in range(len(table.columns) - 1)]
+    if named:
+        cells = [name.ljust(width) for name, width in zip(table.columns, widths, strict=False)]
+        yield style.dim("  ".join(["", *cells, table.columns[-1]]).rstrip())
+    for row, cells_shown in zip(table.rows, shown, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(cells_shown, widths, strict=True)]
+        painted = [style.paint(cells[0], row.tone.value) if row.tone.value and cells else "", *cells[1:]]
+        first = "  ".join(["", *(painted if row.tone.value and cells else cells), ""])
+        indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
+        yield from (line.rstrip() for line in wrap(row.cells[-1], style, first, indent))
+        if style.verbose:
+            for detail in row.details[:_DETAILS]:
+                yield from wrap(detail, style, "      ", "        ", chop=True)
+            if len(row.details) > _DETAILS:
+                yield f"      ... and {len(row.details) - _DETAILS} more"
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------
+
+
+def markdown(sheet: Sheet) -> str:
+    """For a job summary or a review comment (GitHub's Markdown), ending in a newline."""
+    marks = {Tone.BAD: "❌ ", Tone.GOOD: "✅ ", Tone.DOUBT: "⚠️ ", Tone.PLAIN: ""}
+    parts = [f"## abiscan: {marks[sheet.tone]}{plain(sheet.word)}", plain(sheet.headline)]
+    for table in sheet.tables:
+        if not table.rows:
+            continue
+        if table.title:
+            parts.append(f"### {plain(table.title)}")
+        head = [plain(name) for name in table.columns]
+        rows = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+        for row in table.rows:
+            *cells, last = row.cells
+            shown = [code(cell) if cell else "" for cell in cells]
+            rows.append(f"| {' | '.join([*shown, marks[row.tone] + plain(last)])} |")
+        parts.append("\n".join(rows))
+    if sheet.notes:
+        parts.append("\n".join(f"- {plain(note)}" for note in sheet.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+# --- HTML -------------------------------------------------------------------------------------------------------
+
+_STYLE = (
+    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 1em}"
+    "table{border-collapse:collapse;margin:1em 0;width:100%}td,th{text-align:left;vertical-align:top;"
+    "padding:.3em .7em;border-bottom:1px solid #ccc}td:not(:last-child){font-family:ui-monospace,monospace}"
+    ".bad{color:#a40000}.good{color:#116611}.doubt{color:#8a5a00}li{font-family:ui-monospace,monospace}"
+)
+
+
+def page(sheet: Sheet) -> str:
+    """One HTML page that needs nothing else, ending in a newline."""
+    title = html.escape(printable(f"{sheet.word} {sheet.headline}"))
+    parts = [
+        "<!doctype html>",
+        f'<html lang="en"><head><meta charset="utf-8"><title>abiscan: {title}</title><style>{_STYLE}</style></head>',
+        f'<body><h1 class="{sheet.tone.name.lower()}">{_escaped(sheet.word)}</h1><p>{_escaped(sheet.headline)}</p>',
+    ]
+    for table in sheet.tables:
+        if not table.rows:
+            continue
+        if table.title:
+            parts.append(f"<h2>{_escaped(table.title)}</h2>")
+        parts.append("<table><thead><tr>" + _cells("th", table.columns) + "</tr></thead><tbody>")
+        parts += [_page_row(row) for row in table.rows]
+        parts.append("</tbody></table>")
+    if sheet.notes:
+        parts.append("".join(f"<p>{_escaped(note)}</p>" for note in sheet.notes))
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _page_row(row: Row) -> str:
+    *cells, last = row.cells
+    details = "".join(f"<li>{_escaped(detail)}</li>" for detail in row.details[:_DETAILS])
+    more = f"<details><summary>{len(row.details)}</summary><ul>{details}</ul></details>" if details else ""
+    return f'<tr class="{row.tone.name.lower()}">{_cells("td", cells)}<td>{_escaped(last)}{more}</td></tr>'
+
+
+def _cells(tag: str, texts: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{_escaped(each)}</{tag}>" for each in texts)
+
+
+def _escaped(value: str) -> str:
+    return html.escape(printable(value))
