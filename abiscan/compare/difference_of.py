@@ -32,6 +32,8 @@ def difference(old: Scope, new: Scope, builds: Builds, readable: Callable[[str],
     found += _files(old.files, new.files, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
     single = [change for pair in pairs for change in changes_of_file(*pair, readable)]
+    whole = {each for change in found if change.aspect is Aspect.GPU for each in change.removed}
+    single = [c for c in single if c.aspect is not Aspect.GPU or not whole.issuperset(c.removed)]
     changes = sorted((*found, *_merged(single, keep_files=not alone)), key=_order)
     names = {
         n for c in changes if c.aspect in (Aspect.IMPORT, Aspect.EXPORT, Aspect.LAYOUT) for n in (*c.removed, *c.added)

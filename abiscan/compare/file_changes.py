@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import place_of
 from abiscan.model.binding import Owner
 from abiscan.model.difference import Change, Effect
@@ -31,6 +32,7 @@ def changes_of_file(
     for aspect, effect, text, removed, added in (
         *_verdict(old, new),
         *_releases(old.releases, new.releases),
+        *_gpus(old, new),
         *_abi(old.provenance, new.provenance),
         *_operators(old, new),
         *_layouts(old.exports or (), new.exports or (), readable),
@@ -39,7 +41,8 @@ def changes_of_file(
         *(_vendored(old, new) if _is_vendored(place) else _exports(old.exports, new.exports)),
         *_making(old.provenance, new.provenance),
     ):
-        yield Change(aspect, effect, text, False, (place,), tuple(removed), tuple(added))
+        shrinks = aspect is Aspect.GPU and effect is Effect.LOST
+        yield Change(aspect, effect, text, shrinks, (place,), tuple(removed), tuple(added))
 
 
 _Row = tuple[Aspect, Effect, str, Collection[str], Collection[str]]
@@ -79,6 +82,15 @@ def _words(windows: Windows) -> str:
     return f"torch {windows.text()}" if windows else "no known torch"
 
 
+def _gpus(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+    before, after = gpus_of([old]), gpus_of([new])
+    if before is None or after is None:
+        return
+    lost = tuple(gpu for gpu in before if gpu not in after)
+    if lost:
+        yield Aspect.GPU, Effect.LOST, f"no longer runs on {' '.join(lost)}", lost, ()
+
+
 def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
     if old.abi == new.abi or "none" in (old.abi, new.abi) or None in (old.abi, new.abi):
         return
@@ -110,7 +122,7 @@ def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[s
             continue
         if _is_anothers(export.name) or not export.name.startswith("_ZTV"):
             continue
-        text = f"the {readable(export.name)} is {export.size} bytes; was {size}: what derives from the class must be rebuilt"
+        text = f"the {readable(export.name)} is {export.size} bytes; was {size}: rebuild what derives from it"
         yield Aspect.LAYOUT, Effect.CHANGED, text, (export.name,), (export.name,)
 
 

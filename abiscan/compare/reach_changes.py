@@ -96,14 +96,30 @@ def _few(versions: Sequence[str]) -> str:
 
 
 def _gpus(old: Reach, new: Reach) -> Iterator[Change]:
-    before, after = set(old.gpus or ()), set(new.gpus or ())
-    if before == after:
+    if old.gpus is None and new.gpus is None:
         return
-    lost, gained = tuple(sorted(before - after)), tuple(sorted(after - before))
+    if old.gpus is None or new.gpus is None:
+        code = " ".join((new if old.gpus is None else old).device_code)
+        effect = Effect.GAINED if old.gpus is None else Effect.LOST
+        text = f"has device code now: {code}" if old.gpus is None else f"has no device code any more; had {code}"
+        yield Change(Aspect.GPU, effect, text, effect is Effect.LOST, removed=old.device_code, added=new.device_code)
+        return
+    removed = tuple(name for name in old.device_code if name not in new.device_code)
+    added = tuple(name for name in new.device_code if name not in old.device_code)
+    lost = tuple(gpu for gpu in old.gpus if gpu not in new.gpus)
+    gained = tuple(gpu for gpu in new.gpus if gpu not in old.gpus)
+    images = "; ".join(
+        [f"new images: {' '.join(added)}"] * bool(added) + [f"gone: {' '.join(removed)}"] * bool(removed)
+    )
+    tail = f" ({images})" if images else ""
     if lost:
-        yield Change(Aspect.GPU, Effect.LOST, f"has no device code for {' '.join(lost)} any more", True, removed=lost)
+        yield Change(Aspect.GPU, Effect.LOST, f"no longer runs on {' '.join(lost)}{tail}", True, removed=lost)
+        tail = ""
     if gained:
-        yield Change(Aspect.GPU, Effect.GAINED, f"has device code for {' '.join(gained)} now", added=gained)
+        yield Change(Aspect.GPU, Effect.GAINED, f"runs on {' '.join(gained)} now{tail}", added=gained)
+    elif images and not lost:
+        text = f"{images}; runs on the same GPUs"
+        yield Change(Aspect.GPU, Effect.CHANGED, text, removed=removed, added=added)
 
 
 # --- system -----------------------------------------------------------------------------------------------------

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import Scope, place_of
-from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import module_name
 from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.releases import Build
-from abiscan.setting.declared import Declared, pythons_of_tags
+from abiscan.setting.declared import Declared, pythons_of_tags, without_build
 from abiscan.setting.file_setting import importing_pythons
 from abiscan.setting.package_builds import covered
 from abiscan.wheel.tags import System, promise_of, torch_allowed, torch_requirements
@@ -38,14 +38,15 @@ def reach_of(scope: Scope, builds: Builds) -> Reach:
     machines = tuple(sorted({f.machine for f in files if f.machine is not None}))
     if len(machines) > 1:
         undecided.append(f"{scope.path}: has files for {', '.join(machines)}")
-    torch = _torch(scope, machines, builds)
+    families = _families(scope)
     return Reach(
         machines=machines,
-        torch=torch,
+        torch=_torch(scope, machines, builds),
         pythons=_pythons(scope),
-        gpus=_gpus(files),
-        floors=tuple(_floors(scope)),
-        cuda=tuple(sorted({f.provenance.cuda.partition(".")[0] for f in files if f.provenance.cuda})),
+        gpus=gpus_of(files),
+        device_code=tuple(sorted({name for f in files for name in f.provenance.gpu_archs})),
+        floors=tuple(_floors(scope, families)),
+        cuda=tuple(sorted({version for family in families for version in _cuda(family)})),
         undecided=(*scope.unread, *undecided),
     )
 
@@ -136,27 +137,37 @@ def _order(versions: Iterable[str]) -> list[str]:
     return sorted(versions, key=lambda text: (*map(int, text.removesuffix("t").split(".")), text.endswith("t")))
 
 
-# --- GPU, system ------------------------------------------------------------------------------------------------
+# --- system ------------------------------------------------------------------------------------------------
 
 
-def _gpus(files: Iterable[ArtifactReport]) -> tuple[str, ...] | None:
-    found = sorted({architecture for f in files for architecture in f.provenance.gpu_archs})
-    return tuple(found) or None
+Family = list[tuple[str, ArtifactReport]]
+"""The builds of one module with their places: a package chooses the one that fits."""
 
 
-def _floors(scope: Scope) -> Iterator[Floor]:
-    """Of the versions that the files ask for, and of the platform tag; the higher one."""
+def _families(scope: Scope) -> list[Family]:
+    found: dict[str, Family] = {}
+    for place, file in scope.files.items():
+        found.setdefault(without_build(place_of(file)), []).append((place, file))
+    return list(found.values())
+
+
+def _cuda(family: Family) -> set[str]:
+    """The CUDA that a module needs; nothing for one with builds for several, or with one that needs none."""
+    each = {(file.provenance.cuda or "").partition(".")[0] for _place, file in family}
+    return each - {""} if len(each) == 1 else set()
+
+
+def _floors(scope: Scope, families: Iterable[Family]) -> Iterator[Floor]:
+    """Of the versions that the files ask for, and of the platform tag; the higher one. Of the builds of one module the
+    one that asks for the oldest counts."""
     own = {place_of(f).rpartition("/")[2] for f in scope.files.values()}
     found: dict[str, Floor] = {}
-    for place, file in scope.files.items():
-        for name, need in _needs(file):
-            match = _VERSION.match(need.name)
-            if match is None or need.weak or need.library in own:
-                continue
-            part = _PARTS.get(match[1], match[1])
-            version = tuple(map(int, match[2].split(".")))
-            if part not in found or version > found[part].version:
-                found[part] = Floor(part, version, f"{name}@{need.name} in {place}")
+    for family in families:
+        each = [_file_floors(place, file, own) for place, file in family]
+        for part in set.intersection(*(set(floors) for floors in each)):
+            lowest = min((floors[part] for floors in each), key=lambda floor: floor.version)
+            if part not in found or lowest.version > found[part].version:
+                found[part] = lowest
     container = scope.container
     promise = promise_of(() if container is None else container.tags or container.metadata_tags)
     for system in (System.GLIBC, System.MUSL):
@@ -169,7 +180,20 @@ def _floors(scope: Scope) -> Iterator[Floor]:
     yield from (found[part] for part in sorted(found, key=str.lower))
 
 
-def _needs(file: ArtifactReport) -> Iterator[tuple[str, VersionNeed]]:
+def _file_floors(place: str, file: ArtifactReport, own: Collection[str]) -> dict[str, Floor]:
+    """The newest version of each part that one file asks for.
+
+    Args:
+        own: file names of libraries that its package brings itself, so that the system's are not asked.
+    """
+    found: dict[str, Floor] = {}
     for bound in file.imports:
-        if bound.symbol.version is not None:
-            yield bound.symbol.name, bound.symbol.version
+        need = bound.symbol.version
+        match = None if need is None or need.weak or need.library in own else _VERSION.match(need.name)
+        if need is None or match is None:
+            continue
+        part = _PARTS.get(match[1], match[1])
+        version = tuple(map(int, match[2].split(".")))
+        if part not in found or version > found[part].version:
+            found[part] = Floor(part, version, f"{bound.symbol.name}@{need.name} in {place}")
+    return found

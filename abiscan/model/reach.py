@@ -71,9 +71,11 @@ class Reach(Struct, frozen=True):
         machines: architectures of its shared objects, sorted.
         torch: every known build of torch for the architecture, oldest first.
         pythons: the CPythons that import all of its modules (`3.11`, `3.13t`), oldest first.
-        gpus: what its device code is made for (`sm_90`, `compute_90`, `gfx942`), sorted.
+        gpus: the known GPUs on which some of its device code may run (`sm_90`, `gfx942`).
+        device_code: what the images of that are made for (`sm_90`, `compute_90`, `gfx942`), sorted.
         floors: of the system's libraries, by part.
-        cuda: major releases of CUDA whose runtime libraries it needs from elsewhere, sorted.
+        cuda: major releases of CUDA whose libraries it needs from elsewhere, sorted; none where it brings a build for
+            each of several.
         undecided: why some of this is not known, in sentences.
     """
 
@@ -83,6 +85,7 @@ class Reach(Struct, frozen=True):
     gpus: tuple[str, ...] | None
     floors: tuple[Floor, ...]
     cuda: tuple[str, ...] = ()
+    device_code: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
 

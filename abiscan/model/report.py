@@ -44,9 +44,9 @@ class ArtifactReport(Struct, frozen=True):
         served_by: `display` of another build of the same module in its wheel, which loads where this one does not: the
             package chooses between them, so that this one does not fail the wheel; None where there is none.
         operators: what it registers with torch, sorted by name.
-        exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the names
-            that it takes of them (`3.11`, `3.13t`); both None where they were not asked for (`ScanOptions.compared`),
-            `pythons` also where any Python will do.
+        exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
+            names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
+            (`ScanOptions.compared`), `pythons` also where any Python will do.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 

@@ -29,6 +29,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Inp
 from abiscan.model.setting import Setting, Stated
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
+from abiscan.model.together import Exclusion, Together
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
 
@@ -95,6 +96,20 @@ def difference(value: Difference) -> str:
             "new": plain(value.new),
             "changes": plain(value.changes),
             "names": {text(name): text(told) for name, told in value.names.items()},
+            "undecided": plain(value.undecided),
+        },
+    )
+
+
+def together(value: Together) -> str:
+    """The answer of `together` (`$defs/together` of the schema)."""
+    return _document(
+        value.version,
+        {
+            "conflicts": plain(value.conflicts),
+            "common": plain(value.common),
+            "targets": plain(value.targets),
+            "exclusions": plain(value.exclusions),
             "undecided": plain(value.undecided),
         },
     )
@@ -207,9 +222,10 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     RuleInfo: ("id", "summary", "severity", "confidence"),
     Change: ("aspect", "effect", "shrinks", "text", "files", "removed", "added"),
     Compared: ("path", "name", "version", "files", "reach"),
-    Reach: ("machines", "torch", "pythons", "gpus", "floors", "cuda", "undecided"),
+    Reach: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
     BuildOfTorch: ("torch", "variant", "works", "reason"),
     Floor: ("part", "version", "because"),
+    Exclusion: ("target", "aspect", "excluded", "text"),
 }
 
 

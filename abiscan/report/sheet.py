@@ -1,6 +1,7 @@
 """A page of lines and tables, as the comparisons give it: written as text, as Markdown or as HTML.
 
-What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); the three forms of it are here.
+What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); its three forms
+are here.
 """
 
 from __future__ import annotations

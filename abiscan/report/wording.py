@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from abiscan.model.finding import Finding, Location
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TargetKind
@@ -41,3 +43,18 @@ def source_location(finding: Finding) -> Location | None:
 def windows_words(windows: Windows) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
     return windows.text(last=", ") or "no release"
+
+
+def python_words(versions: Sequence[str]) -> str:
+    """`3.9 - 3.14, 3.13t` for CPythons in their order, runs of minor releases as ranges."""
+    runs: list[list[str]] = []
+    for flag in ("", "t"):
+        last = None
+        for version in (v for v in versions if v.endswith("t") == bool(flag)):
+            minor = int(version.removesuffix("t").rpartition(".")[2])
+            if last is not None and minor == last + 1:
+                runs[-1][1:] = [version]
+            else:
+                runs.append([version])
+            last = minor
+    return ", ".join(" - ".join(run) for run in runs)

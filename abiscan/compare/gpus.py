@@ -1,0 +1,56 @@
+"""On which GPUs the device code of several files runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abiscan.model.device_code import DeviceImages
+from abiscan.model.gpu_architecture import Runs, code_runs, parse_architecture
+from abiscan.model.report import ArtifactReport
+
+# The GPUs that there are: NVIDIA's by compute capability from 5.0 on (https://developer.nvidia.com/cuda-gpus and
+# https://developer.nvidia.com/cuda-legacy-gpus), AMD's that ROCm has had libraries for.
+_NVIDIA = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
+_AMD = (
+    *(
+        "gfx900",
+        "gfx906",
+        "gfx908",
+        "gfx90a",
+        "gfx942",
+        "gfx950",
+        "gfx1010",
+        "gfx1030",
+        "gfx1100",
+        "gfx1101",
+        "gfx1102",
+    ),
+    *("gfx1150", "gfx1151", "gfx1200", "gfx1201"),
+)
+KNOWN = tuple(found for name in (*(f"sm_{n}" for n in _NVIDIA), *_AMD) if (found := parse_architecture(name)))
+
+
+# Of Tegra: on boards with an Arm processor alone.
+_TEGRA = frozenset(("sm_53", "sm_62", "sm_72", "sm_87", "sm_110"))
+
+
+def gpus_of(files: Sequence[ArtifactReport]) -> tuple[str, ...] | None:
+    """The known GPUs on which some device code of the files may run, in the order of `KNOWN`; None where no file has
+    any. A package may bring a file for each architecture, so that not all of it must run."""
+    codes = [(code, file.machine) for file in files if (code := device_code(file)).modules or code.unread]
+    if not codes:
+        return None
+    return tuple(
+        str(gpu)
+        for gpu in KNOWN
+        if any(
+            code_runs(code, gpu) is not Runs.NO and (machine == "aarch64" or str(gpu) not in _TEGRA)
+            for code, machine in codes
+        )
+    )
+
+
+def device_code(file: ArtifactReport) -> DeviceImages:
+    """The device code of a file."""
+    made = file.provenance
+    return DeviceImages(made.gpu_images, made.gpu_modules, made.gpu_unread)

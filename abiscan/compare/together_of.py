@@ -1,0 +1,115 @@
+"""What several files, wheels or packages all work on, and which of them excludes what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from abiscan import __version__
+from abiscan.compare.reach_changes import by_reason
+from abiscan.compare.reach_of import Builds, compared
+from abiscan.compare.scope import Scope
+from abiscan.model.reach import Aspect, BuildOfTorch, Compared, Floor, Reach
+from abiscan.model.together import Exclusion, Together
+
+
+def together(scopes: Sequence[Scope], builds: Builds) -> Together:
+    """What all of them work on.
+
+    Args:
+        scopes: at least one.
+    """
+    targets = tuple(compared(scope, builds) for scope in scopes)
+    reaches = [target.reach for target in targets]
+    torch = _torch(reaches)
+    pythons = _common([r.pythons for r in reaches])
+    gpus = _common([r.gpus for r in reaches])
+    machines = _common([r.machines or None for r in reaches]) or ()
+    common = Reach(
+        machines=machines,
+        torch=torch,
+        pythons=pythons,
+        gpus=gpus,
+        floors=tuple(_floors(targets)),
+        cuda=tuple(sorted({version for r in reaches for version in r.cuda})),
+        device_code=tuple(sorted({name for r in reaches for name in r.device_code})),
+        undecided=tuple(dict.fromkeys(sentence for r in reaches for sentence in r.undecided)),
+    )
+    conflicts = [
+        aspect
+        for aspect, empty in (
+            (Aspect.TORCH, torch is not None and not any(build.works for build in torch)),
+            (Aspect.PYTHON, pythons == ()),
+            (Aspect.GPU, gpus == ()),
+            (Aspect.SYSTEM, not machines and any(r.machines for r in reaches)),
+        )
+        if empty
+    ]
+    return Together(__version__, targets, common, tuple(_exclusions(targets)), tuple(conflicts))
+
+
+def _common(each: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """What all lists have, in the order of the first; None where none bounds it."""
+    bounds = [found for found in each if found is not None]
+    if not bounds:
+        return None
+    return tuple(item for item in bounds[0] if all(item in found for found in bounds[1:]))
+
+
+def _torch(reaches: Sequence[Reach]) -> tuple[BuildOfTorch, ...] | None:
+    """Every build that all know, with the reason of the first that it does not serve."""
+    lists = [r.torch for r in reaches if r.torch is not None]
+    if not lists:
+        return None
+    others = [{build.name: build for build in found} for found in lists[1:]]
+    result = []
+    for build in lists[0]:
+        same = [build, *(found[build.name] for found in others if build.name in found)]
+        if len(same) == len(lists):
+            result.append(next((b for b in same if not b.works), build))
+    return tuple(result)
+
+
+def _floors(targets: Sequence[Compared]) -> Iterator[Floor]:
+    found: dict[str, Floor] = {}
+    for target in targets:
+        for floor in target.reach.floors:
+            if floor.part not in found or floor.version > found[floor.part].version:
+                found[floor.part] = Floor(floor.part, floor.version, f"{target.label}: {floor.because}")
+    yield from (found[part] for part in sorted(found, key=str.lower))
+
+
+# --- who excludes what ------------------------------------------------------------------------------------------
+
+
+def _exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:
+    if len(targets) < 2:
+        return
+    for target in targets:
+        others = [each.reach for each in targets if each is not target]
+        yield from _of_torch(target, others)
+    for aspect, bounds in _BOUNDS.items():
+        for target in targets:
+            own = bounds(target.reach)
+            elsewhere = _common([bounds(each.reach) for each in targets if each is not target])
+            excluded = tuple(item for item in elsewhere or () if own is not None and item not in own)
+            if excluded:
+                yield Exclusion(target.path, aspect, excluded, ", ".join(excluded))
+
+
+_BOUNDS: dict[Aspect, Callable[[Reach], tuple[str, ...] | None]] = {
+    Aspect.PYTHON: lambda reach: reach.pythons,
+    Aspect.GPU: lambda reach: reach.gpus,
+    Aspect.SYSTEM: lambda reach: reach.machines or None,
+}
+
+
+def _of_torch(target: Compared, others: Sequence[Reach]) -> Iterator[Exclusion]:
+    own = target.reach.torch
+    elsewhere = _torch(others)
+    if own is None or elsewhere is None:
+        return
+    served = {build.name for build in elsewhere if build.works}
+    excluded = [build for build in own if not build.works and build.name in served]
+    if excluded:
+        names = tuple(build.name for build in excluded)
+        yield Exclusion(target.path, Aspect.TORCH, names, f"torch {by_reason(excluded, own)}")
