@@ -30,6 +30,7 @@ _COMMANDS = {
     "fix": "abiscan.cli.fix",
     "schema": "abiscan.cli.schema",
     "diff": "abiscan.cli.diff",
+    "env": "abiscan.cli.env",
     "together": "abiscan.cli.together",
 }
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from abiscan.model.difference import Change, Effect
 from abiscan.model.reach import Aspect
 from abiscan.model.report import Container
-
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+from abiscan.wheel.requirement_lines import requirements_by_name
 
 
 def changes_of_requirements(old: Container | None, new: Container | None) -> Iterator[Change]:
@@ -18,7 +16,7 @@ def changes_of_requirements(old: Container | None, new: Container | None) -> Ite
         return
     if old.requires_python != new.requires_python:
         yield _change("Requires-Python", _present(old.requires_python), _present(new.requires_python))
-    before, after = _by_name(old.requires_dist), _by_name(new.requires_dist)
+    before, after = requirements_by_name(old.requires_dist), requirements_by_name(new.requires_dist)
     for name in sorted({*before, *after}, key=lambda name: (name != "torch", name)):
         if before.get(name, ()) != after.get(name, ()):
             yield _change("", before.get(name, ()), after.get(name, ()))
@@ -52,19 +50,3 @@ def _change(what: str, old: Sequence[str], new: Sequence[str]) -> Change:
     else:
         text, effect = f"{lead}{'; '.join(removed)}: not asked for any more", Effect.LOST
     return Change(Aspect.REQUIREMENT, effect, text, removed=removed, added=added)
-
-
-def _by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Requirements by the distribution that they are on, its name as PEP 503 normalizes it; without those of extras,
-    which an installer does not follow by itself."""
-    found: dict[str, list[str]] = {}
-    for line in lines:
-        name = _NAME.match(line)
-        if name is not None and "extra" not in line.partition(";")[2]:
-            found.setdefault(re.sub(r"[-_.]+", "-", name[1]).lower(), []).append(_spelled(line))
-    return {name: tuple(sorted(each)) for name, each in found.items()}
-
-
-def _spelled(line: str) -> str:
-    """`torch (==2.4.1)`, as older builders write it, is `torch==2.4.1`."""
-    return re.sub(r"\s*\(([^()]*)\)", r"\1", line).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -9,6 +10,8 @@ from msgspec import Struct
 from abiscan.errors import UsageError
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
+
+_SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 
 
 class Scope(Struct, frozen=True):
@@ -59,4 +62,6 @@ def _by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
 
 def place_of(file: ArtifactReport) -> str:
     """The file's place in its package as it stands; its path where it is in none."""
-    return (file.member or file.path).rsplit("!", 1)[-1]
+    if file.member is not None:
+        return file.member.rsplit("!", 1)[-1]
+    return _SITE.split(file.path)[-1]

@@ -14,6 +14,7 @@ from abiscan.report.style import Style
 # What an answer is -> the module that puts it on a sheet, and the function of `json_v1` that writes it.
 _ANSWERS = {
     "Difference": ("abiscan.report.difference_sheet", "difference"),
+    "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
     "Together": ("abiscan.report.together_sheet", "together"),
 }
 FORMS = ("text", "json", "markdown", "html")

@@ -20,6 +20,7 @@ from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.difference import Change, Difference
+from abiscan.model.environment_report import EnvironmentReport, Fate, PackageReport, Problem
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
@@ -111,6 +112,23 @@ def together(value: Together) -> str:
             "targets": plain(value.targets),
             "exclusions": plain(value.exclusions),
             "undecided": plain(value.undecided),
+        },
+    )
+
+
+def environment(value: EnvironmentReport) -> str:
+    """The answer of `env` (`$defs/environment` of the schema)."""
+    return _document(
+        value.version,
+        {
+            "python": text(value.python),
+            "torch": plain(value.torch),
+            "after": plain(value.after),
+            "fails": value.fails,
+            "packages": plain(value.packages),
+            "pure": value.pure,
+            "problems": plain(value.problems),
+            "errors": plain(value.errors),
         },
     )
 
@@ -225,6 +243,11 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Reach: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
     BuildOfTorch: ("torch", "variant", "works", "reason"),
     Floor: ("part", "version", "because"),
+    PackageReport: (
+        *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
+    ),
+    Fate: ("state", "failing", "why", "allowed"),
+    Problem: ("kind", "text"),
     Exclusion: ("target", "aspect", "excluded", "text"),
 }
 

@@ -14,6 +14,9 @@ from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Note, Options
 from abiscan.targets.tree import archive_at, archives_below, expand_directory, expand_file
 
+INSTALLED = "installed:"
+"""Before the name of an installed package: it is meant, also where a file or directory here is called so."""
+
 
 class _Target(Struct, frozen=True):
     """A target that was found: a path, or an installed package."""
@@ -108,8 +111,9 @@ def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifac
 
 
 def _find(target: str, cwd: str, environment_paths: Sequence[str], files: FileSystem) -> _Target:
+    target, named = target.removeprefix(INSTALLED), target.startswith(INSTALLED)
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
-    if target and files.is_named(path):
+    if target and not named and files.is_named(path):
         return _Target(path, path if files.root else display_path(target, cwd))
     # Read only now: most runs name files.
     from abiscan.targets.packages import find_installed

@@ -22,6 +22,7 @@ from abiscan.targets.artifact import Artifact, Group, Note, Options
 from abiscan.targets.members import Place, nothing_found
 from abiscan.targets.tree import DiskContent
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts
+from abiscan.wheel.requirement_lines import normal_name
 
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
@@ -51,9 +52,9 @@ def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = 
     for site in site_packages:
         entries = _entries(site, files)
         for entry in entries:
-            if entry.endswith(".dist-info") and _normal(entry[: -len(".dist-info")].rpartition("-")[0]) == _normal(
-                name
-            ):
+            if entry.endswith(".dist-info") and normal_name(
+                entry[: -len(".dist-info")].rpartition("-")[0]
+            ) == normal_name(name):
                 return InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
     for site in site_packages:
         entries = _entries(site, files)
@@ -85,7 +86,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     limits, files = options.limits, options.files
     place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
-    names = sorted(set(_files(package, limits.files, files)))
+    names = sorted(set(installed_files(package, limits.files, files)))
     group = Group(place.display, _facts(package, place, names, limits.metadata, files))
     for name in names:
         path = os.path.normpath(os.path.join(package.site, name))
@@ -127,7 +128,7 @@ def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int
     return container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
 
 
-def _files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
+def installed_files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
     """Places relative to site-packages: of the RECORD, or of all files below the package's directories."""
     record = None
     if package.dist_info:
@@ -163,6 +164,11 @@ def _entries(site: str, files: FileSystem) -> list[str]:
         return []
 
 
+def roots_of(site: str, dist_info: str, files: FileSystem) -> tuple[str, ...]:
+    """The files and directories of a site directory that a distribution is imported by."""
+    return _roots(site, dist_info, _entries(site, files), files)
+
+
 def _roots(site: str, dist_info: str, entries: list[str], files: FileSystem) -> tuple[str, ...]:
     top = files.read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
     names = set(top.decode("utf-8", "replace").split())
@@ -186,6 +192,3 @@ def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSyste
     )
 
 
-def _normal(name: str) -> str:
-    # "Names and normalization", packaging.python.org
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,41 @@
+"""The packages of an environment, looked at one after the other: of each file no more is kept than a caller wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from abiscan.analysis.executors import in_process, process_pool
+from abiscan.analysis.run import stream
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
+from abiscan.targets.distributions import Distribution
+from abiscan.targets.expand import INSTALLED
+
+Kept = TypeVar("Kept")
+
+
+def scan_packages(
+    packages: Sequence[Distribution], options: ScanOptions, keep: Callable[[ArtifactReport], Kept], jobs: int = 1
+) -> tuple[dict[str, list[Kept]], tuple[InputError, ...]]:
+    """Name of each distribution -> what is kept of its shared objects; and what could not be read.
+
+    Raises:
+        UnknownBuild: `--torch` names no torch.
+    """
+    owners: dict[str, str] = {}
+    found: dict[str, list[Kept]] = {package.name: [] for package in packages}
+    by_folder = {package.package.dist_info or "": package.name for package in packages}
+    errors = []
+    executor = in_process if jobs == 1 else process_pool(jobs)
+    targets = [f"{INSTALLED}{package.name}" for package in packages]
+    for item in stream(targets, options, jobs=jobs, executor=executor):
+        if isinstance(item, Container):
+            owner = by_folder.get(item.path.rpartition("/")[2])
+            owners |= dict.fromkeys(item.artifacts, owner or "")
+        elif isinstance(item, ArtifactReport) and item.kind is ArtifactKind.SHARED_OBJECT:
+            found.setdefault(owners.get(item.display, ""), []).append(keep(item))
+        elif isinstance(item, InputError):
+            errors.append(item)
+    found.pop("", None)
+    return found, tuple(errors)

@@ -1,0 +1,95 @@
+"""`abiscan env`."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import click
+
+from abiscan.cli.compared import answer
+from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
+from abiscan.cli.options import scan_options, text_option
+from abiscan.errors import UsageError
+
+if TYPE_CHECKING:
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.compare.environment_of import Looked
+    from abiscan.compare.file_fate import FileFate
+
+
+@click.command()
+@click.argument("python", required=False, metavar="[PYTHON]")
+@click.option("--torch", metavar="SPEC", help="The torch to upgrade to: a release (2.11.0, 2.6.0+cu124) or a path.")
+@click.option("-f", "--format", "form", metavar="NAME[:FILE]", default="text", help="text, json, markdown, html.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes (default: 1).")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Every file.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
+@click.pass_context
+def env(ctx: click.Context, /, **given: object) -> None:
+    """Say of every installed package with shared objects whether it loads; with --torch, whether it would after the
+    upgrade, and what to replace or rebuild in which order.
+
+    PYTHON is an interpreter or an environment (default: the active one). Exit status 1 where a package does not load.
+    """
+    from abiscan.compare.environment_of import environment_report
+
+    found = environment_report(
+        _looked(scan_options({**given, "torch": None}), text_option(given["torch"]), int(str(given["jobs"])))
+    )
+    answer(found, given)
+    ctx.exit(FAIL if found.fails else INCOMPLETE if found.undecided else PASS)
+
+
+def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
+    from msgspec.structs import replace
+
+    from abiscan.analysis.context import AnalysisContext
+    from abiscan.analysis.installed_packages import scan_packages
+    from abiscan.compare.environment_of import Looked
+    from abiscan.compare.file_fate import file_fate
+    from abiscan.compare.runtime_copies import several_runtimes, shadowed
+    from abiscan.compare.torch_problems import no_wheels, torch_problems
+    from abiscan.setting.choice import FALLBACK_MACHINE
+    from abiscan.targets.distributions import distributions
+
+    environment = options.environment
+    if environment is None:
+        raise UsageError("there is no Python environment here: name one")
+    options = replace(options, python_named=True, matrix=True)
+    context = AnalysisContext(options)
+    every = distributions(environment.site_packages)
+    native = tuple(package for package in every if package.shared_objects)
+    others = tuple(package for package in native if package.name.lower() != "torch")
+    installed = context.chosen(FALLBACK_MACHINE).installed
+    after = None
+    later: dict[str, list[FileFate]] = {}
+    if torch is not None:
+        upgraded = replace(options, torch=torch, matrix=False)
+        machine = installed.machine if installed is not None else FALLBACK_MACHINE
+        target = AnalysisContext(upgraded).chosen(machine or FALLBACK_MACHINE).target
+        after = f"{target.torch}+{target.variant}"
+    here = functools.partial(file_fate, installed=installed is not None)
+    now, errors = scan_packages(others, options, here, jobs)
+    problems = [
+        *torch_problems(environment, every, None if installed is None else installed.version),
+        *several_runtimes(native),
+    ]
+    problems += shadowed(options.settings.library_path, native, now)
+    if torch is not None and after is not None:
+        users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
+        later, more = scan_packages(users, upgraded, functools.partial(file_fate, installed=False), jobs)
+        errors = tuple(dict.fromkeys((*errors, *more)))
+        problems += no_wheels(environment, after.partition("+")[0], context.known_versions(machine))
+    return Looked(
+        python=environment.label,
+        torch=None if installed is None else installed.version,
+        after=after,
+        packages=others,
+        pure=len(every) - len(native),
+        now=now,
+        later=later,
+        problems=tuple(problems),
+        errors=tuple(f"{error.path}: {error.message}" for error in errors),
+    )

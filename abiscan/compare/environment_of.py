@@ -1,0 +1,103 @@
+"""What becomes of the packages of an environment, with the torch that is there and with another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan import __version__
+from abiscan.compare.file_fate import FileFate, fate_of, loads_on
+from abiscan.compare.upgrade_order import steps
+from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState, Problem
+from abiscan.targets.distributions import Distribution
+from abiscan.wheel.tags import torch_allowed, torch_requirements
+
+
+class Looked(Struct, frozen=True):
+    """What was found in an environment.
+
+    Attributes:
+        python: which one, for a person.
+        torch, after: with their labels (`2.13.0+cpu`); None where there is none, or none is named.
+        packages: the distributions with shared objects; pure: how many have none.
+        now, later: name of each -> what became of its shared objects with the one torch and the other; of a package
+            that imports nothing of torch there is no `later`.
+        errors: what could not be read, in sentences.
+    """
+
+    python: str
+    torch: str | None
+    after: str | None
+    packages: tuple[Distribution, ...]
+    pure: int
+    now: Mapping[str, Sequence[FileFate]]
+    later: Mapping[str, Sequence[FileFate]]
+    problems: tuple[Problem, ...]
+    errors: tuple[str, ...] = ()
+
+
+def environment_report(looked: Looked) -> EnvironmentReport:
+    """The environment with its packages, those first that need something done, in the order in which to do it."""
+    rows = [_package(package, looked) for package in looked.packages]
+    turn = steps([p for p, row in zip(looked.packages, rows, strict=True) if row.action is not Action.KEEP])
+    placed = [replace(row, step=turn.get(row.name)) for row in rows]
+    placed.sort(key=lambda row: (row.step is None, row.step or 0, _rank(row), row.name.lower()))
+    return EnvironmentReport(
+        __version__,
+        looked.python,
+        looked.torch,
+        looked.after,
+        tuple(placed),
+        looked.problems,
+        looked.pure,
+        looked.errors,
+    )
+
+
+_RANKS = (PackageState.FAILS, PackageState.UNDECIDED, PackageState.PARTLY, PackageState.LOADS, PackageState.NOT_TORCH)
+
+
+def _rank(row: PackageReport) -> int:
+    return _RANKS.index((row.after or row.now).state)
+
+
+def _package(package: Distribution, looked: Looked) -> PackageReport:
+    files = looked.now.get(package.name, ())
+    now = _allowed(fate_of(files), package, looked.torch)
+    after = None
+    if looked.after is not None:
+        later = looked.later.get(package.name)
+        # What imports nothing of torch fares as it does now.
+        after = _allowed(fate_of(files if later is None else later), package, looked.after)
+    requires = [r for r in torch_requirements(package.requires_dist) if not r.optional]
+    return PackageReport(
+        name=package.name,
+        version=package.version,
+        files=len(files),
+        torch_files=sum(file.uses_torch for file in files),
+        now=now,
+        after=after,
+        action=_action(now if after is None else after, now, package),
+        step=None,
+        requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
+        loads_on=loads_on(files),
+    )
+
+
+def _allowed(fate: Fate, package: Distribution, torch: str | None) -> Fate:
+    if torch is None:
+        return fate
+    public = torch.partition("+")[0]
+    allowed = torch_allowed(torch_requirements(package.requires_dist), [public])
+    return replace(fate, allowed=allowed is None or bool(allowed))
+
+
+def _action(fate: Fate, now: Fate, package: Distribution) -> Action:
+    """What to do for this fate; a package that is no worse off than now for another reason than torch is kept."""
+    if fate.state is PackageState.FAILS or not fate.allowed:
+        return Action.REBUILD if package.from_source else Action.REPLACE
+    if fate.state is PackageState.UNDECIDED and fate != now:
+        return Action.CHECK
+    return Action.CHECK if fate.state is PackageState.UNDECIDED else Action.KEEP

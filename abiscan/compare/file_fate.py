@@ -1,0 +1,101 @@
+"""How one installed shared object fares with a torch, and a package by all of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from abiscan.compare.scope import place_of
+from abiscan.model.binding import NeededLibrary
+from abiscan.model.environment_report import Fate, PackageState
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
+from abiscan.setting.package_builds import covered
+
+
+class FileFate(Struct, frozen=True):
+    """What is kept of the report of one file.
+
+    Attributes:
+        place: in its package.
+        why: why it does not load, in a sentence; empty where it does, or is decided to.
+        uses_torch: it imports something of torch.
+        for_another: its name or folder says that it is for another torch, CUDA or ROCm than what is installed.
+        releases: public version of each known build of torch, and whether the file loads on it.
+        path: of the file; needed: what the search for its libraries found.
+    """
+
+    place: str
+    path: str
+    verdict: ArtifactVerdict
+    why: str
+    uses_torch: bool
+    for_another: bool
+    releases: tuple[tuple[str, bool], ...]
+    needed: tuple[NeededLibrary, ...]
+
+
+def file_fate(report: ArtifactReport, *, installed: bool) -> FileFate:
+    """What is kept of a report.
+
+    Args:
+        installed: the run is about the torch that is installed, so that a file which is judged against another one is
+            for that.
+    """
+    of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
+    uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
+    return FileFate(
+        place=place_of(report),
+        path=report.path,
+        verdict=ArtifactVerdict.LOADS if report.served_by is not None else report.verdict,
+        why=_why(report),
+        uses_torch=uses_torch,
+        for_another=installed and report.target is not None and report.target.kind is not TargetKind.INSTALLED,
+        releases=tuple((release.torch, release.fits) for release in report.releases or ()),
+        needed=report.needed,
+    )
+
+
+def _why(report: ArtifactReport) -> str:
+    if report.served_by is not None:
+        return ""
+    if report.verdict is ArtifactVerdict.FAILS:
+        if report.causes:
+            return report.causes[0].summary.rstrip(".")
+        return report.loader.error or next(iter(report.notes), "its imports cannot be bound")
+    refusal = next((f for f in report.findings if f.rule == "loader-refuses"), None)
+    return "" if refusal is None else refusal.message
+
+
+def fate_of(files: Sequence[FileFate]) -> Fate:
+    """How a package fares by its files: torch's and Python's names decide; a file that wants another library which is
+    not here leaves it in part, unless none loads."""
+    builds = [file for file in files if file.for_another]
+    files = [file for file in files if not file.for_another]
+    failing = [file for file in files if file.verdict is ArtifactVerdict.FAILS]
+    refused = [file for file in files if file.why and file.verdict is not ArtifactVerdict.FAILS]
+    count = len(failing) + len(refused)
+    if failing or (refused and count == len(files) and not builds):
+        first = (failing or refused)[0]
+        return Fate(PackageState.FAILS, count, f"{first.place}: {first.why}")
+    if refused:
+        return Fate(PackageState.PARTLY, count, f"{refused[0].place}: {refused[0].why}")
+    open_files = [f for f in files if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
+    if any(file.uses_torch for file in builds) and not any(file.uses_torch for file in files):
+        return Fate(PackageState.UNDECIDED, 0, f"none of its builds is for this torch: they load on {loads_on(builds)}")
+    if open_files:
+        return Fate(PackageState.UNDECIDED, 0, f"{open_files[0].place}: cannot be decided")
+    return Fate(PackageState.LOADS if any(file.uses_torch for file in files) else PackageState.NOT_TORCH)
+
+
+def loads_on(files: Sequence[FileFate]) -> str:
+    """The releases on which all files that import torch load; of builds to choose from, one; empty without torch."""
+    rows = [(f.place, frozenset(version for version, fits in f.releases if fits)) for f in files if f.uses_torch]
+    rows = [(place, versions) for place, versions in rows if versions]
+    known = dict.fromkeys(version for file in files for version, _fits in file.releases)
+    if not any(file.uses_torch for file in files):
+        return ""
+    on = covered(rows)[0]
+    return Windows.of_known(known, on.__contains__).text(last=", ") or "no known release"

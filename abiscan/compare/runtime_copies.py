@@ -1,0 +1,74 @@
+"""What of an environment clashes in one process: copies of a runtime, libraries that LD_LIBRARY_PATH shadows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from abiscan.compare.file_fate import FileFate
+from abiscan.model.environment_report import Problem, ProblemKind
+from abiscan.ownership.vendors import library_stem
+from abiscan.targets.distributions import Distribution
+
+# Libraries of which a process should have one copy, by what they are; several OpenMP runtimes are of one kind
+# (https://github.com/joblib/threadpoolctl/blob/master/multiple_openmp.md).
+_RUNTIMES = {
+    "cudart": "CUDA runtime",
+    "amdhip64": "HIP runtime",
+    "nccl": "NCCL",
+    "gomp": "OpenMP runtime",
+    "iomp5": "OpenMP runtime",
+    "omp": "OpenMP runtime",
+}
+_HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so)")
+
+
+def several_runtimes(packages: Iterable[Distribution]) -> Iterator[Problem]:
+    """Each kind of runtime of which the packages bring several copies."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for package in packages:
+        for path in package.shared_objects:
+            name = _HASH.sub("", os.path.basename(path))
+            kind = _RUNTIMES.get(library_stem(name) or "")
+            if kind is not None:
+                found.setdefault(kind, {}).setdefault(name, []).append(f"{package.name} ({_below(path, package)})")
+    for kind, names in sorted(found.items()):
+        if sum(map(len, names.values())) > 1:
+            parts = [f"{name} of {' and '.join(owners)}" for name, owners in sorted(names.items())]
+            yield Problem(ProblemKind.SEVERAL_RUNTIMES, f"several copies of the {kind}: {'; '.join(parts)}")
+
+
+def _below(path: str, package: Distribution) -> str:
+    return os.path.relpath(os.path.dirname(path), package.package.site)
+
+
+def shadowed(
+    library_path: str | None, packages: Iterable[Distribution], fates: Mapping[str, Sequence[FileFate]]
+) -> Iterator[Problem]:
+    """Libraries that the loader takes from a directory of LD_LIBRARY_PATH although the environment brings them.
+
+    Args:
+        library_path: value of LD_LIBRARY_PATH.
+        fates: name of each package -> its files, with what the loader found for each of them.
+    """
+    directories = {os.path.realpath(d) for d in re.split("[:;]", library_path or "") if d}
+    if not directories:
+        return
+    brought: dict[str, str] = {}
+    for package in packages:
+        for path in package.shared_objects:
+            brought.setdefault(os.path.basename(path), path)
+    told: dict[str, list[str]] = {}
+    for name, files in fates.items():
+        for file in files:
+            for library in file.needed:
+                own = brought.get(library.soname)
+                found = library.found
+                if own is None or found is None or os.path.realpath(found) == os.path.realpath(own):
+                    continue
+                if os.path.realpath(os.path.dirname(found)) in directories:
+                    told.setdefault(f"{found}, and not {own}", []).append(name)
+    for words, names in told.items():
+        who = ", ".join(dict.fromkeys(names))
+        yield Problem(ProblemKind.SHADOWED, f"LD_LIBRARY_PATH gives {who} {words}")

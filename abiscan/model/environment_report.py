@@ -1,0 +1,122 @@
+"""What becomes of the packages of an environment: which load now, and which would with another torch."""
+
+from __future__ import annotations
+
+import enum
+
+from msgspec import Struct
+
+
+class PackageState(enum.StrEnum):
+    """How the shared objects of a package fare."""
+
+    LOADS = "loads"
+    PARTLY = "partly"
+    """Some do; others need what is not there."""
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    NOT_TORCH = "not-torch"
+    """They load, and import nothing of torch."""
+
+
+class Action(enum.StrEnum):
+    """What is to be done with a package."""
+
+    KEEP = "keep"
+    REPLACE = "replace"
+    """By a release that is made for the other torch."""
+    REBUILD = "rebuild"
+    """It was installed from a directory or a repository."""
+    CHECK = "check"
+    """Whether it goes on working is not known."""
+
+
+class Fate(Struct, frozen=True):
+    """How a package fares with one torch.
+
+    Attributes:
+        failing: how many of its shared objects don't load.
+        why: in a sentence, of the first that fails; empty where none does.
+        allowed: whether its requirements admit that torch.
+    """
+
+    state: PackageState
+    failing: int = 0
+    why: str = ""
+    allowed: bool = True
+
+
+class PackageReport(Struct, frozen=True):
+    """An installed distribution with shared objects.
+
+    Attributes:
+        files: how many shared objects it has; torch_files: how many of them import torch.
+        now: with the torch that is installed; after: with the other one, where one is named.
+        step: when its turn is, from 1 on; packages of one step don't need each other. None for one that is kept.
+        requires_torch: its requirement on torch; empty for none.
+        loads_on: the releases of torch on which all its files load; empty where it imports nothing of torch.
+    """
+
+    name: str
+    version: str
+    files: int
+    torch_files: int
+    now: Fate
+    after: Fate | None
+    action: Action
+    step: int | None
+    requires_torch: str
+    loads_on: str
+
+
+class ProblemKind(enum.StrEnum):
+    """What is wrong with an environment as a whole."""
+
+    SEVERAL_TORCHES = "several-torches"
+    DAMAGED_TORCH = "damaged-torch"
+    SEVERAL_RUNTIMES = "several-runtimes"
+    """Copies of a library of which a process should have one."""
+    SHADOWED = "shadowed"
+    """LD_LIBRARY_PATH puts another copy of a library before the environment's."""
+    NO_WHEELS = "no-wheels"
+    """The other torch has no wheels for the environment's Python."""
+
+
+class Problem(Struct, frozen=True):
+    """Something about the environment as a whole."""
+
+    kind: ProblemKind
+    text: str
+
+
+class EnvironmentReport(Struct, frozen=True):
+    """An environment with its packages, those that need something done first.
+
+    Attributes:
+        python: which environment, for a person (`Python 3.11 at /opt/venv`).
+        torch: the installed torch (`2.13.0+cpu`), None where there is none; after: the other one, None where none is
+            named.
+        pure: how many distributions have no shared object and are left out.
+        errors: what could not be read, in sentences.
+    """
+
+    version: str
+    python: str
+    torch: str | None
+    after: str | None
+    packages: tuple[PackageReport, ...]
+    problems: tuple[Problem, ...]
+    pure: int
+    errors: tuple[str, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether a package does not load, now or (where another torch is named) after the upgrade."""
+        fates = [p.now if p.after is None else p.after for p in self.packages]
+        return any(fate.state is PackageState.FAILS or not fate.allowed for fate in fates)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether something could not be read or decided."""
+        fates = [p.now if p.after is None else p.after for p in self.packages]
+        return bool(self.errors) or any(fate.state is PackageState.UNDECIDED for fate in fates)

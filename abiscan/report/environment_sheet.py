@@ -1,0 +1,70 @@
+"""`abiscan env` for a person: one table of the packages, those that need something done first."""
+
+from __future__ import annotations
+
+from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState
+from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.wording import counted
+
+_TONES = {
+    PackageState.FAILS: Tone.BAD,
+    PackageState.PARTLY: Tone.DOUBT,
+    PackageState.UNDECIDED: Tone.DOUBT,
+    PackageState.LOADS: Tone.GOOD,
+    PackageState.NOT_TORCH: Tone.PLAIN,
+}
+_WORDS = {PackageState.NOT_TORCH: "no torch"}
+
+
+def sheet(found: EnvironmentReport) -> Sheet:
+    """The environment as a page."""
+    upgrade = found.after is not None
+    rows = tuple(_row(package, upgrade=upgrade) for package in found.packages)
+    columns = ("package", "now", *(["after", "do"] if upgrade else []), "why")
+    due = [package for package in found.packages if package.action is not Action.KEEP]
+    torch = found.torch or "no torch"
+    of = f"{len(due)} of {counted(len(found.packages), 'package')} with shared objects"
+    if upgrade:
+        lead = f"{found.python}, torch {torch} -> {found.after}: "
+        headline = lead + (f"{of} must be replaced or looked at" if due else f"all of the {of[5:]} go on")
+        word, tone = ("BREAKS", Tone.BAD) if found.fails else ("GOES ON", Tone.GOOD)
+    else:
+        broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
+        lead = f"{found.python}, torch {torch}: "
+        headline = lead + f"{len(broken)} of {counted(len(rows), 'package')} with shared objects fail"
+        word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
+    if tone is Tone.GOOD and found.undecided:
+        word, tone = "UNDECIDED", Tone.DOUBT
+    notes = (*(problem.text for problem in found.problems), *found.errors)
+    if found.pure:
+        notes += (f"{counted(found.pure, 'distribution')} without shared objects are left out",)
+    return Sheet(word, headline, tone, (Table(columns, rows),), notes)
+
+
+def _row(package: PackageReport, *, upgrade: bool) -> Row:
+    fate = package.now if package.after is None else package.after
+    name = f"{package.name} {package.version}"
+    cells = [name, _state(package.now)]
+    if upgrade:
+        assert package.after is not None
+        step = f"{package.step}. " if package.step is not None else ""
+        cells += [_state(package.after), step + package.action.value]
+    tone = _TONES[fate.state] if fate.allowed else Tone.BAD
+    return Row((*cells, _why(package, fate)), tone)
+
+
+def _state(fate: Fate) -> str:
+    word = _WORDS.get(fate.state, fate.state.value)
+    return word if fate.allowed else f"{word}, not allowed"
+
+
+def _why(package: PackageReport, fate: Fate) -> str:
+    parts = []
+    if not fate.allowed:
+        parts.append(f"requires {package.requires_torch}")
+    if fate.why:
+        count = f"{fate.failing} of {counted(package.files, 'file')}: " if package.files > 1 and fate.failing else ""
+        parts.append(count + fate.why)
+    if package.loads_on and (fate.failing or not fate.allowed):
+        parts.append(f"loads on torch {package.loads_on}")
+    return "; ".join(parts)

@@ -1,0 +1,29 @@
+"""Requirements of a distribution, by the name of what is required."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def normal_name(name: str) -> str:
+    """A distribution's name as an index compares it ("Names and normalization", packaging.python.org)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Normalized name -> the `Requires-Dist` lines on it, sorted; without those of extras, which an installer does not
+    follow by itself."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        name = _NAME.match(line)
+        if name is not None and "extra" not in line.partition(";")[2]:
+            found.setdefault(normal_name(name[1]), []).append(_spelled(line))
+    return {name: tuple(sorted(each)) for name, each in found.items()}
+
+
+def _spelled(line: str) -> str:
+    """`torch (==2.4.1)`, as older builders write it, is `torch==2.4.1`."""
+    return re.sub(r"\s*\(([^()]*)\)", r"\1", line).strip()
