@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan import __version__
-from abiscan.compare.file_fate import FileFate, fate_of, loads_on
+from abiscan.compare.file_fate import FileFate, after_upgrade, fate_of, loads_on
 from abiscan.compare.upgrade_order import steps
 from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState, Problem
 from abiscan.targets.distributions import Distribution
@@ -70,7 +70,7 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
     if looked.after is not None:
         later = looked.later.get(package.name)
         # What imports nothing of torch fares as it does now.
-        after = _allowed(fate_of(files if later is None else later), package, looked.after)
+        after = _allowed(fate_of(files if later is None else after_upgrade(later, files)), package, looked.after)
     requires = [r for r in torch_requirements(package.requires_dist) if not r.optional]
     return PackageReport(
         name=package.name,

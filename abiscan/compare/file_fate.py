@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.compare.scope import place_of
 from abiscan.model.binding import NeededLibrary
@@ -12,6 +13,7 @@ from abiscan.model.environment_report import Fate, PackageState
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.setting.package_builds import covered
 
 
@@ -56,6 +58,24 @@ def file_fate(report: ArtifactReport, *, installed: bool) -> FileFate:
         releases=tuple((release.torch, release.fits) for release in report.releases or ()),
         needed=report.needed,
     )
+
+
+def after_upgrade(later: Sequence[FileFate], now: Sequence[FileFate]) -> list[FileFate]:
+    """The fates with another torch, of which a release says nothing of this machine: a library that neither it nor the
+    file's package brings, and that is not here now, is not here then.
+
+    Args:
+        now: the same files with the torch that is installed.
+    """
+    absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
+    found = []
+    for file in later:
+        missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
+        missing = [soname for soname in missing if not is_driver(soname)]
+        if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
+            file = replace(file, why=f"{', '.join(missing)} is not on this machine")  # noqa: PLW2901
+        found.append(file)
+    return found
 
 
 def _why(report: ArtifactReport) -> str:

@@ -50,7 +50,8 @@ def _row(package: PackageReport, *, upgrade: bool) -> Row:
         step = f"{package.step}. " if package.step is not None else ""
         cells += [_state(package.after), step + package.action.value]
     tone = _TONES[fate.state] if fate.allowed else Tone.BAD
-    return Row((*cells, _why(package, fate)), tone)
+    minor = package.action is Action.KEEP and fate == package.now and fate.state is PackageState.NOT_TORCH
+    return Row((*cells, _why(package, fate)), tone, minor=minor)
 
 
 def _state(fate: Fate) -> str:

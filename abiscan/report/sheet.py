@@ -36,11 +36,13 @@ class Row(Struct, frozen=True):
     Attributes:
         cells: a text a column; the last one is prose, and is wrapped.
         details: lines below it that only `-v` and HTML show.
+        minor: only `-v`, Markdown and HTML show it at all.
     """
 
     cells: tuple[str, ...]
     tone: Tone = Tone.PLAIN
     details: tuple[str, ...] = ()
+    minor: bool = False
 
 
 class Table(Struct, frozen=True):
@@ -87,13 +89,14 @@ def text(sheet: Sheet, style: Style) -> str:
 
 def _text_table(table: Table, style: Style) -> Iterator[str]:
     named = any(table.columns)
-    shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in table.rows]
+    rows = [row for row in table.rows if style.verbose or not row.minor]
+    shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in rows]
     heads = [table.columns[:-1]] if named else []
     widths = [min(max(len(row[i]) for row in (*shown, *heads)), _CELL) for i in range(len(table.columns) - 1)]
     if named:
         cells = [name.ljust(width) for name, width in zip(table.columns, widths, strict=False)]
         yield style.dim("  ".join(["", *cells, table.columns[-1]]).rstrip())
-    for row, cells_shown in zip(table.rows, shown, strict=True):
+    for row, cells_shown in zip(rows, shown, strict=True):
         cells = [cell.ljust(width) for cell, width in zip(cells_shown, widths, strict=True)]
         painted = [style.paint(cells[0], row.tone.value) if row.tone.value and cells else "", *cells[1:]]
         first = "  ".join(["", *(painted if row.tone.value and cells else cells), ""])
@@ -104,6 +107,8 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
                 yield from wrap(detail, style, "      ", "        ", chop=True)
             if len(row.details) > _DETAILS:
                 yield f"      ... and {len(row.details) - _DETAILS} more"
+    if len(rows) < len(table.rows):
+        yield style.dim(f"  {len(table.rows) - len(rows)} more with nothing to do: -v")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------
