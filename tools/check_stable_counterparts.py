@@ -2,7 +2,7 @@
 
     python tools/check_stable_counterparts.py [VERSION=DIRECTORY_OF_HEADERS]...
 
-A directory is the `torch/include/torch` of a wheel of that release; without any, the installed torch's is taken. Of each
+A directory is the `torch/include/torch` of a wheel of that release; without any, the installed one is taken. Of each
 row the evidence must stand in the header from the release `since` on and in none before it, where headers of those are
 given; where `TORCH_FEATURE_VERSION` guards it, `since` is no older than the guard says; and no shim is younger than
 `since` in the release index. Exit status 1 where a row does not hold.

@@ -32,6 +32,7 @@ _COMMANDS = {
     "diff": "abiscan.cli.diff",
     "env": "abiscan.cli.env",
     "together": "abiscan.cli.together",
+    "stable": "abiscan.cli.stable",
 }
 
 

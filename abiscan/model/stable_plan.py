@@ -54,8 +54,8 @@ class PlanFile(Struct, frozen=True):
     """One file.
 
     Attributes:
-        stable: how many C shims it imports; rewrite: names to be written otherwise; goes: names that go with them; none:
-            of `rewrite`, those without a counterpart.
+        stable: how many stable names it uses; rewrite: names to be written otherwise; goes: names that go with them;
+            none: of `rewrite`, those without a counterpart.
     """
 
     path: str
@@ -72,7 +72,8 @@ class StablePlan(Struct, frozen=True):
         target: as the user wrote it.
         files: those that use torch, sorted.
         replacements: most names first; those that go by themselves last.
-        shims: C shims that are imported, with the first release of each.
+        stable: stable names that are used (C shims that are imported; in sources, torch::stable and headeronly too),
+            with the first release of each that is a C shim, empty for the others.
         readable: mangled name -> its text.
         minimum: the oldest torch that has all counterparts and all shims; None where nothing needs any.
         errors: what could not be read, in sentences.
@@ -82,15 +83,15 @@ class StablePlan(Struct, frozen=True):
     target: str
     files: tuple[PlanFile, ...]
     replacements: tuple[Replacement, ...]
-    shims: dict[str, str]
+    stable: dict[str, str]
     readable: dict[str, str]
     minimum: str | None
     errors: tuple[str, ...] = ()
 
     @property
     def done(self) -> float | None:
-        """The part of what is used of torch that is stable: distinct C shims among these and the names that must be
+        """The part of what is used of torch that is stable: distinct stable names among these and those that must be
         rewritten. None where nothing of torch is used."""
         todo = sum(len(r.names) for r in self.replacements if r.kind is not CounterpartKind.GOES)
-        total = len(self.shims) + todo
-        return len(self.shims) / total if total else None
+        total = len(self.stable) + todo
+        return len(self.stable) / total if total else None

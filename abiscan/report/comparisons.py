@@ -15,6 +15,7 @@ from abiscan.report.style import Style
 _ANSWERS = {
     "Difference": ("abiscan.report.difference_sheet", "difference"),
     "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
+    "StablePlan": ("abiscan.report.stable_plan_sheet", "stable_plan"),
     "Together": ("abiscan.report.together_sheet", "together"),
 }
 FORMS = ("text", "json", "markdown", "html")

@@ -28,6 +28,7 @@ from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
 from abiscan.model.setting import Setting, Stated
+from abiscan.model.stable_plan import PlanFile, Replacement, StablePlan
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.model.together import Exclusion, Together
@@ -128,6 +129,23 @@ def environment(value: EnvironmentReport) -> str:
             "packages": plain(value.packages),
             "pure": value.pure,
             "problems": plain(value.problems),
+            "errors": plain(value.errors),
+        },
+    )
+
+
+def stable_plan(value: StablePlan) -> str:
+    """The answer of `stable` (`$defs/stable_plan` of the schema)."""
+    return _document(
+        value.version,
+        {
+            "target": text(value.target),
+            "done": value.done,
+            "minimum": value.minimum,
+            "stable": {text(name): since or None for name, since in value.stable.items()},
+            "replacements": plain(value.replacements),
+            "files": plain(value.files),
+            "names": {text(name): text(told) for name, told in value.readable.items()},
             "errors": plain(value.errors),
         },
     )
@@ -248,6 +266,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ),
     Fate: ("state", "failing", "why", "allowed"),
     Problem: ("kind", "text"),
+    Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
+    PlanFile: ("path", "stable", "rewrite", "goes", "none"),
     Exclusion: ("target", "aspect", "excluded", "text"),
 }
 

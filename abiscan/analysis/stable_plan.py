@@ -1,0 +1,162 @@
+"""The way of files and sources to torch's stable ABI: which names, where they are used, and what to write instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from abiscan import __version__
+from abiscan.analysis.apply_rules import call_sites
+from abiscan.analysis.context import AnalysisContext
+from abiscan.errors import AbiscanError
+from abiscan.mangling import parse
+from abiscan.model.binding import Owner
+from abiscan.model.facts import SymbolBinding
+from abiscan.model.finding import Location
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.model.stable_plan import CounterpartKind, PlanFile, Replacement, StablePlan
+from abiscan.model.versions import order
+from abiscan.ownership.names import owner_of
+from abiscan.ownership.torch_names import SHIM_PREFIXES
+from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
+from abiscan.targets import Artifact, expand
+
+# Places of one counterpart that are kept.
+_SITES = 20
+# How what sources write of the stable ABI begins.
+_STABLE_WORDS = (
+    "torch::stable::",
+    "torch::headeronly::",
+    "STABLE_TORCH_LIBRARY",
+    "STD_TORCH_CHECK",
+    "STD_CUDA_",
+    "THO_",
+)
+_NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
+
+
+class _Use(Struct, frozen=True):
+    """One name in one file, with its row of the table and the places that use it."""
+
+    name: str
+    row: Counterpart
+    file: str
+    sites: tuple[Location, ...]
+
+
+def stable_plan(target: str, context: AnalysisContext) -> StablePlan:
+    """The plan for everything that a target holds: shared objects and sources.
+
+    Raises:
+        UsageError: it does not exist.
+    """
+    options = context.options
+    site_packages = options.environment.site_packages if options.environment is not None else ()
+    files: list[PlanFile] = []
+    uses: list[_Use] = []
+    shims: dict[str, str] = {}
+    errors: list[str] = []
+    for item in expand([target], cwd=options.settings.cwd, environment_paths=site_packages):
+        if isinstance(item, InputError):
+            errors.append(f"{item.path}: {item.message}")
+        elif isinstance(item, Artifact):
+            try:
+                found, own = _of_artifact(item, context)
+            except AbiscanError as error:
+                errors.append(str(error))
+                continue
+            shims |= own
+            uses += found
+            if found or own:
+                files.append(_file(item.display, found, len(own)))
+    replacements = _replacements(uses)
+    needed = [r.since for r in replacements if r.since] + [since for since in shims.values() if since]
+    return StablePlan(
+        __version__,
+        target,
+        tuple(sorted(files, key=lambda file: file.path)),
+        replacements,
+        shims,
+        {use.name: text for use in uses if (text := context.readable(use.name)) != use.name},
+        max(needed, key=lambda version: order(version) or (), default=None),
+        tuple(sorted(errors)),
+    )
+
+
+def _of_artifact(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+    """What one file uses of torch: names that are not stable, and C shims with the first release of each."""
+    if artifact.kind is ArtifactKind.SHARED_OBJECT:
+        return _of_binary(artifact, context)
+    if artifact.kind is ArtifactKind.SOURCE:
+        return _of_source(artifact, context)
+    return [], {}
+
+
+def _of_binary(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+    binary = artifact.open()
+    names = [i.name for i in binary.imports if i.binding is not SymbolBinding.WEAK and owner_of(i.name) is Owner.TORCH]
+    stable = {name for name in names if name.startswith(SHIM_PREFIXES)}
+    histories = context.index.lookup(stable, binary.machine)
+    shims = {name: histories[name].windows[0][0] if name in histories else "" for name in sorted(stable)}
+    rows = {name: _row(name) for name in names if name not in stable}
+    wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.GOES]
+    sites = call_sites(binary, wanted, context, lines=artifact.disk_path is not None) if wanted else {}
+    uses = [_Use(name, row, artifact.display, sites.get(name, ())) for name, row in sorted(rows.items())]
+    return uses, shims
+
+
+def _row(name: str) -> Counterpart:
+    """The row of a mangled name, or of a C name."""
+    parsed = parse(name) if name.startswith("_Z") else None
+    found = counterpart_of(name if parsed is None else parsed.qualified)
+    return _NOTHING if found is None else found
+
+
+def _of_source(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
+    from abiscan.source.qualified_words import places_of, qualified_names
+
+    rows = source_words()
+    text = artifact.read().decode("utf-8", "replace")
+    uses = []
+    for word, lines in places_of(text, rows).items():
+        sites = tuple(Location(file=artifact.display, line=line) for line in lines)
+        uses.append(_Use(word, rows[word], artifact.display, sites))
+    names = {name for name, _at in qualified_names(text)}
+    stable = dict.fromkeys((name for name in sorted(names) if name.startswith(_STABLE_WORDS)), "")
+    histories = context.index.lookup([name for name in names if name.startswith(SHIM_PREFIXES)])
+    stable |= {name: history.windows[0][0] for name, history in sorted(histories.items())}
+    return uses, stable
+
+
+def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:
+    kinds = Counter(use.row.kind for use in uses)
+    goes = kinds[CounterpartKind.GOES]
+    return PlanFile(path, stable, len(uses) - goes, goes, kinds[CounterpartKind.NONE])
+
+
+# What is written otherwise comes first, what has no counterpart next, what goes by itself last.
+_RANKS = {CounterpartKind.NONE: 1, CounterpartKind.UNKNOWN: 2, CounterpartKind.GOES: 3}
+
+
+def _replacements(uses: Iterable[_Use]) -> tuple[Replacement, ...]:
+    by_row: dict[Counterpart, list[_Use]] = {}
+    for use in uses:
+        by_row.setdefault(use.row, []).append(use)
+    found = [_replacement(row, group) for row, group in by_row.items()]
+    return tuple(sorted(found, key=lambda r: (_RANKS.get(r.kind, 0), -len(r.names), r.use)))
+
+
+def _replacement(row: Counterpart, uses: Sequence[_Use]) -> Replacement:
+    sites = tuple(dict.fromkeys(site for use in uses for site in use.sites))
+    return Replacement(
+        kind=row.kind,
+        use=row.use,
+        header=f"torch/{row.header}" if row.header else "",
+        since=row.since,
+        names=tuple(sorted({use.name for use in uses})),
+        files=tuple(sorted({use.file for use in uses})),
+        sites=sites[:_SITES],
+        total=len(sites),
+    )
