@@ -19,7 +19,7 @@ from abiscan.model.report import ArtifactKind, InputError
 from abiscan.model.stable_plan import CounterpartKind, PlanFile, Replacement, StablePlan
 from abiscan.model.versions import order
 from abiscan.ownership.names import owner_of
-from abiscan.ownership.torch_names import SHIM_PREFIXES
+from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
 from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
 from abiscan.targets import Artifact, expand
 
@@ -115,19 +115,36 @@ def _row(name: str) -> Counterpart:
 
 
 def _of_source(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use], dict[str, str]]:
-    from abiscan.source.qualified_words import places_of, qualified_names
+    from abiscan.source.qualified_words import places_of
 
-    rows = source_words()
-    text = artifact.read().decode("utf-8", "replace")
-    uses = []
-    for word, lines in places_of(text, rows).items():
-        sites = tuple(Location(file=artifact.display, line=line) for line in lines)
-        uses.append(_Use(word, rows[word], artifact.display, sites))
-    names = {name for name, _at in qualified_names(text)}
-    stable = dict.fromkeys((name for name in sorted(names) if name.startswith(_STABLE_WORDS)), "")
-    histories = context.index.lookup([name for name in names if name.startswith(SHIM_PREFIXES)])
-    stable |= {name: history.windows[0][0] for name, history in sorted(histories.items())}
+    uses: list[_Use] = []
+    stable: dict[str, str] = {}
+    shims = []
+    for word, lines in places_of(artifact.read().decode("utf-8", "replace"), _meant).items():
+        if word.startswith(SHIM_PREFIXES):
+            shims.append(word)
+        elif word.startswith(_STABLE_WORDS):
+            stable[word] = ""
+        else:
+            sites = tuple(Location(file=artifact.display, line=line) for line in lines)
+            row = source_words().get(word) or counterpart_of(word) or _NOTHING
+            uses.append(_Use(word, row, artifact.display, sites))
+    # A function of the project's own may be called as a shim would be.
+    stable |= {name: history.windows[0][0] for name, history in sorted(context.index.lookup(shims).items())}
     return uses, stable
+
+
+def _meant(name: str) -> str | None:
+    """The word of the table that a name in a source stands for, the longest that fits (`torch::nn` for
+    `torch::nn::functional::pad`); the name itself where it is torch's, stable or not in the table."""
+    if name.startswith((*_STABLE_WORDS, *SHIM_PREFIXES)):
+        return name
+    words, word = source_words(), name
+    while word and word not in words:
+        word = word.rpartition("::")[0]
+    if word:
+        return word
+    return name if "::" in name and name.partition("::")[0] in NAMESPACES else None
 
 
 def _file(path: str, uses: Sequence[_Use], stable: int) -> PlanFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from abiscan.source.lexer import Token, tokens
 
@@ -11,16 +11,17 @@ from abiscan.source.lexer import Token, tokens
 _MAX_SCOPES = 5
 
 
-def places_of(text: str, words: Collection[str]) -> dict[str, tuple[int, ...]]:
-    """Each word that stands in the text -> its lines, each once. Of several words that fit a place the longest counts:
-    `torch::nn` for `torch::nn::functional::pad`."""
+def places_of(text: str, meant: Callable[[str], str | None]) -> dict[str, tuple[int, ...]]:
+    """Each word that stands in the text -> its lines, each once; sorted by word.
+
+    Args:
+        meant: the word that a name as it is written stands for; None for a name that is of no interest.
+    """
     ends = [at for at, char in enumerate(text) if char == "\n"]
     found: dict[str, dict[int, None]] = {}
     for name, at in qualified_names(text):
-        word = name
-        while word and word not in words:
-            word = word.rpartition("::")[0]
-        if word:
+        word = meant(name)
+        if word is not None:
             found.setdefault(word, {})[bisect_right(ends, at - 1) + 1] = None
     return {word: tuple(lines) for word, lines in sorted(found.items())}
 
