@@ -18,9 +18,15 @@ from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
 from abiscan.model.operators import Registration
 from abiscan.model.provenance import Topic
+from abiscan.model.difference import Effect
+from abiscan.model.environment_report import Action, PackageState, ProblemKind
+from abiscan.model.facts import SymbolBinding
+from abiscan.model.finding import Severity
+from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
 from abiscan.model.setting import Source
+from abiscan.model.stable_plan import CounterpartKind
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TargetKind
 from abiscan.wheel.metadata import ContainerKind
@@ -34,6 +40,12 @@ def _values(kind: type[enum.StrEnum], *, without: tuple[enum.StrEnum, ...] = ())
 
 # Where a list stands in the schema -> its values.
 ENUMS: dict[str, list[str | None]] = {
+    "$defs/aspect": _values(Aspect),
+    "$defs/change/properties/effect": _values(Effect),
+    "$defs/fate/properties/state": _values(PackageState),
+    "$defs/environment/properties/packages/items/properties/action": _values(Action),
+    "$defs/environment/properties/problems/items/properties/kind": _values(ProblemKind),
+    "$defs/stable_plan/properties/replacements/items/properties/kind": _values(CounterpartKind),
     "properties/verdict": _values(Verdict),
     # The severities, and not to fail at all.
     "properties/fail_on": [*_values(Severity), "never"],

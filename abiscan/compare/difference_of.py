@@ -27,9 +27,12 @@ def difference(old: Scope, new: Scope, builds: Builds, readable: Callable[[str],
         readable: text of a mangled name; the name itself where no demangler reads it.
     """
     before, after = compared(old, builds), compared(new, builds)
+    if (old.unread and not old.files) or (new.unread and not new.files):
+        # Of what cannot be read nobody can say that it is gone.
+        return Difference(__version__, before, after, (), {}, (*old.unread_sentences, *new.unread_sentences))
     pairs = _pairs(old.files, new.files)
     found = [*changes_of_reach(before.reach, after.reach), *changes_of_requirements(old.container, new.container)]
-    found += _files(old.files, new.files, pairs)
+    found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
     single = [change for pair in pairs for change in changes_of_file(*pair, readable)]
     whole = {each for change in found if change.aspect is Aspect.GPU for each in change.removed}
@@ -39,7 +42,7 @@ def difference(old: Scope, new: Scope, builds: Builds, readable: Callable[[str],
         n for c in changes if c.aspect in (Aspect.IMPORT, Aspect.EXPORT, Aspect.LAYOUT) for n in (*c.removed, *c.added)
     }
     texts = {name: readable(name) for name in sorted(names) if name.startswith("_Z")}
-    errors = tuple(dict.fromkeys((*old.unread, *new.unread)))
+    errors = tuple(dict.fromkeys((*old.unread_sentences, *new.unread_sentences)))
     return Difference(__version__, before, after, tuple(changes), texts, errors)
 
 
@@ -62,14 +65,10 @@ def _pairs(
     return [(place, old[place], new[place]) for place in new if place in old]
 
 
-def _files(
-    old: Mapping[str, ArtifactReport],
-    new: Mapping[str, ArtifactReport],
-    pairs: Sequence[tuple[str, ArtifactReport, ArtifactReport]],
-) -> Iterator[Change]:
+def _files(old: Scope, new: Scope, pairs: Sequence[tuple[str, ArtifactReport, ArtifactReport]]) -> Iterator[Change]:
     before, after = {id(pair[1]) for pair in pairs}, {id(pair[2]) for pair in pairs}
-    gone = tuple(place for place, file in old.items() if id(file) not in before)
-    come = {place: file for place, file in new.items() if id(file) not in after}
+    gone = tuple(p for p, file in old.files.items() if id(file) not in before and p not in new.unread_places)
+    come = {p: file for p, file in new.files.items() if id(file) not in after and p not in old.unread_places}
     if gone:
         yield Change(Aspect.FILE, Effect.LOST, f"no longer has {_listed(gone)}", files=gone, removed=gone)
     broken = tuple(place for place, file in come.items() if file.verdict is ArtifactVerdict.FAILS)

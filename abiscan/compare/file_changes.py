@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from abiscan.compare.gpus import gpus_of
@@ -10,7 +11,7 @@ from abiscan.model.binding import Owner
 from abiscan.model.difference import Change, Effect
 from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
-from abiscan.model.provenance import Provenance
+from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
@@ -18,6 +19,8 @@ from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of
 
+# `6 of 93 ` of `6 of 93 CPython names outside of the limited API`.
+_COUNT = re.compile(r"^\d+ of \d+ ")
 _OWNERS = {Owner.TORCH: "torch", Owner.PYTHON: "CPython", Owner.CUDA: "CUDA", Owner.HIP: "ROCm"}
 
 
@@ -201,33 +204,59 @@ def _few(items: Sequence[str], limit: int = 4) -> str:
 
 # --- making -----------------------------------------------------------------------------------------------------
 
+# What is told of in words of its own; the other topics are told by what the file works on.
+_TOPICS = {
+    Topic.COMPILER: "compiler",
+    Topic.STRING_ABI: "std::string",
+    Topic.CXX_LIBRARY: "C++ library",
+    Topic.DEBUG_MODE: "debug mode",
+    Topic.TORCH_LABEL: "torch in its label",
+    Topic.PYBIND11: "pybind11's internals",
+    Topic.PYTHON_ABI: "Python ABI",
+    Topic.INSTRUCTION_SET: "instruction set",
+    Topic.EXECUTABLE_STACK: "executable stack",
+    Topic.RUN_PATH: "directory of a build machine",
+    Topic.BUNDLED_RUNTIME: "brings a runtime",
+    Topic.AOTINDUCTOR: "AOTInductor",
+}
+
 
 def _making(old: Provenance, new: Provenance) -> Iterator[_Row]:
-    """How it was made: compiler, std::string, Python ABI."""
-    for what, before, after in (
-        ("compiler", old.compilers, new.compilers),
-        ("std::string", _string(old), _string(new)),
-        ("Python ABI", _tag(old), _tag(new)),
-        ("made for torch", _one(old.built_for), _one(new.built_for)),
-    ):
-        if before != after and (before or after):
-            gone, come = (
-                tuple(v for v in each if v not in other) for each, other in ((before, after), (after, before))
-            )
-            text = f"{what}: {', '.join(come) or 'not told'}; was {', '.join(gone) or 'not told'}"
-            if before and after and not (gone and come):
-                text = f"{what}: {', '.join(come)}, too" if come else f"{what}: no longer {', '.join(gone)}"
-            if gone or come:
-                yield Aspect.PROVENANCE, Effect.CHANGED, text, gone, come
+    """How it was made: compiler, std::string, Python ABI, ..."""
+    rows = [(what, _values(old, topic), _values(new, topic)) for topic, what in _TOPICS.items()]
+    rows.append(("made for torch", _one(old.built_for), _one(new.built_for)))
+    for what, before, after in rows:
+        gone = tuple(value for value in before if value not in after)
+        come = tuple(value for value in after if value not in before)
+        if gone and come:
+            text = f"{what}: {', '.join(come)}; was {', '.join(gone)}"
+        elif come:
+            text = f"{what}: {', '.join(come)}{', too' if before else '; was not told'}"
+        elif gone:
+            text = f"{what}: no longer {', '.join(gone)}"
+        else:
+            continue
+        yield Aspect.PROVENANCE, Effect.CHANGED, text, gone, come
 
 
-def _tag(made: Provenance) -> tuple[str, ...]:
-    return () if made.python_abi in (None, "any") else _one(made.python_abi)
+def _values(made: Provenance, topic: Topic) -> tuple[str, ...]:
+    values = (fact.value for fact in made.facts if fact.topic is topic)
+    return tuple(dict.fromkeys(_lasting(value, topic) for value in values))
+
+
+def _lasting(value: str, topic: Topic) -> str:
+    """What of a fact no mere rebuild changes: not the number of names, the hash of a vendored library, or the name that
+    a build's directory had."""
+    match topic:
+        case Topic.BUNDLED_RUNTIME:
+            return _soname(value)
+        case Topic.PYTHON_ABI:
+            return _COUNT.sub("", value)
+        case Topic.RUN_PATH:
+            return "in its run path"
+        case _:
+            return value
 
 
 def _one(value: str | None) -> tuple[str, ...]:
     return () if value is None else (value,)
-
-
-def _string(made: Provenance) -> tuple[str, ...]:
-    return () if made.cxx11_abi is None else ("new (cxx11)" if made.cxx11_abi else "old (pre-cxx11)",)

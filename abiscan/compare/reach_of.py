@@ -47,7 +47,7 @@ def reach_of(scope: Scope, builds: Builds) -> Reach:
         device_code=tuple(sorted({name for f in files for name in f.provenance.gpu_archs})),
         floors=tuple(_floors(scope, families)),
         cuda=tuple(sorted({version for family in families for version in _cuda(family)})),
-        undecided=(*scope.unread, *undecided),
+        undecided=(*scope.unread_sentences, *undecided),
     )
 
 

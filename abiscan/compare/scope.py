@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.model.fingerprint import module_key
-from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError, Report
 
 _SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 
@@ -21,13 +21,23 @@ class Scope(Struct, frozen=True):
         path: as the user would write it.
         container: the wheel or package that the files are members of, if they are.
         files: its shared objects by their place in the package, which a rebuild does not change; sorted.
-        unread: what could not be read, in sentences.
+        unread: what could not be read.
     """
 
     path: str
     container: Container | None
     files: Mapping[str, ArtifactReport]
-    unread: tuple[str, ...] = ()
+    unread: tuple[InputError, ...] = ()
+
+    @property
+    def unread_places(self) -> frozenset[str]:
+        """Where files are that could not be read, as `files` has them."""
+        return frozenset(module_key("", error.path.rpartition("!")[2]) for error in self.unread)
+
+    @property
+    def unread_sentences(self) -> tuple[str, ...]:
+        """What could not be read, for a person."""
+        return tuple(f"{error.path}: {error.message}" for error in self.unread)
 
 
 def scope_of(target: str, report: Report) -> Scope:
@@ -37,14 +47,13 @@ def scope_of(target: str, report: Report) -> Scope:
         UsageError: it holds no shared object, or several wheels.
     """
     shared = [a for a in report.artifacts if a.kind is ArtifactKind.SHARED_OBJECT]
-    unread = tuple(f"{error.path}: {error.message}" for error in report.errors)
     containers = report.containers
     if len(containers) > 1:
         names = ", ".join(container.path for container in containers[:3])
         raise UsageError(f"{target}: holds {len(containers)} wheels or packages ({names}, ...): name one of them")
-    if not shared and not unread and not containers:
+    if not shared and not report.errors and not containers:
         raise UsageError(f"{target}: there is no shared object in it")
-    return Scope(target, containers[0] if containers else None, _by_place(shared), unread)
+    return Scope(target, containers[0] if containers else None, _by_place(shared), report.errors)
 
 
 def _by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:

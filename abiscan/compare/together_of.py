@@ -18,7 +18,11 @@ def together(scopes: Sequence[Scope], builds: Builds) -> Together:
     Args:
         scopes: at least one.
     """
-    targets = tuple(compared(scope, builds) for scope in scopes)
+    return together_of_targets(tuple(compared(scope, builds) for scope in scopes))
+
+
+def together_of_targets(targets: Sequence[Compared]) -> Together:
+    """The same of targets whose reach is known."""
     reaches = [target.reach for target in targets]
     torch = _torch(reaches)
     pythons = _common([r.pythons for r in reaches])
@@ -44,7 +48,7 @@ def together(scopes: Sequence[Scope], builds: Builds) -> Together:
         )
         if empty
     ]
-    return Together(__version__, targets, common, tuple(_exclusions(targets)), tuple(conflicts))
+    return Together(__version__, tuple(targets), common, tuple(_exclusions(targets)), tuple(conflicts))
 
 
 def _common(each: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from abiscan.report import json_v1, sheet
+from abiscan.report import comparison_v1, sheet
 from abiscan.report.escape import safe_json, safe_markup, safe_text
 from abiscan.report.style import Style
 
-# What an answer is -> the module that puts it on a sheet, and the function of `json_v1` that writes it.
+# What an answer is -> the module that puts it on a sheet, and the function of `comparison_v1` that writes it.
 _ANSWERS = {
     "Difference": ("abiscan.report.difference_sheet", "difference"),
     "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
@@ -25,7 +25,7 @@ def render(answer: Struct, form: str, style: Style) -> str:
     """An answer in one of `FORMS`, ending in a newline."""
     module, as_json = _ANSWERS[type(answer).__name__]
     if form == "json":
-        written: str = getattr(json_v1, as_json)(answer)
+        written: str = getattr(comparison_v1, as_json)(answer)
         return safe_json(written)
     make: Callable[[Struct], sheet.Sheet] = importlib.import_module(module).sheet
     made = make(answer)

@@ -19,19 +19,14 @@ import msgspec
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import GpuImage, GpuModule
-from abiscan.model.difference import Change, Difference
-from abiscan.model.environment_report import EnvironmentReport, Fate, PackageReport, Problem
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
-from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
 from abiscan.model.setting import Setting, Stated
-from abiscan.model.stable_plan import PlanFile, Replacement, StablePlan
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
-from abiscan.model.together import Exclusion, Together
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
 
@@ -88,70 +83,8 @@ def explain(subjects: Sequence[Subject], version: str, *, cause: Mapping[str, st
     return "".join(_pieces(document))
 
 
-def difference(value: Difference) -> str:
-    """The answer of `diff` (`$defs/difference` of the schema)."""
-    return _document(
-        value.version,
-        {
-            "shrank": value.shrank,
-            "old": plain(value.old),
-            "new": plain(value.new),
-            "changes": plain(value.changes),
-            "names": {text(name): text(told) for name, told in value.names.items()},
-            "undecided": plain(value.undecided),
-        },
-    )
-
-
-def together(value: Together) -> str:
-    """The answer of `together` (`$defs/together` of the schema)."""
-    return _document(
-        value.version,
-        {
-            "conflicts": plain(value.conflicts),
-            "common": plain(value.common),
-            "targets": plain(value.targets),
-            "exclusions": plain(value.exclusions),
-            "undecided": plain(value.undecided),
-        },
-    )
-
-
-def environment(value: EnvironmentReport) -> str:
-    """The answer of `env` (`$defs/environment` of the schema)."""
-    return _document(
-        value.version,
-        {
-            "python": text(value.python),
-            "torch": plain(value.torch),
-            "after": plain(value.after),
-            "fails": value.fails,
-            "packages": plain(value.packages),
-            "pure": value.pure,
-            "problems": plain(value.problems),
-            "errors": plain(value.errors),
-        },
-    )
-
-
-def stable_plan(value: StablePlan) -> str:
-    """The answer of `stable` (`$defs/stable_plan` of the schema)."""
-    return _document(
-        value.version,
-        {
-            "target": text(value.target),
-            "done": value.done,
-            "minimum": value.minimum,
-            "stable": {text(name): since or None for name, since in value.stable.items()},
-            "replacements": plain(value.replacements),
-            "files": plain(value.files),
-            "names": {text(name): text(told) for name, told in value.readable.items()},
-            "errors": plain(value.errors),
-        },
-    )
-
-
-def _document(version: str, members: Mapping[str, Any]) -> str:
+def document(version: str, members: Mapping[str, Any]) -> str:
+    """The answer of another command as one JSON document, ending in a newline."""
     return "".join(_pieces({"schema_version": SCHEMA_VERSION, "tool": _tool(version), **members}))
 
 
@@ -165,14 +98,18 @@ def text(value: str) -> str:
     return _SURROGATE.sub(_escaped, value)
 
 
-def plain(value: Any) -> Any:
-    """`value` as JSON has it: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects."""
+def plain(value: Any, more: Mapping[type, tuple[str, ...]] | None = None) -> Any:
+    """`value` as JSON has it: texts as valid Unicode, tuples as arrays, the types of `_FIELDS` as objects.
+
+    Args:
+        more: further types with their fields, in their order.
+    """
     if isinstance(value, str):
         return text(value)
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    fields = _FIELDS.get(type(value))
-    return value if fields is None else {field: plain(getattr(value, field)) for field in fields}
+        return [plain(item, more) for item in value]
+    fields = _FIELDS.get(type(value)) or (more or {}).get(type(value))
+    return value if fields is None else {field: plain(getattr(value, field), more) for field in fields}
 
 
 def summary(counts: Summary) -> dict[str, Any]:
@@ -256,19 +193,6 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     InputError: ("path", "message"),
     StaleEntry: ("source", "entry", "fails"),
     RuleInfo: ("id", "summary", "severity", "confidence"),
-    Change: ("aspect", "effect", "shrinks", "text", "files", "removed", "added"),
-    Compared: ("path", "name", "version", "files", "reach"),
-    Reach: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
-    BuildOfTorch: ("torch", "variant", "works", "reason"),
-    Floor: ("part", "version", "because"),
-    PackageReport: (
-        *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
-    ),
-    Fate: ("state", "failing", "why", "allowed"),
-    Problem: ("kind", "text"),
-    Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
-    PlanFile: ("path", "stable", "rewrite", "goes", "none"),
-    Exclusion: ("target", "aspect", "excluded", "text"),
 }
 
 

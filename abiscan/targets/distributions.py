@@ -91,6 +91,6 @@ def _from_source(raw: bytes | None) -> bool:
         return False
     try:
         found = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and ("dir_info" in found or "vcs_info" in found)

@@ -135,11 +135,14 @@ def installed_files(package: InstalledPackage, limit: int, files: FileSystem) ->
         record = files.read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28)
     if record is not None:
         lines = record.decode("utf-8", "surrogateescape").splitlines()
-        for number, row in enumerate(csv.reader(lines)):
-            if number >= limit:
-                return
-            if row and row[0] and not row[0].startswith("/"):
-                yield posixpath.normpath(row[0])
+        try:
+            for number, row in enumerate(csv.reader(lines)):
+                if number >= limit:
+                    return
+                if row and row[0] and not row[0].startswith("/"):
+                    yield posixpath.normpath(row[0])
+        except csv.Error:
+            return  # a field longer than any path
         return
     for root in package.roots:
         top = os.path.join(package.site, root)

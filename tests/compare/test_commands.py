@@ -1,0 +1,313 @@
+"""`diff`, `together`, `env` and `stable` as a user runs them, held against nm, readelf and the real loader."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from abiscan.data import data_file
+from tests import torch_here
+from tests.cli.test_cli import run
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+GOOD, OLD_STRING = FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"
+# Loads on 2.3.0 - 2.11.0, where the good extension loads on 2.13.0 and later.
+EARLIER = FIXTURES / "gcc-const-data-ptr.so"
+STABLE = FIXTURES / "stable-abi.so"
+
+
+def answer(kind: str, *args: str | Path, status: int, **env: str) -> dict[str, Any]:
+    """The JSON of a command, valid by its part of the schema."""
+    done = run(*args, "-f", "json", **env)
+    assert done.returncode == status, done.stdout + done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    schema = json.loads(Path(data_file("report-v1.schema.json")).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}).validate(document)
+    return document
+
+
+def strong_imports(path: Path) -> set[str]:
+    """Undefined names that are not weak, by nm."""
+    done = subprocess.run(["nm", "-D", "--undefined-only", path], capture_output=True, text=True, check=True)
+    rows = (line.split() for line in done.stdout.splitlines())
+    return {row[-1].partition("@")[0] for row in rows if row[-2] == "U"}
+
+
+def of_torch(names: set[str]) -> set[str]:
+    """Those that stand in torch's namespaces as their mangled names begin (Itanium C++ ABI, 5.1), or are C shims."""
+    return {name for name in names if re.match(r"_ZT?[NIVS]?[KNR]*(2at|3c10|5torch|6caffe2)|aoti_torch_|torch_", name)}
+
+
+# --- diff -------------------------------------------------------------------------------------------------------
+
+
+def test_diff_has_the_names_of_torch_that_nm_has() -> None:
+    found = answer("difference", "diff", GOOD, OLD_STRING, status=1)
+    (imports,) = [c for c in found["changes"] if c["text"].startswith("imports of torch")]
+    old, new = of_torch(strong_imports(GOOD)), of_torch(strong_imports(OLD_STRING))
+    assert old - new
+    assert set(imports["removed"]) >= old - new
+    assert set(imports["added"]) >= new - old
+    assert not set(imports["removed"]) & new
+    assert not set(imports["added"]) & old
+
+
+def test_diff_loses_and_gains_the_releases_that_one_alone_loads_on() -> None:
+    """The releases on which each loads are those of its own scan."""
+
+    def loads(path: Path) -> set[str]:
+        document = json.loads(run(path, "--torch", "declared", "--matrix", "-f", "json").stdout)
+        return {f"{r['torch']}+{r['variant']}" for r in document["artifacts"][0]["releases"] if r["state"] == "loads"}
+
+    found = answer("difference", "diff", GOOD, EARLIER, status=1)
+    lost, gained = (
+        [c for c in found["changes"] if c["aspect"] == "torch" and c["effect"] == e and not c["files"]]
+        for e in ("lost", "gained")
+    )
+    assert set(lost[0]["removed"]) == loads(GOOD) - loads(EARLIER)
+    assert set(gained[0]["added"]) == loads(EARLIER) - loads(GOOD)
+    assert found["shrank"]
+    assert lost[0]["shrinks"]
+    assert found["changes"][0] == lost[0]
+
+
+def test_a_file_against_itself_is_the_same() -> None:
+    done = run("diff", GOOD, GOOD)
+    assert done.returncode == 0
+    assert done.stdout.startswith("SAME ")
+
+
+def test_the_floor_of_a_file_is_what_readelf_says() -> None:
+    done = subprocess.run(["readelf", "-V", "-W", GOOD], capture_output=True, text=True, check=True)
+    newest = max(tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", done.stdout))
+    found = answer("together", "together", GOOD, status=0)
+    floors = {f["part"]: tuple(f["version"]) for f in found["common"]["floors"]}
+    assert floors["glibc"] == newest
+
+
+def _wheel(path: Path, version: str, requires: str, tag: str = "cp311-cp311-manylinux_2_28_x86_64") -> Path:
+    wheel = path / f"pkg-{version}-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(GOOD, "pkg/_C.so")
+        info = f"pkg-{version}.dist-info"
+        python = "Requires-Python: >=3.9\n"
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: pkg\nVersion: {version}\n{python}{requires}"
+        )
+        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return wheel
+
+
+def test_a_requirement_that_admits_less_shrinks_a_wheel_with_the_same_file(tmp_path: Path) -> None:
+    old = _wheel(tmp_path, "1.0", "Requires-Dist: torch\n")
+    new = _wheel(tmp_path, "1.1", "Requires-Dist: torch (==2.13.0)\n")
+    found = answer("difference", "diff", old, new, status=1)
+    first = found["changes"][0]
+    assert (first["aspect"], first["shrinks"]) == ("torch", True)
+    works = [[b["torch"] for b in found[side]["reach"]["torch"] if b["works"]] for side in ("old", "new")]
+    assert works[1] == ["2.13.0"]
+    assert [name.partition("+")[0] for name in first["removed"]] == [v for v in works[0] if v != "2.13.0"]
+    assert any(c["text"] == "torch -> torch==2.13.0" for c in found["changes"])
+    assert answer("difference", "diff", new, old, status=0)["shrank"] is False
+
+
+def test_another_python_and_an_older_system_are_told(tmp_path: Path) -> None:
+    old = _wheel(tmp_path, "1.0", "", "cp311-cp311-manylinux_2_28_x86_64")
+    new = _wheel(tmp_path, "1.1", "", "cp312-cp312-manylinux_2_34_x86_64")
+    found = answer("difference", "diff", old, new, status=1)
+    assert [(c["aspect"], c["removed"], c["added"]) for c in found["changes"] if c["shrinks"]] == [
+        ("python", ["3.11"], []),
+        # The file asks for more than the tag of the old wheel says (readelf -V: GLIBC_2.32).
+        ("system", ["glibc 2.32"], ["glibc 2.34"]),
+    ]
+
+
+def test_a_file_that_cannot_be_read_leaves_it_undecided(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(GOOD.read_bytes()[:200])
+    found = answer("difference", "diff", GOOD, broken, status=3)
+    assert found["changes"] == []
+    assert found["undecided"]
+    assert run("diff", GOOD, tmp_path / "absent.so").returncode == 2
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_hostile_names_do_nothing(tmp_path: Path, form: str) -> None:
+    """tests/fixtures/hostile-names.so imports names with escapes and markup in them."""
+    done = run("diff", "-v", GOOD, FIXTURES / "hostile-names.so", "-f", form)
+    assert done.returncode in (0, 1, 3)
+    assert not done.stderr
+    assert "\x1b" not in done.stdout
+    assert "<script" not in done.stdout.partition("</style>")[2]
+
+
+# --- together ---------------------------------------------------------------------------------------------------
+
+
+def test_two_std_strings_load_together_nowhere() -> None:
+    found = answer("together", "together", GOOD, OLD_STRING, status=1)
+    assert "torch" in found["conflicts"]
+    assert not any(build["works"] for build in found["common"]["torch"])
+
+
+def test_one_alone_works_on_what_its_scan_says() -> None:
+    found = answer("together", "together", STABLE, status=0)
+    document = json.loads(run(STABLE, "--torch", "declared", "--matrix", "-f", "json").stdout)
+    loads = [r["torch"] for r in document["artifacts"][0]["releases"] if r["state"] == "loads"]
+    assert [b["torch"] for b in found["common"]["torch"] if b["works"]] == loads
+
+
+# --- env --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A virtual environment with two packages, and without torch."""
+    root = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
+    _install(root, "good", GOOD, "Requires-Dist: torch\nRequires-Dist: old\n")
+    _install(root, "old", EARLIER, "Requires-Dist: torch>=2.0\n")
+    return root
+
+
+def _site(root: Path) -> Path:
+    return root / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+
+
+def _install(root: Path, name: str, file: Path, requires: str, **more: str) -> None:
+    site = _site(root)
+    (site / name).mkdir()
+    shutil.copy(file, site / name / "_C.so")
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
+    (info / "RECORD").write_text(f"{name}/_C.so,,\n{info.name}/METADATA,,\n")
+    for file_name, text in more.items():
+        (info / file_name.replace("__", ".")).write_text(text)
+
+
+def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path) -> None:
+    for torch, failing in (("2.7.0", "good"), ("2.13.0", "old")):
+        found = answer("environment", "env", environment, "--torch", torch, status=1)
+        fates = {p["name"]: p["after"]["state"] for p in found["packages"]}
+        assert fates == {"good": "loads", "old": "loads", failing: "fails"}
+        (row,) = [p for p in found["packages"] if p["action"] == "replace"]
+        assert (row["name"], row["step"]) == (failing, 1)
+        assert found["packages"][0] == row
+        assert found["after"].startswith(torch)
+
+
+def test_what_others_need_is_replaced_first(environment: Path) -> None:
+    """`good` requires `old`; a release that neither is allowed beside makes both go."""
+    for name in ("good", "old"):
+        metadata = _site(environment) / f"{name}-1.0.dist-info" / "METADATA"
+        metadata.write_text(metadata.read_text() + "Requires-Dist: torch==2.5.0\n")
+    found = answer("environment", "env", environment, "--torch", "2.13.0", status=1)
+    assert [(p["name"], p["step"], p["after"]["allowed"]) for p in found["packages"]] == [
+        ("old", 1, False),
+        ("good", 2, False),
+    ]
+
+
+def test_what_came_from_a_directory_is_rebuilt(environment: Path) -> None:
+    url = '{"url": "file:///src/old", "dir_info": {}}'
+    (_site(environment) / "old-1.0.dist-info" / "direct_url.json").write_text(url)
+    found = answer("environment", "env", environment, "--torch", "2.13.0", status=1)
+    assert [p["action"] for p in found["packages"] if p["name"] == "old"] == ["rebuild"]
+
+
+def test_damaged_records_are_no_traceback(environment: Path) -> None:
+    site = _site(environment)
+    (site / "old-1.0.dist-info" / "direct_url.json").write_text("[" * 100_000)
+    (site / "old-1.0.dist-info" / "RECORD").write_text('"' + "x" * 200_000 + '",,\n')
+    (site / "good-1.0.dist-info" / "METADATA").write_bytes(b"\xff\xfe\0Name: \x1b[31m\n")
+    done = run("env", environment)
+    assert done.returncode in (0, 1, 3)
+    assert "Traceback" not in done.stderr
+    assert "\x1b[31m" not in done.stdout
+
+
+@pytest.mark.torch
+def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(environment: Path, tmp_path: Path) -> None:
+    """The real loader, with and without LD_LIBRARY_PATH, says which copy a package's file gets."""
+    source = tmp_path / "dep.c"
+    source.write_text("int dep(void) { return 1; }\n")
+    user = tmp_path / "user.c"
+    user.write_text("int dep(void); int user(void) { return dep(); }\n")
+    site, other = _site(environment), tmp_path / "other"
+    other.mkdir()
+    folder = site / "pkg"
+    folder.mkdir()
+    (site / "torch").symlink_to(torch_here.directory())
+    for place in (folder, other):
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-Wl,-soname,libdep.so.1", "-o", place / "libdep.so.1", source], check=True
+        )
+    link = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN", f"-L{folder}", "-l:libdep.so.1"]
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", folder / "user.so", user, *link], check=True)
+    info = site / "pkg-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")
+    (info / "RECORD").write_text("pkg/user.so,,\npkg/libdep.so.1,,\n")
+    code = (
+        "import ctypes, sys; ctypes.CDLL(sys.argv[1]); "
+        "print(next(l.split()[-1] for l in open('/proc/self/maps') if 'libdep' in l))"
+    )
+    for path in ("", str(other)):
+        python = [sys.executable, "-c", code, folder / "user.so"]
+        real = subprocess.run(
+            python, env={**os.environ, "LD_LIBRARY_PATH": path}, capture_output=True, text=True, check=True
+        )
+        found = json.loads(run("env", environment, "-f", "json", LD_LIBRARY_PATH=path).stdout)
+        told = [p["text"] for p in found["problems"] if p["kind"] == "shadowed"]
+        assert bool(told) == (Path(real.stdout.strip()).parent == other)
+        assert all(str(other / "libdep.so.1") in text for text in told)
+
+
+# --- stable -----------------------------------------------------------------------------------------------------
+
+
+def test_every_import_of_torch_is_in_the_plan_once() -> None:
+    plan = answer("stable_plan", "stable", GOOD, status=0)
+    planned = [name for replacement in plan["replacements"] for name in replacement["names"]]
+    assert len(planned) == len(set(planned))
+    names = of_torch(strong_imports(GOOD))
+    assert names
+    assert names <= {*planned, *plan["stable"]}
+    assert 0 <= plan["done"] < 1
+
+
+def test_a_file_of_c_shims_is_done_and_needs_the_release_of_the_newest() -> None:
+    plan = answer("stable_plan", "stable", STABLE, status=0)
+    assert (plan["done"], plan["replacements"]) == (1.0, [])
+    assert set(plan["stable"]) == of_torch(strong_imports(STABLE))
+    assert plan["minimum"] in plan["stable"].values()
+
+
+def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
+    source = tmp_path / "op.cpp"
+    source.write_text(
+        "#include <torch/extension.h>\n"
+        "// TORCH_CHECK in a comment is none\n"
+        'const char* s = "at::Tensor";\n'
+        "at::Tensor f(at::Tensor x) { TORCH_CHECK(x.dim() == 1);\n"
+        "  torch::stable::Tensor y;\n"
+        "  return at::nowhere::g(x); }\n"
+    )
+    plan = answer("stable_plan", "stable", source, status=0)
+    told = {name: [s["line"] for s in r["sites"]] for r in plan["replacements"] for name in r["names"]}
+    assert told == {"at::Tensor": [4], "TORCH_CHECK": [4], "at::nowhere::g": [6]}
+    (unknown,) = [r for r in plan["replacements"] if r["kind"] == "unknown"]
+    assert unknown["names"] == ["at::nowhere::g"]
+    assert list(plan["stable"]) == ["torch::stable::Tensor"]

@@ -1,0 +1,60 @@
+"""The table of stable counterparts against the release index and, where torch is installed, its headers."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.model.stable_plan import CounterpartKind
+from abiscan.releases.stable_counterparts import counterpart_of, counterparts
+from tools.check_stable_counterparts import found_in, guard_of, installed, problems
+
+
+def test_no_shim_is_younger_than_its_row_says() -> None:
+    assert list(problems({})) == []
+
+
+@pytest.mark.torch
+def test_the_headers_of_the_installed_torch_have_what_the_table_says() -> None:
+    headers = installed()
+    assert headers
+    assert list(problems(headers)) == []
+
+
+def test_a_row_is_whole() -> None:
+    for row in counterparts():
+        needs_torch = row.kind in (CounterpartKind.STABLE, CounterpartKind.HEADERONLY, CounterpartKind.SHIM)
+        assert bool(row.header and row.evidence and row.since) == needs_torch, row
+        assert row.use
+        assert row.imports or row.sources
+
+
+def test_no_name_and_no_word_stands_in_two_rows() -> None:
+    for field in ("imports", "sources"):
+        names = [name for row in counterparts() for name in getattr(row, field)]
+        assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("at::TensorBase::mutable_data_ptr", "stable"),
+        # The longest pattern counts: an operator with a function of its own before operators as such.
+        ("at::_ops::clone::call", "stable"),
+        ("at::_ops::cat::call", "shim"),
+        ("c10::SymInt::guard_int", "goes"),
+        ("torch::autograd::AutogradMeta", "goes"),
+        ("torch::autograd::Node::name", "none"),
+        ("THPVariable_Wrap", "stable"),
+    ],
+)
+def test_the_row_of_a_name(name: str, kind: str) -> None:
+    found = counterpart_of(name)
+    assert found is not None
+    assert found.kind.value == kind
+
+
+def test_a_guard_is_read() -> None:
+    header = "#ifdef A\n#if TORCH_FEATURE_VERSION >= TORCH_VERSION_2_11_0\nvoid f();\n#endif\nvoid g();\n#endif\n"
+    assert (guard_of(header, "f"), guard_of(header, "g")) == ("2.11.0", None)
+    assert found_in(header, "f")
+    assert not found_in(header, "h")
