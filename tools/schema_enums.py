@@ -14,14 +14,12 @@ from typing import Any
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.device_code import DeviceCode
-from abiscan.model.facts import SymbolBinding
-from abiscan.model.finding import Severity
-from abiscan.model.operators import Registration
-from abiscan.model.provenance import Topic
 from abiscan.model.difference import Effect
 from abiscan.model.environment_report import Action, PackageState, ProblemKind
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.operators import Registration
+from abiscan.model.provenance import Topic
 from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict

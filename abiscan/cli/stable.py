@@ -19,7 +19,7 @@ def stable(ctx: click.Context, /, target: str, **given: object) -> None:
     TARGET is a shared object, a wheel, a directory, a source file or tree, or the name of an installed package.
     """
     from abiscan.analysis.context import AnalysisContext
-    from abiscan.analysis.stable_plan import stable_plan
+    from abiscan.analysis.plan_stable import stable_plan
 
     plan = stable_plan(target, AnalysisContext(scan_options(given)))
     answer(plan, given)
