@@ -48,9 +48,9 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.installed_packages import scan_packages
     from abiscan.compare.environment_of import Looked
+    from abiscan.compare.environment_problems import editable, no_wheels, torch_problems
     from abiscan.compare.file_fate import file_fate
     from abiscan.compare.runtime_copies import several_runtimes, shadowed
-    from abiscan.compare.torch_problems import no_wheels, torch_problems
     from abiscan.setting.choice import FALLBACK_MACHINE
     from abiscan.targets.distributions import distributions
 
@@ -76,6 +76,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
         *torch_problems(environment, every, None if installed is None else installed.version),
         *several_runtimes(native),
     ]
+    problems += editable(every)
     problems += shadowed(options.settings.library_path, native, now)
     if torch is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))

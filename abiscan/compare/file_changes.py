@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import place_of
 from abiscan.model.binding import Owner
+from abiscan.model.cause import Confidence
 from abiscan.model.difference import Change, Effect
 from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
@@ -104,8 +105,15 @@ def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
 
 
 def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    before = {f"{o.name}.{o.overload}" if o.overload else o.name for o in old.operators}
-    after = {f"{o.name}.{o.overload}" if o.overload else o.name for o in new.operators}
+    before, after = (
+        # A text that merely has the form of a name may be anything.
+        {
+            f"{o.name}.{o.overload}" if o.overload else o.name
+            for o in each.operators
+            if o.confidence is not Confidence.LOW
+        }
+        for each in (old, new)
+    )
     lost, gained = sorted(before - after), sorted(after - before)
     if lost:
         yield Aspect.OPERATOR, Effect.LOST, f"registers {_few(lost)} no more", lost, ()

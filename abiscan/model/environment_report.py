@@ -78,6 +78,8 @@ class ProblemKind(enum.StrEnum):
     """Copies of a library of which a process should have one."""
     SHADOWED = "shadowed"
     """LD_LIBRARY_PATH puts another copy of a library before the environment's."""
+    EDITABLE = "editable"
+    """A package whose shared objects lie in its source tree, which is not looked at."""
     NO_WHEELS = "no-wheels"
     """The other torch has no wheels for the environment's Python."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,8 @@ from abiscan.wheel.requirement_lines import normal_name
 
 # Bytes of METADATA and direct_url.json; real ones have a hundredth of it.
 _MAX_METADATA = 1 << 22
+# Files of a source tree, when it is asked whether it holds any shared object.
+_MAX_LOOKED_AT = 20_000
 # Files of one distribution.
 _MAX_FILES = 200_000
 
@@ -32,6 +34,7 @@ class Distribution(Struct, frozen=True):
         requires_dist: `Requires-Dist` lines as they stand.
         shared_objects: paths of files named like shared objects, absolute.
         from_source: installed from a directory or a repository, not from an index (direct_url.json).
+        editable: the directory that it is imported from, where it was installed in editable mode.
         hides: places of other installations of the same name further down the path.
     """
 
@@ -41,6 +44,7 @@ class Distribution(Struct, frozen=True):
     requires_dist: tuple[str, ...]
     shared_objects: tuple[str, ...]
     from_source: bool
+    editable: str | None = None
     hides: tuple[str, ...] = ()
 
 
@@ -73,6 +77,7 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
         if not name or raw is None:
             continue
         fields = headers(raw)
+        url = _direct_url(files.read(os.path.join(site, dist_info, "direct_url.json"), _MAX_METADATA))
         package = InstalledPackage(name, site, dist_info, roots_of(site, dist_info, files))
         places = installed_files(package, _MAX_FILES, files)
         objects = [place for place in places if file_kind.named_like_shared_object(place)]
@@ -82,15 +87,40 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
             package=package,
             requires_dist=tuple(fields.get("requires-dist", ())),
             shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, place)) for place in objects})),
-            from_source=_from_source(files.read(os.path.join(site, dist_info, "direct_url.json"), _MAX_METADATA)),
+            from_source=url is not None and ("dir_info" in url or "vcs_info" in url),
+            editable=_editable(url),
         )
 
 
-def _from_source(raw: bytes | None) -> bool:
-    if raw is None:
-        return False
+def _direct_url(raw: bytes | None) -> Mapping[str, object] | None:
     try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and ("dir_info" in found or "vcs_info" in found)
+        found = None if raw is None else json.loads(raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _editable(url: Mapping[str, object] | None) -> str | None:
+    place, about = (url or {}).get("url"), (url or {}).get("dir_info")
+    if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
+        return None
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(place)
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts.scheme == "file" else None
+
+
+def shared_objects_below(directory: str) -> bool:
+    """Whether a directory holds files named like shared objects, as far as it is looked through."""
+    left = _MAX_LOOKED_AT
+    for _folder, below, files in os.walk(directory):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
+        if any(map(file_kind.named_like_shared_object, files)):
+            return True
+        left -= 1 + len(files)
+        if left < 0:
+            return False
+    return False

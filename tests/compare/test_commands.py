@@ -227,6 +227,55 @@ def test_what_came_from_a_directory_is_rebuilt(environment: Path) -> None:
     assert [p["action"] for p in found["packages"] if p["name"] == "old"] == ["rebuild"]
 
 
+def test_an_editable_package_with_shared_objects_is_named(environment: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "src with space"
+    (tree / "pkg").mkdir(parents=True)
+    info = _site(environment) / "pkg-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")
+    (info / "RECORD").write_text("pkg-1.0.dist-info/METADATA,,\n")
+    url = {"url": tree.as_uri(), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(url))
+    kinds = [p["kind"] for p in json.loads(run("env", environment, "-f", "json").stdout)["problems"]]
+    assert "editable" not in kinds
+    shutil.copy(GOOD, tree / "pkg" / "_C.so")
+    problems = json.loads(run("env", environment, "-f", "json").stdout)["problems"]
+    assert [p["text"].endswith(str(tree)) for p in problems if p["kind"] == "editable"] == [True]
+
+
+def test_two_copies_of_a_runtime_are_told(environment: Path) -> None:
+    site = _site(environment)
+    for name, file in (("good", "libgomp-a34b3233.so.1"), ("old", "libiomp5.so")):
+        (site / name / file).write_bytes(GOOD.read_bytes())
+        with (site / f"{name}-1.0.dist-info" / "RECORD").open("a") as record:
+            record.write(f"{name}/{file},,\n")
+    problems = json.loads(run("env", environment, "-f", "json").stdout)["problems"]
+    (text,) = [p["text"] for p in problems if p["kind"] == "several-runtimes"]
+    assert text == "several copies of the OpenMP runtime: libgomp.so.1 of good (good); libiomp5.so of old (old)"
+
+
+@pytest.mark.torch
+def test_two_torches_are_told_with_the_one_that_is_imported(environment: Path, tmp_path: Path) -> None:
+    """The interpreter itself says which one `import` finds."""
+    (_site(environment) / "torch").symlink_to(torch_here.directory())
+    other = tmp_path / "other" / "torch"
+    other.mkdir(parents=True)
+    for name in ("version.py", "__init__.py", "lib"):
+        (other / name).symlink_to(torch_here.directory() / name)
+    code = "import importlib.util; print(importlib.util.find_spec('torch').origin)"
+    path = str(other.parent)
+    taken = subprocess.run(
+        [environment / "bin" / "python", "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(run("env", environment, "-f", "json", PYTHONPATH=path).stdout)
+    (text,) = [p["text"] for p in found["problems"] if p["kind"] == "several-torches"]
+    assert f"`import torch` takes {Path(taken.stdout.strip()).parent}" in text
+
+
 def test_damaged_records_are_no_traceback(environment: Path) -> None:
     site = _site(environment)
     (site / "old-1.0.dist-info" / "direct_url.json").write_text("[" * 100_000)

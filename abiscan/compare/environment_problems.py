@@ -1,4 +1,4 @@
-"""What is wrong with the torch of an environment itself."""
+"""What is wrong with the torch of an environment itself, and what of an environment is not looked at."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.releases.pythons import installable
-from abiscan.targets.distributions import Distribution
+from abiscan.targets.distributions import Distribution, shared_objects_below
 from abiscan.wheel.requirement_lines import normal_name
 
 
@@ -43,3 +43,12 @@ def no_wheels(environment: PythonEnvironment, torch: str, known: Sequence[str]) 
         return
     if torch not in installable(known, PythonVersion(version.major, version.minor)):
         yield Problem(ProblemKind.NO_WHEELS, f"torch {torch} has no wheels for CPython {version}")
+
+
+def editable(packages: Iterable[Distribution]) -> Iterator[Problem]:
+    """Packages that are imported from a source tree with shared objects, which no record lists."""
+    for package in packages:
+        directory = package.editable
+        if directory is not None and not package.shared_objects and shared_objects_below(directory):
+            text = f"{package.name} is installed in editable mode and not looked at: abiscan {directory}"
+            yield Problem(ProblemKind.EDITABLE, text)
