@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,7 +31,7 @@ from abiscan.setting.target_torch import TargetTorch
 
 if TYPE_CHECKING:
     from abiscan.analysis.layouts import SharedLayouts
-    from abiscan.model.facts import DerivedClass
+    from abiscan.model.facts import CallSite, DerivedClass
 
 
 class Bound(Struct, frozen=True):
@@ -113,10 +113,15 @@ def call_sites(
     binary: Binary, names: Collection[str], context: AnalysisContext, *, lines: bool
 ) -> dict[str, tuple[Location, ...]]:
     """Where the binary calls the flagged imports; with `lines`, the source line too, where debug information tells."""
+    return locations_of(binary.call_sites(names, lines=lines), context)
+
+
+def locations_of(sites: Mapping[str, Iterable[CallSite]], context: AnalysisContext) -> dict[str, tuple[Location, ...]]:
+    """The places of call sites as the report has them: functions by their readable names, each place once."""
     found = {}
-    for name, sites in binary.call_sites(names, lines=lines).items():
+    for name, each in sites.items():
         places = []
-        for site in sites:
+        for site in each:
             function = None
             if site.function is not None:
                 function = context.demangler.demangle(site.function).text or site.function

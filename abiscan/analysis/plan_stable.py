@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from abiscan import __version__
-from abiscan.analysis.apply_rules import call_sites
+from abiscan.analysis.apply_rules import locations_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.errors import AbiscanError
 from abiscan.mangling import parse
 from abiscan.model.binding import Owner
-from abiscan.model.facts import SymbolBinding
+from abiscan.model.facts import CallSite, SymbolBinding
 from abiscan.model.finding import Location
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.model.stable_plan import CounterpartKind, PlanFile, Replacement, StablePlan
@@ -34,6 +34,7 @@ _STABLE_WORDS = (
     "STD_CUDA_",
     "THO_",
 )
+_INLINED = Counterpart((), CounterpartKind.GOES, "nothing: inline functions of torch's headers alone call it")
 _NOTHING = Counterpart((), CounterpartKind.UNKNOWN, "not in the table: look for it in torch/csrc/stable")
 
 
@@ -102,9 +103,20 @@ def _of_binary(artifact: Artifact, context: AnalysisContext) -> tuple[list[_Use]
     shims = {name: histories[name].windows[0][0] if name in histories else "" for name in sorted(stable)}
     rows = {name: _row(name) for name in names if name not in stable}
     wanted = [name for name, row in rows.items() if row.kind is not CounterpartKind.GOES]
-    sites = call_sites(binary, wanted, context, lines=artifact.disk_path is not None) if wanted else {}
-    uses = [_Use(name, row, artifact.display, sites.get(name, ())) for name, row in sorted(rows.items())]
+    found = binary.call_sites(wanted, lines=artifact.disk_path is not None) if wanted else {}
+    sites = locations_of(found, context)
+    uses = []
+    for name, row in sorted(rows.items()):
+        if row.inlined and _of_headers(found.get(name, ())):
+            uses.append(_Use(name, _INLINED, artifact.display, ()))
+        else:
+            uses.append(_Use(name, row, artifact.display, sites.get(name, ())))
     return uses, shims
+
+
+def _of_headers(sites: Sequence[CallSite]) -> bool:
+    """Whether nothing but functions of torch's own, which its headers left in the file, use a name."""
+    return bool(sites) and all(site.function is not None and owner_of(site.function) is Owner.TORCH for site in sites)
 
 
 def _row(name: str) -> Counterpart:

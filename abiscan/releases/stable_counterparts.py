@@ -32,6 +32,7 @@ class Counterpart(Struct, frozen=True, forbid_unknown_fields=True):
     evidence: str = ""
     since: str = ""
     shims: tuple[str, ...] = ()
+    inlined: bool = False
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):

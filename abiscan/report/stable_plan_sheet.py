@@ -25,7 +25,8 @@ def sheet(plan: StablePlan) -> Sheet:
     if without:
         parts.append(f"{without} of them without a counterpart")
     if plan.minimum:
-        parts.append(f"then torch {plan.minimum} or newer" if left else f"needs torch {plan.minimum} or newer")
+        target = f"then torch {plan.minimum} or newer, with TORCH_TARGET_VERSION set to that"
+        parts.append(target if left else f"needs torch {plan.minimum} or newer")
     rows = tuple(_row(replacement, plan) for replacement in plan.replacements)
     tables = [Table(("what", "since", "names", "write instead"), rows)]
     if len(plan.files) > 1:
