@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.compare.scope import place_of
-from abiscan.model.binding import NeededLibrary
+from abiscan.model.binding import LoaderOutcome, NeededLibrary
 from abiscan.model.environment_report import Fate, PackageState
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetKind
@@ -25,6 +25,7 @@ class FileFate(Struct, frozen=True):
         why: why it does not load, in a sentence; empty where it does, or is decided to.
         uses_torch: it imports something of torch.
         for_another: its name or folder says that it is for another torch, CUDA or ROCm than what is installed.
+        without_driver: it does not load here for want of the GPU's driver alone.
         releases: public version of each known build of torch, and whether the file loads on it.
         path: of the file; needed: what the search for its libraries found.
     """
@@ -35,6 +36,7 @@ class FileFate(Struct, frozen=True):
     why: str
     uses_torch: bool
     for_another: bool
+    without_driver: bool
     releases: tuple[tuple[str, bool], ...]
     needed: tuple[NeededLibrary, ...]
 
@@ -55,6 +57,7 @@ def file_fate(report: ArtifactReport, *, installed: bool) -> FileFate:
         why=_why(report),
         uses_torch=uses_torch,
         for_another=installed and report.target is not None and report.target.kind is not TargetKind.INSTALLED,
+        without_driver=report.loader.outcome is LoaderOutcome.FAILS and not _why(report),
         releases=tuple((release.torch, release.fits) for release in report.releases or ()),
         needed=report.needed,
     )
@@ -68,13 +71,14 @@ def after_upgrade(later: Sequence[FileFate], now: Sequence[FileFate]) -> list[Fi
         now: the same files with the torch that is installed.
     """
     absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
+    driverless = {file.path for file in now if file.without_driver}
     found = []
     for file in later:
         missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
         missing = [soname for soname in missing if not is_driver(soname)]
         if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
             file = replace(file, why=f"{', '.join(missing)} is not on this machine")  # noqa: PLW2901
-        found.append(file)
+        found.append(replace(file, without_driver=file.path in driverless))
     return found
 
 
@@ -92,22 +96,33 @@ def _why(report: ArtifactReport) -> str:
 def fate_of(files: Sequence[FileFate]) -> Fate:
     """How a package fares by its files: torch's and Python's names decide; a file that wants another library which is
     not here leaves it in part, unless none loads."""
+    judged = [file for file in files if not file.for_another]
+    failing = [file for file in judged if file.verdict is ArtifactVerdict.FAILS]
+    refused = [file for file in judged if file.why and file.verdict is not ArtifactVerdict.FAILS]
+    open_files = [f for f in judged if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
     builds = [file for file in files if file.for_another]
-    files = [file for file in files if not file.for_another]
-    failing = [file for file in files if file.verdict is ArtifactVerdict.FAILS]
-    refused = [file for file in files if file.why and file.verdict is not ArtifactVerdict.FAILS]
-    count = len(failing) + len(refused)
-    if failing or (refused and count == len(files) and not builds):
-        first = (failing or refused)[0]
-        return Fate(PackageState.FAILS, count, f"{first.place}: {first.why}")
-    if refused:
-        return Fate(PackageState.PARTLY, count, f"{refused[0].place}: {refused[0].why}")
-    open_files = [f for f in files if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
-    if any(file.uses_torch for file in builds) and not any(file.uses_torch for file in files):
-        return Fate(PackageState.UNDECIDED, 0, f"none of its builds is for this torch: they load on {loads_on(builds)}")
-    if open_files:
-        return Fate(PackageState.UNDECIDED, 0, f"{open_files[0].place}: cannot be decided")
-    return Fate(PackageState.LOADS if any(file.uses_torch for file in files) else PackageState.NOT_TORCH)
+    state, why = PackageState.NOT_TORCH, ""
+    if failing or (refused and len(refused) == len(files)):
+        state, why = PackageState.FAILS, _told((failing or refused)[0])
+    elif refused:
+        state, why = PackageState.PARTLY, _told(refused[0])
+    elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
+        state, why = PackageState.UNDECIDED, f"none of its builds is for this torch: they load on {loads_on(builds)}"
+    elif open_files:
+        state, why = PackageState.UNDECIDED, f"{open_files[0].place}: cannot be decided"
+    elif any(file.uses_torch for file in judged):
+        state = PackageState.LOADS
+    return Fate(
+        state,
+        len(failing) + len(refused),
+        why,
+        for_another=len(builds),
+        without_driver=sum(file.without_driver for file in judged),
+    )
+
+
+def _told(file: FileFate) -> str:
+    return f"{file.place}: {file.why}"
 
 
 def loads_on(files: Sequence[FileFate]) -> str:

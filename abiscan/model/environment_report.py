@@ -38,12 +38,16 @@ class Fate(Struct, frozen=True):
         failing: how many of its shared objects don't load.
         why: in a sentence, of the first that fails; empty where none does.
         allowed: whether its requirements admit that torch.
+        for_another: how many are made for another torch, CUDA or ROCm by their names, and are not judged.
+        without_driver: how many don't load for want of the GPU's driver alone, which says nothing of the package.
     """
 
     state: PackageState
     failing: int = 0
     why: str = ""
     allowed: bool = True
+    for_another: int = 0
+    without_driver: int = 0
 
 
 class PackageReport(Struct, frozen=True):

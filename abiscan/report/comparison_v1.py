@@ -22,7 +22,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     PackageReport: (
         *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
     ),
-    Fate: ("state", "failing", "why", "allowed"),
+    Fate: ("state", "failing", "why", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "goes", "none"),

@@ -66,6 +66,10 @@ def _why(package: PackageReport, fate: Fate) -> str:
     if fate.why:
         count = f"{fate.failing} of {counted(package.files, 'file')}: " if package.files > 1 and fate.failing else ""
         parts.append(count + fate.why)
+    if fate.for_another and fate.failing:
+        parts.append(f"{counted(fate.for_another, 'file')} for another torch, CUDA or ROCm not judged")
+    if fate.without_driver:
+        parts.append(f"{counted(fate.without_driver, 'file')} without the GPU's driver, which is not here")
     if package.loads_on and (fate.failing or not fate.allowed):
         parts.append(f"loads on torch {package.loads_on}")
     return "; ".join(parts)
