@@ -95,7 +95,7 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
 def _direct_url(raw: bytes | None) -> Mapping[str, object] | None:
     try:
         found = None if raw is None else json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
