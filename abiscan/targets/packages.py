@@ -193,5 +193,3 @@ def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSyste
         for root in roots
         for end in (b"/__init__.py,", b",")
     )
-
-

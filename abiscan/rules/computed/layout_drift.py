@@ -179,8 +179,9 @@ def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: Layo
 
 
 def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> tuple[str, ...]:
-    """The records that lie otherwise whichever of the possible releases the file was compiled against."""
-    found = drifted(uses, side, target, table)
+    """The records that the file makes room for and that lie otherwise whichever of the possible releases it was compiled
+    against. Of one that is torch's the file has the code that reads it, and nothing says that it comes to run."""
+    found = drifted([use for use in uses if use.fields is None], side, target, table)
     return tuple(record for record, releases in found.items() if len(releases) == len(side.releases))
 
 
@@ -206,7 +207,7 @@ def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]
 
 
 def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, ...], change: LayoutChange) -> Finding:
-    certain = len(releases) == len(subject.side.releases)
+    certain, makes = len(releases) == len(subject.side.releases), use.fields is None
     others = Windows([(releases[0], releases[-1])]).text()
     # A file that may have been compiled for the target itself is, mostly.
     possible = subject.target in subject.side.releases
@@ -220,7 +221,7 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
         rule,
         fields,
         (subject.module, use.record),
-        severity=Severity.ERROR if certain else Severity.NOTE if possible else Severity.WARNING,
+        severity=Severity.NOTE if possible else Severity.ERROR if certain and makes else Severity.WARNING,
         confidence=Confidence.HIGH if certain and use.certain else Confidence.MEDIUM,
         symbol=use.via,
         symbols=(use.via,),
