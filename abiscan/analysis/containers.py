@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import Target
-from abiscan.setting.declared import without_build
+from abiscan.setting.declared import release_in_name, without_build
 from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerKind
 from abiscan.wheel.tags import torch_requirements
@@ -61,35 +62,54 @@ def judge_container(
 
 
 def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport]:
-    """The members, those that fail marked with another build of theirs that loads on the same torch and has code for
-    the GPUs that are asked about: a package that brings a module for several accelerators or instruction sets loads
-    the one that fits."""
+    """The members, those that a package does not load marked with another build of theirs that it does.
+
+    Of builds for several releases of torch it takes the one whose path names the release, whatever becomes of that; of
+    builds for several accelerators or instruction sets one that loads there and has code for the GPUs that are asked
+    about.
+    """
     families: dict[tuple[str, Target | None], list[ArtifactReport]] = {}
     for member in members:
         if member.member is not None:
             families.setdefault((without_build(member.member), member.target), []).append(member)
-    served: dict[str, ArtifactReport | None] = {}
+    served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
+        named = [each for each in family if _is_for(each)]
         for each in family:
-            if each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
+            if named and each not in named:
+                release = named[0].target.torch if named[0].target is not None else ""
+                served[each.display] = named[0], f"for torch {release} its package has another build"
+            elif each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
-                served[each.display] = next((e for e in family if e.verdict in serving and not _lacks_kernels(e)), None)
-    return [_served(member, served.get(member.display)) for member in members]
+                # One that is for another release stands in for nothing.
+                alike = [e for e in family if _release(e) == _release(each) or _release(e) is None]
+                by = next((e for e in alike if e.verdict in serving and not _lacks_kernels(e)), None)
+                if by is not None:
+                    served[each.display] = by, "another build of it loads here"
+    return [_served(member, *served[member.display]) if member.display in served else member for member in members]
+
+
+def _release(member: ArtifactReport) -> str | None:
+    return None if member.member is None else release_in_name(member.member)
+
+
+def _is_for(member: ArtifactReport) -> bool:
+    """Whether the path names the release that the member was judged on."""
+    named, target = _release(member), member.target
+    return named is not None and target is not None and versions.minor(target.torch) == named
 
 
 def _lacks_kernels(member: ArtifactReport) -> bool:
     return any(finding.rule == "no-kernel-image" for finding in member.findings)
 
 
-def _served(member: ArtifactReport, by: ArtifactReport | None) -> ArtifactReport:
-    if by is None or by.member is None:
-        return member
-    reason = f"another build of it loads here: {by.member}"
+def _served(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactReport:
+    reason = f"{why}: {by.member}"
     findings = tuple(
         finding if finding.severity is Severity.NOTE else replace(finding, suppressed=True, suppression=reason)
         for finding in member.findings
     )
-    note = f"it does not fail the wheel: {reason}"
+    note = f"it does not count for the wheel: {reason}"
     return replace(member, findings=findings, served_by=by.display, notes=(*member.notes, note))
 
 

@@ -159,7 +159,10 @@ class AnalysisContext:
         chosen = self.chosen(machine)
         target = chosen.target
         text = f"{target.torch}+{target.variant}"
-        if options.torch not in (None, "declared") or (options.torch is None and options.within is not None):
+        # Of a package with a build for each release, each is for its own, whichever of a range is the newest.
+        in_folder = declared.torch is not None and declared.torch.source is Source.FOLDER
+        ranged = options.torch is None and options.within is not None and not in_folder
+        if options.torch not in (None, "declared") or ranged:
             said = f"--torch {options.torch}" if options.torch is not None else f"the required range {options.within}"
             return TorchOfFile(self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said))
         if chosen.installed is not None and options.environment is not None:

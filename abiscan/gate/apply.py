@@ -123,6 +123,7 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
         GATE_RULES,
         REQUIRE_STABLE_ABI,
         REQUIRE_TORCH,
+        require_builds,
         with_requirements,
     )
 
@@ -131,11 +132,14 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
         asked.add(REQUIRE_STABLE_ABI)
     notes: list[str] = []
     artifacts = []
+    builds = {} if policy.require_torch is None else require_builds(report.artifacts, policy.require_torch)
     for artifact in report.artifacts:
         extended, undecided = with_requirements(
             artifact, policy.require_torch, policy.require_stable_abi, policy.stable_abi_version
         )
         notes += undecided
+        if artifact.display in builds:
+            extended = replace(extended, findings=(*extended.findings, builds[artifact.display]))
         artifacts.append(extended)
     asked -= {rule.id for rule in report.rules}
     rules = tuple(rule for rule in GATE_RULES if rule.id in asked)

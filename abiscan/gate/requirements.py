@@ -6,6 +6,7 @@ What cannot be decided is reported as such and leaves the run incomplete; it is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.fingerprint import fingerprint, module_key
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
+from abiscan.model.setting import Source
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -92,12 +94,54 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
         return (), f"{artifact.display}: not judged on torch {spec}: the known builds were not looked at"
     accepted = parse_require_torch(spec)
     inside = [r for r in artifact.releases if accepted.contains(r.torch, prereleases=True)]
+    own = named_release(artifact)
+    if own is not None and inside:
+        # A package that brings a build for each release takes this one on its own release alone.
+        inside = [r for r in inside if versions.minor(r.torch) == own]
+        if not inside:
+            return (), None
     if not inside:
         return (), f"{artifact.display}: no known build of torch for {artifact.machine} is in the range {spec}"
     failing = [r for r in inside if not r.fits]
     if not failing:
         return (), None
     return (_torch_finding(artifact, spec, inside, failing),), None
+
+
+def named_release(artifact: ArtifactReport) -> str | None:
+    """The minor release (`2.9`) that the file's path in its package names; None where it names none."""
+    torch = None if artifact.setting is None else artifact.setting.torch
+    if artifact.member is None or torch is None or torch.source is not Source.FOLDER:
+        return None
+    return versions.minor(torch.value.partition("+")[0])
+
+
+def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, Finding]:
+    """Of packages that bring a build for each release of torch: display name of one of their files -> what is said of
+    the releases of the range that none of their builds is for."""
+    packages: dict[str, list[ArtifactReport]] = {}
+    for artifact in artifacts:
+        if artifact.releases is not None and named_release(artifact) is not None:
+            packages.setdefault(artifact.path, []).append(artifact)
+    found = {}
+    accepted = parse_require_torch(spec)
+    for path, builds in packages.items():
+        first = builds[0]
+        brought = {named_release(build) for build in builds}
+        known = dict.fromkeys(versions.minor(r.torch) for r in first.releases or () if accepted.contains(r.torch))
+        absent = [minor for minor in known if minor not in brought]
+        if absent:
+            found[first.display] = Finding(
+                REQUIRE_TORCH,
+                Severity.ERROR,
+                Confidence.HIGH,
+                None,
+                f"brings a build for each release of torch, and none for {', '.join(absent)}, which {spec} has",
+                GATE_RULES[0].use_instead,
+                fingerprint(REQUIRE_TORCH, module_key(path, None), *absent),
+                (),
+            )
+    return found
 
 
 def _torch_finding(

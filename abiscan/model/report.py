@@ -41,8 +41,9 @@ class ArtifactReport(Struct, frozen=True):
         causes: merged over the file's imports, most important first.
         setting: what the file was judged in, and who says so; None for a source.
         target: the torch of that setting; None where no known build is what the file is made for.
-        served_by: `display` of another build of the same module in its wheel, which loads where this one does not: the
-            package chooses between them, so that this one does not fail the wheel; None where there is none.
+        served_by: `display` of another build of the same module in its wheel, which the package takes instead: the one
+            whose path names the release of torch, or one that loads where this one does not. This one does not count
+            for the wheel; None where there is none.
         operators: what it registers with torch, sorted by name.
         exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
             names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for

@@ -7,6 +7,7 @@ import enum
 from msgspec import Struct
 
 from abiscan.model.versions import Windows
+from abiscan.ownership.vendors import library_stem
 
 
 class Build(Struct, frozen=True):
@@ -43,6 +44,14 @@ class Build(Struct, frozen=True):
     libraries: tuple[str, ...]
     brings: tuple[str, ...] = ()
     user: bool = False
+
+    @property
+    def serves(self) -> frozenset[str]:
+        """What it brings, and what it ships under a name of its own: 1.13 has `libcudart-e409450e.so.11.0` beside the
+        `libcudart.so.11.0` that its requirements install."""
+        shipped = ((name, library_stem(name)) for name in self.libraries)
+        plain = (f"lib{stem}.so{name.partition('.so')[2]}" for name, stem in shipped if stem is not None)
+        return frozenset((*self.brings, *plain))
 
     def ships(self, soname: str) -> bool:
         """Whether the build brings this library along."""

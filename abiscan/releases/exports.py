@@ -54,7 +54,7 @@ class ReleasedExports:
         self._index = index
         self.build = build
         self.sonames = frozenset(build.libraries)
-        self.brings = frozenset(build.brings)
+        self.brings = build.serves
 
     def library_of(self, name: str) -> str | None:
         """The library that defines the name; None where none exports it or the index does not record it."""

@@ -118,7 +118,7 @@ def judge(
             state, reason, missing = ReleaseState.FAILS, "never exported", nobodys
         elif otherwise is not None and (why := otherwise(build)):
             state, reason = ReleaseState.FAILS, why
-        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.brings)):
+        elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.serves)):
             state, reason = ReleaseState.OTHER_CUDA, f"has {gpu}"
         verdicts.append(
             ReleaseVerdict(

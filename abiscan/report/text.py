@@ -191,7 +191,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
         here = "loader" if artifact.verdict is ArtifactVerdict.FAILS else "not on this machine"
         extra.append(f"{here}: {_shorten_error(artifact.loader.error or '')}")
     if artifact.served_by is not None:
-        extra.append(f"{artifact.served_by.rpartition('!')[2]} loads in its place")
+        extra.append(f"{artifact.served_by.rpartition('!')[2]} is taken in its place")
     accepted = len(artifact.findings) - len(artifact.standing)
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")

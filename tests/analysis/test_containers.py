@@ -12,7 +12,10 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
+from abiscan.model.setting import Setting, Source, Stated
+from abiscan.model.target import Target, TargetKind
 from abiscan.report import json_v1, text
 from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -58,6 +61,42 @@ def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> Non
         alone = whole(cuda, other)
         assert alone.containers[0].verdict is ArtifactVerdict.FAILS
         assert apply(alone, Policy()).verdict is Verdict.FAIL
+
+
+def built_for(release: str, verdict: ArtifactVerdict, torch: str = "2.8.0") -> ArtifactReport:
+    made = member(f"pkg/torch-{release}/_C.so", verdict=verdict)
+    target = Target(TargetKind.RELEASE, torch, "cu128", "12.8", None, True, None, None)
+    setting = Setting(Stated(f"{torch}+cu128", Source.FOLDER, "its path"), None, None, None)
+    return replace(made, target=target, setting=setting)
+
+
+def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone() -> None:
+    """metatensor-torch takes `torch-{major}.{minor}`, and nothing else, on that release."""
+    loads, fails = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
+    good = whole(built_for("2.7", loads), built_for("2.8", loads), built_for("2.9", fails))
+    assert good.containers[0].verdict is loads
+    assert [a.served_by is None for a in good.artifacts] == [False, True, False]
+    # That another one would load there is of no use.
+    bad = whole(built_for("2.7", loads), built_for("2.8", fails))
+    assert bad.containers[0].verdict is fails
+    assert apply(bad, Policy()).verdict is Verdict.FAIL
+
+
+def test_a_range_of_releases_is_asked_of_each_build_on_its_own() -> None:
+    cells = tuple(
+        ReleaseVerdict(f"{torch}+cu128-x86_64", torch, "cu128", True, state, (), (), "")
+        for torch, state in (
+            ("2.7.1", ReleaseState.FAILS),
+            ("2.8.0", ReleaseState.LOADS),
+            ("2.9.1", ReleaseState.FAILS),
+        )
+    )
+    report = whole(replace(built_for("2.8", ArtifactVerdict.LOADS), releases=cells))
+    assert apply(report, Policy(require_torch=">=2.8,<2.9")).verdict is Verdict.PASS
+    wider = apply(report, Policy(require_torch=">=2.8"))
+    assert wider.verdict is Verdict.FAIL
+    (finding,) = wider.artifacts[0].findings
+    assert "none for 2.9, which >=2.8 has" in finding.message
 
 
 def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:

@@ -179,8 +179,8 @@ def drifted(uses: Iterable[Use], side: CompiledAgainst, target: str, table: Layo
 
 
 def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, table: LayoutTable) -> tuple[str, ...]:
-    """The records that the file makes room for and that lie otherwise whichever of the possible releases it was compiled
-    against. Of one that is torch's the file has the code that reads it, and nothing says that it comes to run."""
+    """The records that the file makes room for and that lie otherwise whichever of the possible releases it was made
+    with. Of one that is torch's the file has the code that reads it, and nothing says that it comes to run."""
     found = drifted([use for use in uses if use.fields is None], side, target, table)
     return tuple(record for record, releases in found.items() if len(releases) == len(side.releases))
 
