@@ -28,10 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError
 from abiscan.model import versions
-from abiscan.releases.assertions import Assertion, read_assertions
+from abiscan.releases.assertions import Assertion
 from abiscan.releases.index import open_index
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
+from abiscan.releases.read_assertions import read_assertions
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
 

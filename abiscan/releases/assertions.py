@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 
 from msgspec import Struct
 
 MARK = b' INTERNAL ASSERT FAILED at "'
 
-_INVOCATION = re.compile(r"\bTORCH_INTERNAL_ASSERT(?:_DEBUG_ONLY)?\s*\(")
-_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[(),]""", re.DOTALL)
-_BLANK = re.compile(r"\s+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LINE = re.compile(rb":(\d{1,6}),")
 # Headers of the C++ front end lie in a folder of headers of their own.
 _INCLUDE, _API_INCLUDE = b"include/", b"include/torch/csrc/api/include/"
 # No condition or path is longer, in bytes, and no file has as many: torchvision's _C.so has 175.
 _MAX_PART = 4096
 _MAX_ASSERTIONS = 10_000
-_FOLDERS = ("ATen", "c10", "caffe2", "torch")
+FOLDERS = ("ATen", "c10", "caffe2", "torch")
 
 
 class Assertion(Struct, frozen=True):
@@ -48,44 +44,6 @@ class Assertion(Struct, frozen=True):
     def is_at(self, seen: Assertion) -> bool:
         """Whether this is what a file has."""
         return self.condition == seen.condition and self.first <= seen.first <= self.last
-
-
-def read_assertions(include: Path) -> tuple[Assertion, ...]:
-    """The assertions of all headers of a build, sorted.
-
-    Args:
-        include: `torch/include` of the build.
-    """
-    found: dict[tuple[str, int, int, int], Assertion] = {}
-    for folder in _FOLDERS:
-        for file in sorted((include / folder).rglob("*")):
-            if file.suffix in (".h", ".hpp", ".cuh", ".inc") and file.is_file():
-                header = file.relative_to(include).as_posix()
-                for each in _of_header(header, file.read_text("utf-8", "replace")):
-                    found[each.header, each.first, each.last, each.condition] = each
-    return tuple(found[key] for key in sorted(found))
-
-
-def _of_header(header: str, text: str) -> Iterator[Assertion]:
-    for match in _INVOCATION.finditer(text):
-        # Within a macro, the line is that of the macro's own use.
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        if text.startswith("#", line_start) or text[line_start - 2 : line_start - 1] == "\\":
-            continue
-        depth, condition_end = 1, 0
-        for token in _TOKEN.finditer(text, match.end()):
-            depth += (token[0] == "(") - (token[0] == ")")
-            if not condition_end and (not depth or (token[0] == "," and depth == 1)):
-                condition_end = token.start()
-            if not depth:
-                first = text.count("\n", 0, match.start()) + 1
-                last = first + text.count("\n", match.start(), token.start())
-                yield Assertion(header, first, last, _sum(text[match.end() : condition_end]))
-                break
-
-
-def _sum(condition: str) -> int:
-    return zlib.crc32(_BLANK.sub("", condition).encode("utf-8", "surrogateescape"))
 
 
 def assertions_in(strings: Iterable[bytes]) -> tuple[Assertion, ...]:
@@ -110,4 +68,4 @@ def _header(path: bytes) -> str:
     if at < 0 or path[max(at - 1, 0) : at] not in (b"", b"/"):
         return ""
     header = path[at + len(_INCLUDE) :].decode("utf-8", "surrogateescape")
-    return header if header.partition("/")[0] in _FOLDERS else ""
+    return header if header.partition("/")[0] in FOLDERS else ""

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from abiscan.errors import AbiscanError
-from abiscan.releases.assertions import read_assertions
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, SUFFIX, LayoutTable, pack
 from abiscan.releases.open_layouts import open_layouts
+from abiscan.releases.read_assertions import read_assertions
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
 # In a wheel, a libtorch archive, or a directory that holds either; what it holds is `ATen`, `c10`, `torch`, ...

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.releases.assertions import MARK, Assertion, assertions_in, read_assertions
+from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
+from abiscan.releases.read_assertions import read_assertions
 from tests import torch_here
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"

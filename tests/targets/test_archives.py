@@ -230,7 +230,11 @@ def test_what_is_named_as_a_shared_object_and_is_none(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("content", [zip_bytes({"a.txt": b"x"}), tar_bytes({"a.txt": b"x"}, "w:gz"), zip_bytes({})])
+@pytest.mark.parametrize(
+    "content",
+    [zip_bytes({"a.txt": b"x"}), tar_bytes({"a.txt": b"x"}, "w:gz"), zip_bytes({})],
+    ids=["zip", "tar.gz", "empty"],
+)
 def test_an_archive_without_shared_objects(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.zip").write_bytes(content)
     found, (error,), _ = all_of("a.zip", cwd=tmp_path)
