@@ -160,6 +160,7 @@ _CONFINED = {"environment", "targets", "loader", "setting", "analysis"}
 # Path inside of the package -> what it may ask: of a path that `FileSystem.host` gave, or where there is no other root.
 _ASKED_OF_THIS_MACHINE = {
     "environment/python.py": {"isfile", "realpath"},  # what a shim of this machine leads to
+    "targets/distributions.py": {"walk"},
     "targets/packages.py": {"walk"},
     "targets/tree.py": {"scandir", "readlink"},
     "analysis/explanation.py": {"exists"},  # paths in a log

@@ -113,14 +113,14 @@ def _editable(url: Mapping[str, object] | None) -> str | None:
     return unquote(parts.path) if parts.scheme == "file" else None
 
 
-def shared_objects_below(directory: str) -> bool:
+def shared_objects_below(directory: str, files: FileSystem = HERE) -> bool:
     """Whether a directory holds files named like shared objects, as far as it is looked through."""
     left = _MAX_LOOKED_AT
-    for _folder, below, files in os.walk(directory):
+    for _folder, below, names in os.walk(files.host(directory)):
         below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
-        if any(map(file_kind.named_like_shared_object, files)):
+        if any(map(file_kind.named_like_shared_object, names)):
             return True
-        left -= 1 + len(files)
+        left -= 1 + len(names)
         if left < 0:
             return False
     return False
