@@ -83,6 +83,23 @@ def test_no_file_is_no_pass(tmp_path: Path) -> None:
     assert "no file matches" in printed
 
 
+def test_a_run_that_ends_early_publishes_no_earlier_reports(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "old-string-extension.so", tmp_path / "module.so")
+    status, _, outputs, _ = run(tmp_path, targets="module.so", torch="2.13.0")
+    assert (status, sorted(outputs)) == (1, ["exit-status", "html", "json", "junit", "sarif", "verdict"])
+    left = [tmp_path / outputs[kind] for kind in ("html", "json", "junit", "sarif")]
+    for early in ({"targets": "module.so", "torch": "9.9.9"}, {"targets": "dist/*.whl"}):
+        for path in left:
+            path.write_text("of an earlier run")
+        for name in ("output", "summary"):
+            (tmp_path / name).unlink()
+        status, printed, outputs, summary = run(tmp_path, **early)
+        assert (status, outputs["exit-status"], outputs.get("verdict", ""), summary) == (2, "2", "", "")
+        assert not {"html", "json", "junit", "sarif"} & set(outputs)
+        assert not [path for path in left if path.exists()]
+        assert "::error file" not in printed
+
+
 def test_the_action_hands_over_every_input() -> None:
     action = (ROOT / "action.yml").read_text(encoding="utf-8")
     inputs = re.findall(r"^  ([a-z-]+):$", action.split("\ninputs:")[1].split("\noutputs:")[0], re.MULTILINE)

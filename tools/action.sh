@@ -15,6 +15,9 @@ fi
 
 reports=${ABISCAN_REPORTS:-abiscan-report}
 mkdir -p "$reports" || exit 2
+# What an earlier run left here is not this run's: nobody may find it under this run's name.
+names=(abiscan.json abiscan.sarif abiscan-junit.xml abiscan.html abiscan.md annotations.txt)
+for name in "${names[@]}"; do rm -f -- "$reports/$name" || exit 2; done
 
 # Split on white space and expanded as patterns, both on purpose.
 shopt -s nullglob
@@ -47,14 +50,14 @@ echo "::stop-commands::$token"
 status=$?
 echo "::$token::"
 
+if [ "$status" -eq 2 ]; then echo "::error title=abiscan::nothing was judged: see this step's log"; fi
 case $status in 0) verdict=pass ;; 1) verdict=fail ;; 3) verdict=incomplete ;; *) verdict= ;; esac
 {
   echo "exit-status=$status"
   echo "verdict=$verdict"
-  echo "json=$reports/abiscan.json"
-  echo "sarif=$reports/abiscan.sarif"
-  echo "junit=$reports/abiscan-junit.xml"
-  echo "html=$reports/abiscan.html"
+  for output in json:abiscan.json sarif:abiscan.sarif junit:abiscan-junit.xml html:abiscan.html; do
+    if [ -f "$reports/${output#*:}" ]; then echo "${output%%:*}=$reports/${output#*:}"; fi
+  done
 } >> "$GITHUB_OUTPUT"
 
 if [ "${ABISCAN_ANNOTATIONS:-true}" = true ] && [ -f "$reports/annotations.txt" ]; then cat "$reports/annotations.txt"; fi

@@ -1,15 +1,23 @@
 """Annotations of a GitHub workflow run: the commands `::error file=...,line=...,title=...::message`.
 
-GitHub shows at most ten annotations of a level for a step; the tenth here says how many more there are. A name from a
-binary must not start a command of its own, so line breaks and control characters never reach the output unescaped.
+GitHub shows at most ten annotations of a level for a step; the tenth here says how many more there are. So what comes
+first is one for each file that fails, with its cause, and then the findings, taken in turn from every file and every
+rule. A name from a binary must not start a command of its own, so line breaks and control characters never reach the
+output unescaped.
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+
+from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
+from abiscan.report.summary import failure_reason
 from abiscan.report.wording import source_location
 
 MAX_PER_LEVEL = 10
@@ -17,30 +25,97 @@ MAX_PER_LEVEL = 10
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
+class _Annotation(Struct, frozen=True):
+    """A command, whether it is about a whole file, and what it takes its turn by, the outermost first."""
+
+    level: str
+    command: str
+    about_file: bool
+    turns: tuple[Hashable, ...] = ()
+
+
 def render(report: Report) -> str:
     """A command a line; empty where there is nothing to say."""
-    found: dict[str, list[str]] = {level: [] for level in _LEVELS.values()}
+    said = list(_annotations(report))
+    lines: list[str] = []
+    for level in _LEVELS.values():
+        for_files = [each for each in said if each.level == level and each.about_file]
+        findings = [each for each in said if each.level == level and not each.about_file]
+        lines += _limited(level, [each.command for each in (*_in_turn(for_files), *_in_turn(findings))])
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotations(report: Report) -> Iterator[_Annotation]:
     for error in sorted_errors(report):
+        path = error.path.split("!", 1)[0]
         text = f"{error.path}: {error.message}"
-        found["error"].append(_command("error", error.path.split("!", 1)[0], None, "cannot be read", text))
+        yield _Annotation("error", _command("error", path, None, "cannot be read", text), True, (path, error.path))
     for artifact in sorted_artifacts(report.artifacts):
-        if artifact.verdict is ArtifactVerdict.UNREADABLE:
-            text = f"{artifact.display}: could not be read"
-            found["error"].append(_command("error", artifact.path, None, "cannot be read", text))
-        elif artifact.verdict is ArtifactVerdict.UNDECIDED:
-            text = f"{artifact.display}: cannot be decided"
-            found["warning"].append(_command("warning", artifact.path, None, "undecided", text))
-        for finding in sorted_findings(artifact.standing):
-            found[_LEVELS[finding.severity]].append(_finding(artifact, finding))
+        turn = (artifact.path, artifact.display)
+        head = _of_file(artifact)
+        if head is not None:
+            level, title, text = head
+            yield _Annotation(level, _command(level, artifact.path, None, title, text), True, turn)
+        for finding, more in _one_for_a_place(artifact):
+            level = _LEVELS[finding.severity]
+            yield _Annotation(level, _finding(artifact, finding, more), False, (*turn, finding.rule))
     for entry in report.stale:
         level = "error" if entry.fails else "notice"
-        found[level].append(_command(level, entry.source.split(",", 1)[0], None, "stale entry", entry.entry))
-    return "".join(f"{line}\n" for level in _LEVELS.values() for line in _limited(level, found[level]))
+        source = entry.source.split(",", 1)[0]
+        yield _Annotation(level, _command(level, source, None, "stale entry", entry.entry), False, (source,))
 
 
-def _finding(artifact: ArtifactReport, finding: Finding) -> str:
+def _of_file(artifact: ArtifactReport) -> tuple[str, str, str] | None:
+    """Level, title and text of what is wrong with a file as a whole; None where nothing is, or all is accepted."""
+    match artifact.verdict:
+        case ArtifactVerdict.UNREADABLE:
+            return "error", "cannot be read", f"{artifact.display}: could not be read"
+        case ArtifactVerdict.UNDECIDED:
+            return "warning", "undecided", f"{artifact.display}: cannot be decided"
+        case ArtifactVerdict.FAILS if artifact.served_by is None and not _all_accepted(artifact):
+            why, fix = failure_reason(artifact)
+            return "error", "does not load", f"{artifact.display}: {why}" + (f"\nfix: {fix}" if fix else "")
+        case _:
+            return None
+
+
+def _all_accepted(artifact: ArtifactReport) -> bool:
+    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
+    return bool(errors) and all(f.suppressed for f in errors)
+
+
+def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
+    """A finding for each line of source that has one, and for the file itself one of each rule, with how many more
+    there are: they would stand in one place."""
+    whole: dict[tuple[str, Severity], list[Finding]] = {}
+    for finding in sorted_findings(artifact.standing):
+        if source_location(finding) is not None:
+            yield finding, 0
+        else:
+            whole.setdefault((finding.rule, finding.severity), []).append(finding)
+    for findings in whole.values():
+        yield findings[0], len(findings) - 1
+
+
+def _in_turn(annotations: Iterable[_Annotation]) -> list[_Annotation]:
+    """One of each outermost turn, then the second of each; within a turn the same of its inner ones."""
+    ordered = list(annotations)
+    for depth in range(max((len(each.turns) for each in ordered), default=0), 0, -1):
+        seen: Counter[tuple[Hashable, ...]] = Counter()
+        rounds = []
+        for each in ordered:
+            key = each.turns[:depth]
+            rounds.append(seen[key])
+            seen[key] += 1
+        ordered = [ordered[n] for n in sorted(range(len(ordered)), key=rounds.__getitem__)]
+    return ordered
+
+
+def _finding(artifact: ArtifactReport, finding: Finding, more: int) -> str:
     source = source_location(finding)
     message = f"{artifact.display}: {finding.message}" + (f"\nfix: {finding.fix}" if finding.fix else "")
+    if more:
+        message += f"\nand {more} more of this rule in this file"
     if source is not None and source.file is not None:
         return _command(_LEVELS[finding.severity], source.file, source.line, finding.rule, message)
     return _command(_LEVELS[finding.severity], artifact.path, None, finding.rule, message)

@@ -59,6 +59,20 @@ def refusal_of(artifact: ArtifactReport) -> Finding | None:
     return next((f for f in artifact.standing if f.rule == "loader-refuses" and f.severity is Severity.ERROR), None)
 
 
+def failure_reason(artifact: ArtifactReport) -> tuple[str, str]:
+    """Why a file fails, in a sentence, and what to do about it ("" where nobody knows): the leading cause's word, else
+    the loader's, else the first error's."""
+    errors = [f for f in artifact.standing if f.severity is Severity.ERROR]
+    refusal = refusal_of(artifact)
+    if refusal is not None:
+        return refusal.message, refusal.fix or ""
+    if artifact.causes:
+        return artifact.causes[0].summary, artifact.causes[0].fix or ""
+    if artifact.loader.error:
+        return artifact.loader.error, (errors[0].fix or "") if errors else ""
+    return (errors[0].message, errors[0].fix or "") if errors else ("does not load", "")
+
+
 def severity_counts(findings: Iterable[Finding]) -> Counter[Severity]:
     """How many of the findings have each severity."""
     return Counter(f.severity for f in findings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.model.finding import Location, Severity
 from abiscan.report import github
@@ -53,11 +54,53 @@ def test_a_name_cannot_start_a_command() -> None:
 
 @pytest.mark.parametrize(("number", "lines"), [(10, 10), (11, 10), (500, 10)])
 def test_ten_of_a_level(number: int, lines: int) -> None:
-    findings = tuple(samples.a_finding(symbol=f"_Z{i}") for i in range(number))
+    findings = tuple(
+        samples.a_finding(symbol=f"_Z{i}", locations=(Location(None, "a.cpp", i + 1, None),)) for i in range(number)
+    )
     text = github.render(samples.a_report(samples.an_artifact(findings=findings)))
     assert text.count("\n") == lines
     if number > 10:
         assert f"and {number - 9} more" in text.splitlines()[-1]
+
+
+def test_failing_files_lead_with_their_cause_and_findings_take_turns() -> None:
+    """Two wheels, one with a member of many findings before it in the alphabet: each wheel is told before any twice."""
+    wheels = ("dist/a.whl", "dist/b.whl")
+    artifacts = [
+        replace(
+            samples.failing(),
+            path=path,
+            member=f"x/m{n}.so",
+            findings=tuple(
+                samples.a_finding(rule, f"_Z{i}")
+                for rule in ("missing-import", "const-data-ptr")
+                for i in range(400 if path == wheels[0] else 2)
+            ),
+        )
+        for path in wheels
+        for n in range(2)
+    ]
+    told = [decoded(line) for line in github.render(samples.a_report(*artifacts)).splitlines()]
+    assert [(p["file"], p["title"]) for _, p, _ in told[:9]] == [
+        *((path, "abiscan: does not load") for _ in range(2) for path in wheels),
+        *((path, "abiscan: const-data-ptr") for _ in range(2) for path in wheels),
+        (wheels[0], "abiscan: missing-import"),
+    ]
+    assert [message.split(":")[0] for _, _, message in told[:4]] == [
+        "dist/a.whl!x/m0.so",
+        "dist/b.whl!x/m0.so",
+        "dist/a.whl!x/m1.so",
+        "dist/b.whl!x/m1.so",
+    ]
+    cause = samples.failing().causes[0]
+    assert told[0][2] == f"dist/a.whl!x/m0.so: {cause.summary}\nfix: {cause.fix}"
+    assert told[4][2].endswith("\nand 399 more of this rule in this file")
+    assert len(told) == 10
+
+
+def test_what_is_accepted_is_not_told() -> None:
+    artifact = replace(samples.failing(), findings=(replace(samples.a_finding(), suppressed=True),))
+    assert github.render(samples.a_report(artifact)) == ""
 
 
 def test_paths_are_escaped() -> None:
