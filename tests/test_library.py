@@ -1,0 +1,203 @@
+"""The public names, and the examples of docs/library.md, run as they stand."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+import subprocess
+import sys
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import abiscan
+from abiscan.report import html as page
+from tests.report import samples
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = ROOT / "tests" / "fixtures"
+DOC = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+LOADS = [*("2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1", "2.8.0")]
+
+
+def example(name: str) -> str:
+    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)^```", DOC, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert len([line for line in found[1].splitlines() if line]) <= 10
+    return found[1]
+
+
+def wheel(folder: Path, fixture: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(FIXTURES / fixture, "pkg/_C.so")
+        archive.writestr(
+            "pkg-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch\n"
+        )
+        archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr("pkg-1.0.dist-info/RECORD", "")
+    return path
+
+
+def test_every_public_name_is_there_documented_and_typed() -> None:
+    (imported,) = re.findall(r"^from abiscan import (AbiscanError.*)$", DOC, re.MULTILINE)
+    assert imported.split(", ") == abiscan.__all__
+    for name in abiscan.__all__:
+        assert getattr(abiscan, name).__doc__, name
+    assert set(abiscan.__all__) <= set(dir(abiscan))
+    assert (Path(abiscan.__file__).parent / "py.typed").is_file()
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = abiscan.Nothing
+
+
+def test_a_program_that_uses_it_is_checked(tmp_path: Path) -> None:
+    """mypy, as a user's project runs it, sees the types."""
+    (tmp_path / "uses.py").write_text(
+        "from abiscan import ScanOptions, explain, scan\n"
+        "report = scan('a.so', ScanOptions(torch='2.8.0', matrix=True))\n"
+        "reveal_type(report.verdict)\n"
+        "reveal_type(explain('x')[0].causes)\n"
+        "scan(1)\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", "uses.py"],
+        cwd=tmp_path,
+        env={"MYPYPATH": "", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert 'Revealed type is "abiscan.model.report.Verdict"' in shown, shown
+    assert 'Revealed type is "tuple[abiscan.model.cause.Cause, ...]"' in shown
+    assert "uses.py:5: error: " in shown
+    assert shown.endswith("Found 1 error in 1 file (checked 1 source file)\n")
+
+
+def test_importing_it_costs_nothing() -> None:
+    code = (
+        "import abiscan, sys; print(sorted(m for m in sys.modules if m.startswith(('abiscan', 'msgspec', 'elftools'))))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown == "['abiscan']\n"
+
+
+@pytest.mark.parametrize(
+    ("fixture", "wanted", "verdict"),
+    [
+        ("gcc-const-data-ptr.so", ">=2.4,<2.9", "pass"),
+        ("gcc-const-data-ptr.so", None, "fail"),
+        ("clang-const-data-ptr.so", ">=2.4,<2.9", "fail"),
+    ],
+)
+def test_the_verdict_is_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixture: str, wanted: str | None, verdict: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = wheel(tmp_path, fixture)
+    report = abiscan.scan(path, abiscan.ScanOptions(torch=None if wanted else "2.15.0"), require_torch=wanted)
+    assert report.verdict == verdict
+    words = ["--require-torch", wanted] if wanted else ["--torch", "2.15.0"]
+    command = [sys.executable, "-m", "abiscan", "-f", "json", *words, str(path)]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert report.render("json") == done.stdout
+
+
+def test_in_a_notebook_it_shows_the_page() -> None:
+    """The frame's document, as an HTML parser reads the attribute, is the page; nothing of a name gets out of it."""
+    for sample in (samples.mixed(), samples.hostile(), samples.empty()):
+        report = abiscan.Report(**{name: getattr(sample, name) for name in sample.__struct_fields__})
+        found: list[tuple[str, dict[str, str | None]]] = []
+
+        class Reader(HTMLParser):
+            def handle_starttag(
+                self,
+                tag: str,
+                attrs: list[tuple[str, str | None]],
+                found: list[tuple[str, dict[str, str | None]]] = found,
+            ) -> None:
+                found.append((tag, dict(attrs)))
+
+            def handle_data(self, data: str) -> None:
+                raise AssertionError(f"text beside the frame: {data!r}")
+
+        reader = Reader()
+        reader.feed(report._repr_html_())
+        reader.close()
+        ((tag, attributes),) = found
+        assert tag == "iframe"
+        assert attributes["srcdoc"] == report.render("html")
+        assert "allow-same-origin" not in (attributes["sandbox"] or "")
+        assert len(repr(report)) < 300
+    assert html.unescape(html.escape(page.render(samples.mixed()))) == page.render(samples.mixed())
+
+
+def test_the_build_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Called as a frontend calls it (PEP 517), by a process of its own, in a project with a prebuilt module."""
+    (tmp_path / "_backend.py").write_text(example("backend"))
+    (tmp_path / "setup.py").write_text(
+        "from setuptools import setup\nsetup(name='pkg', version='1', packages=['pkg'], package_data={'pkg': ['*.so']},"
+        " install_requires=['torch'])\n"
+    )
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    for fixture, status in (("gcc-const-data-ptr.so", 0), ("clang-const-data-ptr.so", 1)):
+        (tmp_path / "pkg" / "_C.so").write_bytes((FIXTURES / fixture).read_bytes())
+        done = subprocess.run(
+            [sys.executable, "-c", "import _backend; print('built', _backend.build_wheel('.'))"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        assert ("built pkg-1-" in done.stdout) == (status == 0)
+        assert ("why: " in done.stderr) == (status == 1)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "outcome"), [("gcc-const-data-ptr.so", "passed"), ("clang-const-data-ptr.so", "failed")]
+)
+def test_the_pytest_run(tmp_path: Path, fixture: str, outcome: str) -> None:
+    (tmp_path / "test_wheels.py").write_text(example("pytest"))
+    wheel(tmp_path / "dist", fixture)
+    shown = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert f"1 {outcome}" in shown, shown
+    assert ("why: " in shown) == (outcome == "failed")
+
+
+def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cell, as IPython runs it: all statements, and the last expression shown by its `_repr_html_`."""
+    path = wheel(tmp_path / "dist", "gcc-const-data-ptr.so")
+    monkeypatch.chdir(tmp_path)
+    tree = ast.parse(example("notebook"))
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr)
+    names: dict[str, object] = {}
+    exec(compile(tree, "cell", "exec"), names)
+    shown = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+    assert "const_data_ptr" in shown._repr_html_()
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"dist/{path.name}!pkg/_C.so ['2.3.0'")
+    for version in LOADS:
+        assert f"'{version}'" in printed
+
+
+def test_explaining(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+    (tmp_path / "build.log").write_text(f"ImportError: /x/_C.so: undefined symbol: {name}\n")
+    monkeypatch.chdir(tmp_path)
+    exec(example("explain"), {})
+    assert "cxx11-abi-mismatch" in capsys.readouterr().out.splitlines()
