@@ -33,6 +33,7 @@ _COMMANDS = {
     "env": "abiscan.cli.env",
     "together": "abiscan.cli.together",
     "stable": "abiscan.cli.stable",
+    "run": "abiscan.cli.run_command",
 }
 
 

@@ -1,0 +1,80 @@
+"""`abiscan run`: a command with its output passed through, and the errors in it explained at its end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from abiscan.cli.options import scan_options, style_for
+
+# Exit statuses of a command that was not started (POSIX.1-2024, env): not found, found and not executable.
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND...")
+@click.option("--torch", metavar="SPEC", help="The torch that the command sees: installed, a release, or a path.")
+@click.option("--python", metavar="PATH", help="Whose environment (default: the command's own, else the active one).")
+@click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
+@click.pass_context
+def run(ctx: click.Context, /, command: tuple[str, ...], **given: object) -> None:
+    """Run COMMAND, and explain the ImportErrors and undefined symbols that it prints.
+
+    Its output passes through as it comes, and the exit status is its own. At its end, the errors of the last MiB of its
+    output are explained on standard error, as `abiscan explain` does.
+    """
+    from abiscan.cli.passed_through import pass_through
+
+    try:
+        status, tail = pass_through(command)
+    except OSError as error:
+        words = "no such command" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
+        click.echo(f"abiscan: error: {command[0]}: {words}", err=True)
+        ctx.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
+    _explain(tail, command, given)
+    ctx.exit(status)
+
+
+def _explain(tail: bytes, command: Sequence[str], given: dict[str, object]) -> None:
+    """Explain what stopped a load, if that is what the text tells. An explanation that fails costs a line, never the
+    command's own status."""
+    import re
+
+    # The loader's words (glibc, dl-lookup.c and dl-load.c; dyld), Python's and a linker's.
+    if not re.search(
+        rb"ImportError|undefined symbol|undefined reference|symbol not found|cannot open shared object|DLL load failed",
+        tail,
+        re.IGNORECASE,
+    ):
+        return
+    from abiscan.analysis.explanation import explain
+    from abiscan.errors import AbiscanError
+    from abiscan.report import explain_text
+    from abiscan.report.escape import safe_text
+
+    # Colours and cursor movements (ECMA-48, 5.4) that a program wrote for the terminal.
+    text = re.sub(rb"\x1b\[[0-?]*[ -/]*[@-~]", b"", tail).decode("utf-8", "replace")
+    if given["python"] is None:
+        given = {**given, "python": _python_of(command[0])}
+    try:
+        subjects = explain(text, scan_options({**given, "quiet": True}))
+    except AbiscanError as error:
+        click.echo(f"abiscan: error: {safe_text(str(error))}", err=True)
+        return
+    known = [subject for subject in subjects if subject.causes]
+    if known:
+        shown = explain_text.render(known, style_for(given, sys.stderr))
+        click.echo(f"\nabiscan: what this output says:\n{safe_text(shown)}", err=True, nl=False, color=True)
+
+
+def _python_of(name: str) -> str | None:
+    """The virtual environment that a command belongs to (its `pyvenv.cfg`, PEP 405); None where it is in none."""
+    import shutil
+
+    path = shutil.which(name)
+    prefix = os.path.dirname(os.path.dirname(os.path.abspath(path))) if path else None
+    return prefix if prefix is not None and os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) else None

@@ -1,0 +1,186 @@
+"""`abiscan run`: what a command does under it is what it does alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from abiscan.cli.passed_through import KEPT, Tail
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+RUN = [sys.executable, "-m", "abiscan", "run", "--"]
+# Built with the old std::string: no torch of today exports it, as tests/cli/test_cli.py shows by the loader.
+MESSAGE = "ImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+
+
+def alone_and_run(script: str, stdin: bytes = b"") -> tuple[subprocess.CompletedProcess[bytes], ...]:
+    command = [sys.executable, "-c", script]
+    return tuple(
+        subprocess.run([*before, *command], input=stdin, capture_output=True, env=ENVIRONMENT, check=False)
+        for before in ([], RUN)
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "print('a'); import sys; print('b', file=sys.stderr); sys.exit(7)",
+        "import sys; sys.stdout.buffer.write(bytes(range(256)) * 9000); sys.stderr.buffer.write(b'\\xff\\0\\r')",
+        "import sys; sys.stdout.write(sys.stdin.read()[::-1])",
+        "import sys; print(sys.stdout.isatty(), sys.stdin.isatty())",
+        "",
+    ],
+)
+def test_output_input_and_status_are_the_commands_own(script: str) -> None:
+    alone, run = alone_and_run(script, b"some input")
+    assert (run.returncode, run.stdout, run.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_an_import_error_is_explained_behind_the_output(stream: str) -> None:
+    alone, run = alone_and_run(f"import sys; print({MESSAGE!r}, file=sys.{stream}); sys.exit(1)")
+    assert (run.returncode, run.stdout) == (1, alone.stdout)
+    assert run.stderr.startswith(alone.stderr)
+    added = run.stderr.removeprefix(alone.stderr).decode()
+    assert "[cxx11-abi-mismatch, " in added
+    assert "  fix: " in added
+
+
+def test_a_colored_error_is_read_too() -> None:
+    _, run = alone_and_run(f"print('\\x1b[31;1mE   ' + {MESSAGE!r} + '\\x1b[0m')")
+    assert b"[cxx11-abi-mismatch, " in run.stderr
+
+
+@pytest.mark.parametrize(("command", "status"), [("no-such-command-here", 127), ("/etc/passwd", 126)])
+def test_a_command_that_cannot_be_started(command: str, status: int) -> None:
+    """The statuses of a shell, whose word the expectation is."""
+    done = subprocess.run([*RUN, command], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    shell = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
+    assert done.returncode == shell.returncode == status
+    assert re.fullmatch(rf"abiscan: error: {command}: .*\n", done.stderr)
+
+
+def test_output_comes_as_it_is_written() -> None:
+    script = "import sys, time; sys.stdout.write('first'); sys.stdout.flush(); sys.stdin.readline(); print('second')"
+    with subprocess.Popen(
+        [*RUN, sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        # The command waits for its input until this has been read: nothing holds it back.
+        assert os.read(running.stdout.fileno(), 100) == b"first"
+        running.stdin.write(b"\n")
+        running.stdin.close()
+        assert running.stdout.read() == b"second\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT])
+@pytest.mark.parametrize("handled", [True, False])
+def test_signals_reach_the_command(number: signal.Signals, handled: bool) -> None:
+    """In a session without a terminal, as under a CI runner; 128 + N is what a shell says of a killed command."""
+    handler = f"signal.signal({int(number)}, lambda *_: sys.exit(40))" if handled else "pass"
+    default = f"signal.signal({int(number)}, signal.SIG_DFL)"
+    script = f"import signal, sys, time; {default}; {handler}; print('ready', flush=True); time.sleep(60)"
+    with subprocess.Popen(
+        [*RUN, sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        # Whatever started pytest may ignore it, which would be inherited.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"ready\n"
+        running.send_signal(number)
+        assert running.wait(timeout=30) == (40 if handled else 128 + number)
+
+
+def test_a_reader_that_goes_away_is_heard_of() -> None:
+    """As `yes | head -1`: the command is ended by SIGPIPE, and nothing hangs."""
+    done = subprocess.run(
+        ["bash", "-c", '"$@" yes | head -1; echo "${PIPESTATUS[0]}"', "-", *RUN],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["y", str(128 + signal.SIGPIPE)]
+
+
+def test_a_process_that_is_left_behind_does_not_hold_it() -> None:
+    start = time.monotonic()
+    done = subprocess.run(
+        [*RUN, "sh", "-c", "echo started; sleep 30 & exit 3"],
+        stdout=subprocess.PIPE,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (3, b"started\n")
+    assert time.monotonic() - start < 20
+
+
+def test_a_terminal_stays_one() -> None:
+    """The command sees a terminal of the same size, and line ends come out once."""
+    script = "import os, sys; print(sys.stdout.isatty(), sys.stderr.isatty(), *os.get_terminal_size()); print('end')"
+    shown = []
+    for before in ([], RUN):
+        ours, theirs = pty.openpty()
+        import termios
+
+        termios.tcsetwinsize(theirs, (33, 77))
+        done = subprocess.Popen([*before, sys.executable, "-c", script], stdout=theirs, stderr=theirs, env=ENVIRONMENT)
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                data = os.read(ours, 1000)
+            except OSError:
+                break
+            if not data:
+                break
+            text += data
+        os.close(ours)
+        assert done.wait() == 0
+        shown.append(text)
+    assert shown[0] == shown[1] == b"True True 77 33\r\nend\r\n"
+
+
+def test_of_a_long_output_the_end_is_kept() -> None:
+    tail = Tail()
+    for n in range(5000):
+        tail.add(b"%06d" % n * 200)
+        assert len(tail.text()) <= KEPT
+    everything = b"".join(b"%06d" % n * 200 for n in range(5000))
+    assert tail.text() == everything[-KEPT:]
+    _, run = alone_and_run(f"print('x' * {3 * KEPT}); print({MESSAGE!r})")
+    assert len(run.stdout) > 3 * KEPT
+    assert b"[cxx11-abi-mismatch, " in run.stderr
+
+
+@pytest.mark.torch
+def test_a_real_import(tmp_path: Path) -> None:
+    """The interpreter's own message, of a module that the loader refuses beside the installed torch."""
+    (tmp_path / "oldstr.so").write_bytes((FIXTURES / "old-string-extension.so").read_bytes())
+    done = subprocess.run(
+        [*RUN, sys.executable, "-c", "import torch, oldstr"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "ImportError: " in done.stderr
+    assert "abiscan: what this output says:\n" in done.stderr
+    assert "cxx11-abi-mismatch" in done.stderr
