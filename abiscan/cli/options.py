@@ -155,7 +155,9 @@ def style_for(given: dict[str, object], stream: object) -> Style:
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     color = {"always": True, "never": False}.get(str(given.get("color")))
     if color is None:
-        color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        # In the order of CPython's own `_colorize`: https://no-color.org, then https://force-color.org.
+        forced = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+        color = forced and not os.environ.get("NO_COLOR")
     width = None
     if terminal:
         import shutil

@@ -103,13 +103,16 @@ def _scan(given: dict[str, object]) -> int:
     target = text_option(given["write_baseline"])
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
     options = scan_options(given, files, matrix=policy.require_torch is not None, within=policy.require_torch)
-    report = apply(
-        _run(targets, options, int(str(given["jobs"]))), policy, baseline, today() if policy.ignores else None
-    )
+    found = _run(targets, options, int(str(given["jobs"])))
+    day = today() if policy.ignores else None
+    report = apply(found, policy, baseline, day)
     if target is not None:
-        from abiscan.gate.baseline import write_baseline
+        from abiscan.gate.baseline import read_baseline, write_baseline
 
-        write(target, write_baseline(report))
+        accepted = write_baseline(report)
+        write(target, accepted)
+        # From here on what is told is what the next run will say, with the baseline that was just written.
+        report = apply(found, policy, read_baseline(accepted, target), day)
         click.echo(f"abiscan: wrote the baseline {target}", err=True)
     style = style_for(given, sys.stdout)
     for name, path in outputs:

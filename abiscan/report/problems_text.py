@@ -20,16 +20,20 @@ _TOLD_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-li
 
 
 def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
-    """Why imports do not bind, best explanation first, each with its evidence and what to do."""
+    """Why imports do not bind, best explanation first, each with what to do and then its evidence."""
     lines: list[str] = []
     names = readable_names(artifact)
     groups = artifact.causes if style.verbose else artifact.causes[:_CAUSES]
     for number, group in enumerate(groups):
         title = style.strong("why") if number == 0 else "also"
         lines += wrap(f"{group.summary} [{group.cause}, {group.confidence} confidence]", style, f"  {title}: ", "    ")
+        if group.fix:
+            lines += _fix(group, style)
         evidence = group.evidence if style.verbose else group.evidence[: _EVIDENCE if number == 0 else 1]
-        for sentence in evidence:
-            lines += wrap(sentence, style, "    - ", "      ")
+        for place, sentence in enumerate(evidence):
+            lines += wrap(
+                sentence, style, "  because: " if place == 0 else "    - ", "    " if place == 0 else "      "
+            )
         limit = len(group.symbols) if style.verbose else (_SYMBOLS_FIRST if number == 0 else _SYMBOLS_OTHER)
         if group.symbols:
             lines.append(f"    explains {counted(len(group.symbols), 'import')}:")
@@ -37,8 +41,6 @@ def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             lines += wrap(names.get(symbol, symbol), style, "      ", "        ", chop=not style.verbose)
         if len(group.symbols) > limit:
             lines.append(style.dim(f"      ... and {len(group.symbols) - limit} more"))
-        if group.fix:
-            lines += _fix(group, style)
     if len(artifact.causes) > len(groups):
         lines.append(style.dim(f"  {counted(len(artifact.causes) - len(groups), 'further cause')}: -v shows all"))
     return lines

@@ -1,4 +1,4 @@
-"""The report for a person at a terminal: the verdict, the first thing to fix, then the rest.
+"""The report for a person at a terminal: first the verdict, then the reason, then what to do; then the rest.
 
 A file that loads takes up to eight lines, one that does not about thirty; `verbose` lifts both. The text is made for
 reading and may change; scripts read the JSON report.
@@ -43,6 +43,10 @@ _COLORS: dict[ArtifactVerdict | Verdict, str] = {
     Verdict.FAIL: "31;1",
     Verdict.INCOMPLETE: "33;1",
 }
+# The word of each verdict that lines begin with: what fails stands out without colours too.
+_VERDICT_LABELS = {
+    verdict: "FAILS" if verdict is ArtifactVerdict.FAILS else verdict_words(verdict) for verdict in ArtifactVerdict
+}
 
 
 def render(report: Report, style: Style | None = None) -> str:
@@ -58,11 +62,14 @@ def render(report: Report, style: Style | None = None) -> str:
         (loose if number is None else members[number]).append(artifact)
     lines += _artifact_lines(loose, report.target, style, brief=brief)
     for container, inside in zip(report.containers, members, strict=True):
-        shown = _artifact_lines(inside, report.target, style, brief=brief)
+        # The wheel's own line names it once for all its members.
+        headed = len(inside) > 1
+        shown = _artifact_lines(inside, report.target, style, brief=brief, by_member=headed)
         if shown and lines:
             lines.append("")
-        if shown and len(inside) > 1:
-            lines += wrap(_container_line(container, inside), style, "", "  ")
+        if shown and headed:
+            label = style.paint(_VERDICT_LABELS[container.verdict], _COLORS[container.verdict])
+            lines += wrap(_container_line(container, inside, style), style, f"{label} ", "  ")
         lines += shown
     for error in report.errors:
         lines += wrap(f"{error.path}: {error.message}", style, style.paint("unreadable ", "31;1"), "  ")
@@ -71,11 +78,13 @@ def render(report: Report, style: Style | None = None) -> str:
 
 
 def _artifact_lines(
-    artifacts: Sequence[ArtifactReport], target: Target | None, style: Style, *, brief: bool
+    artifacts: Sequence[ArtifactReport], target: Target | None, style: Style, *, brief: bool, by_member: bool = False
 ) -> list[str]:
-    """What is in order first, so that what is not stands last, where a terminal ends."""
+    """What is not in order first; then a line for each file that is; what concerns no torch is counted."""
     lines: list[str] = []
     bad: list[ArtifactReport] = []
+    good: list[str] = []
+    apart = 0
     sources = [a for a in artifacts if a.kind is not ArtifactKind.SHARED_OBJECT]
     for artifact in artifacts:
         if artifact.kind is not ArtifactKind.SHARED_OBJECT and artifact.findings:
@@ -83,18 +92,35 @@ def _artifact_lines(
         if _is_bad(artifact, style):
             bad.append(artifact)
         elif brief or (_is_accepted(artifact) and not style.verbose):
-            if not style.quiet:
-                lines.append(_one_line(artifact, style))
+            if _concerns_no_torch(artifact):
+                apart += 1
+            elif not style.quiet:
+                good.append(_one_line(artifact, style, by_member=by_member))
         else:
-            lines += _block(artifact, target, style)
+            good += _block(artifact, target, style, by_member=by_member)
+    if apart and not style.quiet:
+        files = f"{counted(apart, 'file')} that {'imports' if apart == 1 else 'import'} nothing of torch"
+        good.append(f"{style.paint('not torch', _COLORS[ArtifactVerdict.NOT_TORCH])} {files}")
     for number, artifact in enumerate(bad):
         if lines:
             lines.append("")
         # The files of one wheel mostly share their causes: one is told in full, the others in short.
         short = number > 0 and len(bad) > _IN_FULL and not style.verbose
-        lines += (_short_block if short else _block)(artifact, target, style)
-    told = source_lines(sources, style)
-    return [*lines, *([""] if lines and told else []), *told]
+        lines += (_short_block if short else _block)(artifact, target, style, by_member=by_member)
+    parts = [part for part in (lines, good, source_lines(sources, style)) if part]
+    return [line for number, part in enumerate(parts) for line in ([""] if number else []) + part]
+
+
+def _concerns_no_torch(artifact: ArtifactReport) -> bool:
+    return (
+        artifact.kind is ArtifactKind.SHARED_OBJECT
+        and artifact.verdict is ArtifactVerdict.NOT_TORCH
+        and not any(f.severity is not Severity.NOTE for f in artifact.findings)
+    )
+
+
+def _name(artifact: ArtifactReport, by_member: bool) -> str:
+    return artifact.member if by_member and artifact.member is not None else artifact.display
 
 
 def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
@@ -102,17 +128,16 @@ def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return style.paint("source".ljust(width), "36")
     verdict = ArtifactVerdict.FAILS if refusal_of(artifact) is not None else artifact.verdict
-    word = "FAILS" if verdict is ArtifactVerdict.FAILS else verdict_words(verdict)
-    return style.paint(word.ljust(width), _COLORS[verdict])
+    return style.paint(_VERDICT_LABELS[verdict].ljust(width), _COLORS[verdict])
 
 
-def _short_block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
-    """The verdict, the loader's word, the leading cause and the releases: a line each."""
-    lines = wrap(_headline(artifact, target), style, _label(artifact, style) + " ", "  ")
-    lines += _loader_lines(artifact, style)
+def _short_block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
+    """The verdict, the leading cause, the loader's word and the releases: a line each."""
+    lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
     for group in artifact.causes[:1]:
         more = f"; {counted(len(artifact.causes) - 1, 'further cause')}" if len(artifact.causes) > 1 else ""
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("why: "), "    ")
+    lines += _loader_lines(artifact, style)
     if not artifact.causes:
         lines += finding_lines(artifact, style)
     releases = _matrix_line(artifact)
@@ -121,7 +146,7 @@ def _short_block(artifact: ArtifactReport, target: Target | None, style: Style) 
     return lines
 
 
-def _container_line(container: Container, members: Sequence[ArtifactReport]) -> str:
+def _container_line(container: Container, members: Sequence[ArtifactReport], style: Style) -> str:
     """`x-1.0-...whl: 2 of 7 shared objects fail (requires torch==2.4.0)`."""
     shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
     total = counted(len(shared), "shared object")
@@ -139,6 +164,11 @@ def _container_line(container: Container, members: Sequence[ArtifactReport]) -> 
         words = f"{loads} of {total} import torch, and load"
     else:
         words = f"none of {total} imports torch"
+    barred = sum(
+        m.verdict is ArtifactVerdict.LOADS and any(style.fails(f.severity) for f in m.standing) for m in shared
+    )
+    if barred:
+        words += f"; {barred} {'has' if barred == 1 else 'have'} findings that fail the run"
     asked = f" ({'; '.join(container.requires_torch)})" if container.requires_torch else ""
     return f"{container.path}: {words}{asked}"
 
@@ -182,14 +212,13 @@ def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
     ) or any(f.severity is Severity.ERROR or style.fails(f.severity) for f in artifact.standing)
 
 
-def _one_line(artifact: ArtifactReport, style: Style) -> str:
+def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
-        return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None))}"
+        return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None, by_member=by_member))}"
     counts = severity_counts(artifact.standing)
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if artifact.loader.outcome is LoaderOutcome.FAILS:
-        here = "loader" if artifact.verdict is ArtifactVerdict.FAILS else "not on this machine"
-        extra.append(f"{here}: {_shorten_error(artifact.loader.error or '')}")
+        extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
     if artifact.served_by is not None:
         extra.append(f"{artifact.served_by.rpartition('!')[2]} is taken in its place")
     accepted = len(artifact.findings) - len(artifact.standing)
@@ -199,7 +228,7 @@ def _one_line(artifact: ArtifactReport, style: Style) -> str:
     if windows:
         extra.insert(0, windows)
     tail = style.dim("  (" + "; ".join(extra) + ")") if extra else ""
-    return f"{_label(artifact, style, 9)} {printable(artifact.display)}{tail}"
+    return f"{_label(artifact, style, 9)} {printable(_name(artifact, by_member))}{tail}"
 
 
 def _shorten_error(error: str) -> str:
@@ -207,11 +236,11 @@ def _shorten_error(error: str) -> str:
     return printable(error.split(": ", 1)[-1] if error.startswith("/") else error)
 
 
-def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> list[str]:
-    lines = wrap(_headline(artifact, target), style, _label(artifact, style) + " ", "  ")
+def _block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
+    lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
+    lines += cause_lines(artifact, style)
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         lines += _loader_lines(artifact, style)
-    lines += cause_lines(artifact, style)
     lines += finding_lines(artifact, style)
     lines += _fact_lines(artifact, style)
     if style.verbose:
@@ -219,8 +248,8 @@ def _block(artifact: ArtifactReport, target: Target | None, style: Style) -> lis
     return lines
 
 
-def _headline(artifact: ArtifactReport, target: Target | None) -> str:
-    name = artifact.display
+def _headline(artifact: ArtifactReport, target: Target | None, *, by_member: bool) -> str:
+    name = _name(artifact, by_member)
     target = artifact.judged_on(target)
     against = f" on {target_words(target)}" if target is not None else ""
     counts = status_counts(artifact.imports)

@@ -131,6 +131,15 @@ def _shown(path: str, cwd: str, files: FileSystem) -> str:
 
 def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
     import difflib
+    import re
+    import shlex
+
+    # A URL (RFC 3986, 3.1), or a name with a version (PEP 440): what pip would fetch.
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9][\w.-]*(\[[\w., -]*\])?\s*([=~<>!]=|===|[<>])\s*[\w*]", target):
+        return (
+            "no file; abiscan fetches nothing. First: "
+            f"pip download --no-deps -d wheels {shlex.quote(target)}, then: abiscan wheels"
+        )
 
     from abiscan.targets.packages import installed_names
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -228,6 +229,62 @@ def test_colour_only_where_it_is_wanted() -> None:
     assert "\x1b[" not in run(FIXTURES / "good-extension.so").stdout
     assert "\x1b[" in run(FIXTURES / "good-extension.so", "--color", "always").stdout
     assert "\x1b[" not in run(FIXTURES / "good-extension.so", "--color", "never").stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        ({"FORCE_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colour_where_the_environment_wants_it(environment: dict[str, str], colored: bool) -> None:
+    """As CPython's own tracebacks decide (Python 3.13, "Controlling color")."""
+    assert ("\x1b[" in run(FIXTURES / "stable-abi.so", **{"NO_COLOR": "", **environment}).stdout) == colored
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://example.org/x-1.0-cp311-cp311-linux_x86_64.whl",
+        "torchvision==0.19.0",
+        "a[b]>=1",
+        "git+ssh://a/b",
+        "x~=1.0",
+    ],
+)
+def test_what_pip_would_fetch_is_refused_in_a_line(target: str) -> None:
+    done = run(target)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert shlex.split(line.partition("First: ")[2].replace(",", ""))[:6] == [
+        *("pip", "download", "--no-deps", "-d", "wheels"),
+        target,
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], *([name] for name in ("scan", "explain", "rules", "releases", "fix", "schema", "run")), ["releases", "add"]],
+    ids=" ".join,
+)
+def test_help_fits_a_terminal_of_80_columns(command: list[str]) -> None:
+    shown = run(*command, "--help", COLUMNS="80")
+    assert shown.returncode == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_writing_a_baseline_tells_what_the_next_run_will(tmp_path: Path) -> None:
+    baseline = str(tmp_path / "baseline.json")
+    bad = FIXTURES / "clang-const-data-ptr.so"
+    written = run(bad, "--torch", "2.13.0", "--write-baseline", baseline)
+    again = run(bad, "--torch", "2.13.0", "--baseline", baseline)
+    assert (written.returncode, again.returncode) == (0, 0)
+    assert written.stdout == again.stdout
+    assert written.stderr == f"abiscan: wrote the baseline {baseline}\n{again.stderr}"
+    assert again.stderr.startswith("abiscan: pass: ")
 
 
 def test_matrix_of_the_fixtures_names_ranges() -> None:

@@ -38,17 +38,19 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
     ]
 
 
-def test_a_file_that_fails_says_what_the_loader_says_why_and_what_to_do() -> None:
+def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> None:
     lines = lines_of(samples.failing())
     # In the order in which they are needed; the fix stands whole on its line, to be pasted.
     wanted = [
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
         "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
-        f"  loader says: undefined symbol: {samples.CHECK_FAIL_OLD}",
         "  why: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
-        "    - libc10.so exports the same function with the other std::string",
         '  fix: CXXFLAGS="-D_GLIBCXX_USE_CXX11_ABI=1" pip install --no-build-isolation .',
+        "  because: libc10.so exports the same function with the other std::string",
+        "    - the file has 41 names with the old std::string and none with the new",
         "  also: libavcodec.so.58 is not on this machine [library-missing, medium confidence]",
+        "  fix: apt-get install libavcodec58",
+        f"  loader says: undefined symbol: {samples.CHECK_FAIL_OLD}",
         "  warning[const-data-ptr]: const_data_ptr<long>() is exported by no build under this name",
         "    at void f(at::Tensor) (file offset 0x11c0)",
         "    at csrc/kernel one.cpp:42 in void g(at::Tensor)",
@@ -90,22 +92,32 @@ def test_without_a_target_no_torch_is_named() -> None:
     assert text.render(report, PIPE) == f"loads {NAME}: every torch and Python import binds\n"
 
 
-def test_of_several_files_good_ones_take_a_line_and_bad_ones_come_last() -> None:
+def test_of_several_files_bad_ones_lead_and_good_ones_take_a_line() -> None:
     lines = lines_of(
         samples.failing(),
         samples.an_artifact("lib/a.so", releases=samples.releases()),
         samples.an_artifact("lib/here.so", loader=samples.failing().loader),
         samples.an_artifact("lib/plain.so", verdict=ArtifactVerdict.NOT_TORCH),
+        samples.an_artifact("lib/other.so", verdict=ArtifactVerdict.NOT_TORCH),
     )
-    assert lines[:5] == [
-        "loads     lib/a.so  (loads on 2.12.0 - 2.13.0)",
-        "loads     lib/here.so  (not on this machine: example/_C.cpython-311-x86_64-linux-gnu.so: "
-        f"undefined symbol: {samples.CHECK_FAIL_OLD})",
-        "not torch lib/plain.so",
-        "",
+    assert lines[:2] == [
         "FAILS dist/example-1.0-cp311-cp311-linux_x86_64.whl!example/_C.cpython-311-x86_64-linux-gnu.so: "
         "1 import of 6 cannot be bound on torch 2.13.0 (cpu, installed)",
+        "  why: built with the old std::string; this torch has the new one [cxx11-abi-mismatch, high confidence]",
     ]
+    assert lines[-4:] == [
+        "",
+        "loads     lib/a.so  (loads on 2.12.0 - 2.13.0)",
+        "loads     lib/here.so  (this machine's loader: example/_C.cpython-311-x86_64-linux-gnu.so: "
+        f"undefined symbol: {samples.CHECK_FAIL_OLD})",
+        "not torch 2 files that import nothing of torch",
+    ]
+    verbose = lines_of(
+        samples.an_artifact("lib/a.so"),
+        samples.an_artifact("lib/plain.so", verdict=ArtifactVerdict.NOT_TORCH),
+        style=replace(PIPE, verbose=True),
+    )
+    assert "not torch lib/plain.so: imports nothing of torch" in verbose
 
 
 def test_quiet_leaves_the_lines_of_good_files_out() -> None:
@@ -200,21 +212,30 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
         samples.an_artifact(path, "x/c.so", verdict=ArtifactVerdict.UNDECIDED),
     )
 
-    def over(*inside: ArtifactReport) -> str:
+    def over(verdict: ArtifactVerdict, *inside: ArtifactReport) -> str:
         names = tuple(a.display for a in inside)
-        wheel = Container(path, "wheel", "x", "1.0", (), (), (), ("torch==2.4.0",), ArtifactVerdict.FAILS, names)
+        wheel = Container(path, "wheel", "x", "1.0", (), (), (), ("torch==2.4.0",), verdict, names)
         loose = samples.an_artifact("lib/loose.so")
         report = replace(samples.a_report(loose, *inside), containers=(wheel,))
         lines = text.render(report, PIPE).splitlines()
         assert lines[:2] == ["loads     lib/loose.so", ""]
+        # The wheel is named once; what is not in order stands before what is.
+        assert [line for line in lines[3:] if path in line] == []
+        labels = [line.split()[0] for line in lines[3:] if " x/" in line]
+        assert labels == sorted(labels, key=lambda label: label == "loads")
         return lines[2]
 
     asked = " (torch==2.4.0)"
-    assert over(*members) == f"{path}: 1 of 3 shared objects fails, 1 cannot be decided{asked}"
-    assert over(members[0], members[2]) == f"{path}: 1 of 2 shared objects cannot be decided{asked}"
-    assert over(members[0], replace(members[1], verdict=ArtifactVerdict.LOADS)) == (
-        f"{path}: 2 of 2 shared objects import torch, and load{asked}"
+    fails, undecided, loads = ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS
+    assert over(fails, *members) == f"FAILS {path}: 1 of 3 shared objects fails, 1 cannot be decided{asked}"
+    assert (
+        over(undecided, members[0], members[2]) == f"undecided {path}: 1 of 2 shared objects cannot be decided{asked}"
     )
+    good = replace(members[1], verdict=loads)
+    whole = f"loads {path}: 2 of 2 shared objects import torch, and load"
+    assert over(loads, members[0], good) == f"{whole}{asked}"
+    barred = replace(good, findings=(samples.a_finding("require-torch", None),))
+    assert over(loads, members[0], barred) == f"{whole}; 1 has findings that fail the run{asked}"
 
 
 def test_inputs_notes_and_stale_entries_stand_at_the_end() -> None:
