@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -20,6 +20,9 @@ from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS, USAGE
 from abiscan.cli.output import safe
 from abiscan.errors import AbiscanError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Command -> the module that has it under its own name; a run imports the one that it needs.
 _COMMANDS = {
@@ -51,6 +54,18 @@ class _Commands(click.Group):
         command = getattr(importlib.import_module(module), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands; and, since `scan` may be left out, its options and targets."""
+        from abiscan.cli import completion
+
+        found = super().shell_complete(ctx, incomplete)
+        scan = self.get_command(ctx, "scan")
+        assert scan is not None
+        if incomplete.startswith("-"):
+            own = {item.value for item in found}
+            return found + [x for x in scan.shell_complete(click.Context(scan), incomplete) if x.value not in own]
+        return found + completion.targets(click.Context(scan), scan.params[0], incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}

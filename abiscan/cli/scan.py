@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from abiscan.cli import completion
 from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, STATUS
 from abiscan.cli.options import file_system, policy_of, scan_options, strings, style_for, text_option, today
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("targets", nargs=-1, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="TARGET...", shell_complete=completion.targets)
 @click.option("-r", "--targets-from", "lists", multiple=True, metavar="FILE", help="More targets, one a line.")
 @click.option(
-    "--torch", metavar="SPEC", help="Resolve against: installed, declared, a release (2.6.0, 2.6.0+cu124), or a path."
+    "--torch",
+    metavar="SPEC",
+    shell_complete=completion.torches,
+    help="Resolve against: installed, declared, a release (2.6.0, 2.6.0+cu124), or a path.",
 )
 @click.option("--python", metavar="PATH", help="Whose environment to look at: an interpreter or a virtual environment.")
 @click.option(
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     "formats",
     multiple=True,
     metavar="NAME[:FILE]",
+    shell_complete=completion.formats,
     help="text, json, ndjson, sarif, junit, github, markdown, html; repeatable.",
 )
 @click.option(
@@ -52,8 +57,20 @@ if TYPE_CHECKING:
     type=click.Choice(["error", "warning", "note", "never"]),
     help="Lowest severity that fails the run (default: error).",
 )
-@click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=completion.rules,
+    help="Only these rules; repeatable, or with commas.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=completion.rules,
+    help="Not these rules; repeatable, or with commas.",
+)
 @click.option("--baseline", metavar="FILE", help="Accept what this file lists; only what is new fails.")
 @click.option("--write-baseline", metavar="FILE", help="Write what is found now as the baseline, and pass.")
 @click.option("--no-stale", is_flag=True, help="Let baseline entries pass that match nothing any more.")

@@ -1,0 +1,67 @@
+"""What a shell may complete: values that only abiscan knows. Nothing is imported before a shell asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def _with_prefix(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def _files(incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from abiscan.report import FORMATS
+
+    return _with_prefix(FORMATS, incomplete)
+
+
+def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of rules, behind the last comma."""
+    from abiscan.gate.requirements import GATE_RULES
+    from abiscan.rules import rule_infos
+
+    before, comma, last = incomplete.rpartition(",")
+    ids = sorted({info.id for info in (*rule_infos(), *GATE_RULES)})
+    return _with_prefix((f"{before}{comma}{each}" for each in ids), f"{before}{comma}{last}")
+
+
+def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`installed`, `declared`, the releases that are known, newest first; and paths."""
+    from abiscan.cli.options import index_directory
+    from abiscan.releases import open_index
+
+    known = dict.fromkeys(build.torch for build in reversed(open_index(index_directory()).builds()))
+    found = _with_prefix(("installed", "declared", *known), incomplete)
+    return found or _files(incomplete)
+
+
+def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, and names of installed packages where something of one is written."""
+    from abiscan.cli.options import environment_of
+    from abiscan.errors import AbiscanError
+    from abiscan.targets.packages import installed_names
+
+    files = _files(incomplete)
+    if not incomplete or "/" in incomplete:
+        return files
+    python = ctx.params.get("python")
+    try:
+        environment = environment_of(python if isinstance(python, str) else None)
+    except AbiscanError:
+        return files
+    names = installed_names(environment.site_packages) if environment is not None else []
+    return files + _with_prefix(names, incomplete)

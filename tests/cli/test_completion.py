@@ -1,0 +1,75 @@
+"""Completion, as a shell asks for it (click's protocol: COMP_WORDS, COMP_CWORD; `type,value` a line)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "abiscan").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m abiscan "$@"\n')
+    (tmp_path / "bin" / "abiscan").chmod(0o755)
+    return {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("abiscan -f j", ["json", "junit"]),
+        ("abiscan lib.so --format s", ["sarif"]),
+        ("abiscan scan --ignore const-data", ["const-data-ptr"]),
+        ("abiscan scan --select unstable-abi,const-data", ["unstable-abi,const-data-ptr"]),
+        ("abiscan --torch 2.6", ["2.6.0"]),
+        ("abiscan --torch inst", ["installed"]),
+        ("abiscan click", ["click"]),
+        ("abiscan lib.so pytes", ["pytest"]),
+        ("abiscan --mat", ["--matrix"]),
+        ("abiscan expl", ["explain"]),
+        ("abiscan lib.so --require-s", ["--require-stable-abi"]),
+    ],
+)
+def test_what_is_offered(environment: dict[str, str], words: str, offered: list[str]) -> None:
+    asked = {"_ABISCAN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(["abiscan"], env={**environment, **asked}, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    found = [line.removeprefix("plain,") for line in done.stdout.splitlines() if line.startswith("plain,")]
+    assert [name for name in found if name in offered] == offered
+    assert all(name.startswith(words.rsplit(maxsplit=1)[-1]) for name in found)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_documented_line_gives_the_shells_script(environment: dict[str, str], shell: str) -> None:
+    (line,) = [line for line in README.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
+    command = re.search(r"_ABISCAN_COMPLETE=\w+ abiscan", line)
+    assert command is not None
+    shown = subprocess.run(["sh", "-c", command[0]], env=environment, capture_output=True, text=True, check=False)
+    assert f"_ABISCAN_COMPLETE={shell}_complete" in shown.stdout, shown.stderr
+
+
+def test_bash_takes_the_documented_line(environment: dict[str, str]) -> None:
+    (line,) = re.findall(r'^(eval "\$\(_ABISCAN_COMPLETE=bash_source abiscan\)")', README, re.MULTILINE)
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = (
+        f'{line}\nCOMP_WORDS=(abiscan -f sa); COMP_CWORD=2; _abiscan_completion abiscan sa; echo "${{COMPREPLY[@]}}"\n'
+        "complete -p abiscan"
+    )
+    done = subprocess.run([bash, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[0] == "sarif", done.stderr
+    assert done.stdout.splitlines()[1].endswith(" abiscan")
