@@ -1,0 +1,63 @@
+"""What an index is given: metadata, the README that it shows, an sdist that is whole."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import abiscan
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HATCH = PROJECT["tool"]["hatch"]
+
+
+def test_one_version_and_one_owner_are_named_everywhere() -> None:
+    version = PROJECT["project"]["version"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert version == abiscan.__version__
+    assert f"\nversion: {version}\n" in citation
+    texts = [citation, *((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "docs/ci.md"))]
+    assert (
+        len(
+            {owner for text in texts for owner in re.findall(r"([\w-]+)/abiscan\b(?=[@/\s\"]|$)", text)}
+            - {"opt", "bin"}
+        )
+        == 1
+    )
+
+
+def test_what_the_index_shows_links_to_the_repository() -> None:
+    """The substitution, as the build applies it (hatch-fancy-pypi-readme: `re.sub` over the fragments)."""
+    (row,) = HATCH["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    shown = re.sub(row["pattern"], row["replacement"], (ROOT / "README.md").read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)\s]+)\)", shown)
+    assert links
+    repository = PROJECT["project"]["urls"]["Repository"] + "/blob/main/"
+    for link in links:
+        assert link.startswith("https://"), link
+        if link.startswith(repository):
+            assert (ROOT / link.removeprefix(repository).partition("#")[0]).exists(), link
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="an unpacked sdist: the list of tracked files is the repository's"
+)
+def test_the_sdist_has_every_tracked_file() -> None:
+    """By its patterns, which are prefixes; what a link to a directory leads to is put in by name."""
+    git = shutil.which("git")
+    assert git is not None
+    shown = subprocess.run([git, "ls-files", "-s", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    included = [pattern.lstrip("/") for pattern in HATCH["build"]["targets"]["sdist"]["include"]]
+    forced = HATCH["build"]["targets"]["sdist"]["force-include"]
+    always = {"pyproject.toml", "LICENSE", ".gitignore"}
+    for row in filter(None, shown.split("\0")):
+        mode, path = row.split()[0], row.partition("\t")[2]
+        assert path in always or any(path == each or path.startswith(f"{each}/") for each in included), path
+        if mode == "120000" and (ROOT / path).is_dir():
+            assert forced.get(path) == path, path
