@@ -184,3 +184,26 @@ def test_a_real_import(tmp_path: Path) -> None:
     assert "ImportError: " in done.stderr
     assert "abiscan: what this output says:\n" in done.stderr
     assert "cxx11-abi-mismatch" in done.stderr
+
+
+@pytest.mark.parametrize(("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)])
+def test_keys_of_a_terminal_reach_the_command_once(key: bytes, number: signal.Signals) -> None:
+    """Ctrl-C and Ctrl-\\ as the terminal sends them (termios(3), ISIG): to the whole foreground group."""
+    script = (
+        "import signal, time\ngot = []\n"
+        f"signal.signal({int(number)}, lambda n, _: got.append(n))\n"
+        "print('ready', flush=True)\nend = time.monotonic() + 1\n"
+        "while time.monotonic() < end: time.sleep(0.05)\n"
+        "raise SystemExit(40 + len(got))"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        signal.signal(number, signal.SIG_DFL)
+        os.execve(sys.executable, [*RUN, sys.executable, "-c", script], ENVIRONMENT)
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 1000)
+    os.write(terminal, key)
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 41
