@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
+from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Fate, ImportPattern, LibraryPattern, Per, Rule
@@ -214,8 +215,10 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
         if subject.target is None and is_torch_library(library.soname):
             continue  # which torch would have it, nobody knows
         for pattern in rule.libraries:
-            if (pattern.found is None or pattern.found == (library.found is not None)) and (
-                not pattern.soname_starts or library.soname.startswith(pattern.soname_starts)
+            if (
+                (pattern.found is None or pattern.found == (library.found is not None))
+                and (pattern.owner is None or owner_of_library(library.soname) is pattern.owner)
+                and (not pattern.soname_starts or library.soname.startswith(pattern.soname_starts))
             ):
                 hits.append((library, pattern))
                 break

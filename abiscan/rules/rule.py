@@ -110,10 +110,12 @@ class LibraryPattern(Pattern, frozen=True):
 
     Attributes:
         found: whether the search found a file for it.
+        owner: whose it is, by its name.
         soname_starts: how its soname begins.
     """
 
     found: bool | None = None
+    owner: Owner | None = None
     soname_starts: tuple[str, ...] = ()
 
 

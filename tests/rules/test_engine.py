@@ -24,6 +24,7 @@ from abiscan.model.facts import (
 from abiscan.model.finding import Severity
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import Windows
+from abiscan.releases import open_index
 from abiscan.rules import (
     RuleSubject,
     rule,
@@ -171,6 +172,21 @@ def test_missing_library_takes_the_imports_that_name_it() -> None:
     about = replace(about, target=CPU_TORCH)
     findings = {finding.symbols: finding.severity for finding in run([rule("missing-library")], about)}
     assert findings == {("av_x",): "note", ("_ZN3c104cuda9SetDeviceEa",): "error"}
+
+
+def test_a_missing_library_that_no_torch_ships_is_none_of_torchs_whatever_its_name_begins_with() -> None:
+    """The release index lists what each build ships."""
+    shipped = {library for build in open_index().builds() for library in build.libraries}
+    projects = ("torchaudio", "torchcodec_core8", "torchtext", "torchvision", "torch_npu", "torio_ffmpeg6", "c10_npu")
+    others = {f"lib{project}.so" for project in projects}
+    of_torch = {"libtorch_cuda.so", "libtorch_nvshmem.so", "libc10.so", "libtorch_python.so", "libshm.so"}
+    assert of_torch <= shipped
+    assert not others & shipped
+    needed = tuple(NeededLibrary(soname, None) for soname in sorted(others | of_torch))
+    about = replace(subject(needed=needed), target=CPU_TORCH)
+    findings = run([rule("missing-library")], about)
+    assert {f.message.partition(" ")[0] for f in findings if f.severity == "error"} == of_torch
+    assert not any("torch that ships" in f.fix for f in findings if f.severity == "note")
 
 
 def test_pybind_alone_is_noted_and_a_registered_operator_is_not() -> None:
