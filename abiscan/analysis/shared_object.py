@@ -24,7 +24,7 @@ from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
-from abiscan.loader.bind_release import with_reach
+from abiscan.loader.bind_release import unknown_libraries, with_reach
 from abiscan.loader.integrity import first_problem
 from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.binding import (
@@ -62,12 +62,17 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     binding = bind_in_setting(artifact, binary, path, siblings, judged_in=judged_in, context=context)
     alone = artifact.group.facts.kind is ContainerKind.FILE
     dependents: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
     if torch is not None and not alone and any(b.status.is_unbound for b in binding.imports):
         dependents = needed_by_dependents(artifact, binary)
-        binding = with_reach(binding, dependents, torch.exports)
+        outside = [name for name in dependents if not artifact.group.named(name.rpartition("/")[2])]
+        if torch.installed:
+            outside = [name for name in outside if context.loader.find(name) is None]
+        brought = unknown_libraries(outside)
+        binding = with_reach(binding, dependents, torch.exports, brought)
     imports = _demangled(binding.imports, context)
     prediction = _prediction(binary, path, {} if artifact.disk_path is not None else siblings, torch, context)
-    needs = torch_needs(binary, imports, siblings, binding.missing_libraries, dependents)
+    needs = torch_needs(binary, imports, siblings, (*binding.missing_libraries, *brought), dependents)
     concerns_torch = bool(needs.names or needs.libraries)
     problem = first_problem(binary) if prediction.outcome is not LoaderOutcome.LOADS else None
     matrix = None
@@ -176,6 +181,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
                 torch,
                 matrix,
                 binding.missing_libraries,
+                brought,
                 choice=choice,
                 unfit=unfit,
                 cell=cell,

@@ -60,8 +60,8 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
 
 
 def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
-    """The sonames that other shared objects of the package need which need this file too, directly or through others:
-    where one of those is loaded, the file is bound in its scope."""
+    """The sonames that other shared objects of the package need which need this file too, directly or through others,
+    and those that what they need of the package needs: where one of them is loaded, the file is bound in its scope."""
     opened = []
     for sibling in artifact.group:
         if sibling.kind is ArtifactKind.SHARED_OBJECT and sibling.place != artifact.place:
@@ -74,11 +74,19 @@ def needed_by_dependents(artifact: Artifact, binary: Binary) -> tuple[str, ...]:
     while True:
         dependents = [each for each in opened if wanted & {name.rpartition("/")[2] for name in each[1].needed}]
         if not dependents:
-            return tuple(found)
+            break
         opened = [each for each in opened if each not in dependents]
         for name, dependent in dependents:
             wanted |= {name, dependent.soname}
             found.update(dict.fromkeys(dependent.needed))
+    beside = dict(opened)
+    waiting = list(found)
+    while waiting:
+        other = beside.pop(waiting.pop().rpartition("/")[2], None)
+        if other is not None:
+            waiting += [name for name in other.needed if name not in found]
+            found.update(dict.fromkeys(other.needed))
+    return tuple(found)
 
 
 def _named(artifact: Artifact, soname: str, options: ScanOptions) -> Iterator[tuple[str, Binary]]:

@@ -104,6 +104,7 @@ def notes_of(
     torch: TargetTorch | None,
     matrix: Matrix | None,
     missing: Sequence[str],
+    of_dependents: Sequence[str] = (),
     *,
     choice: str,
     unfit: Sequence[str],
@@ -114,6 +115,7 @@ def notes_of(
 
     Args:
         missing: needed libraries that were not found.
+        of_dependents: absent libraries that files of its package would bring which need this one.
         choice: what a user should know about the choice of the torch; empty where there is nothing.
         unfit: needed libraries of CUDA and ROCm that the torch brings in another version, or not at all.
         cell: how the matrix has the file on this very build of the index.
@@ -145,6 +147,12 @@ def notes_of(
         here = torch is not None and torch.installed
         where = "not on this machine" if here else "brought by neither its package nor torch, and not judged"
         yield f"{where}: {', '.join(absent)}{tail}"
+    open_ones = sum(b.status is Status.UNDECIDED and b.owner is Owner.OTHER for b in report.imports)
+    if of_dependents and not absent and open_ones:
+        yield (
+            f"files of its package that need this one bring {', '.join(of_dependents)}, which are not here: {open_ones} "
+            "imports that they may provide are undecided"
+        )
     if report.loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here for want of the GPU's driver alone: {report.loader.error}"
     decisive = any(b.status.is_unbound for b in report.imports)

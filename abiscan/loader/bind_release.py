@@ -7,7 +7,7 @@ driver is the machine's that will load the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -132,18 +132,32 @@ def with_providers(binding: FileBinding, providers: Mapping[str, str]) -> FileBi
     return replace(binding, imports=imports)
 
 
-def with_reach(binding: FileBinding, needed: Sequence[str], exports: TargetExports) -> FileBinding:
-    """A binding with names bound that libraries of torch export which others bring into the file's scope.
+def with_reach(
+    binding: FileBinding, needed: Sequence[str], exports: TargetExports, absent: Sequence[str] = ()
+) -> FileBinding:
+    """A binding with names bound that libraries of torch export which others bring into the file's scope, and with
+    names of unknown home left open that an absent library may have which they would bring.
 
     Args:
         needed: sonames that those others need.
+        absent: those of them that are not here (`unknown_libraries`).
     """
     reached = in_scope([name.rpartition("/")[2] for name in needed], exports.sonames)
     imports = []
     for bound in binding.imports:
         provider = exports.library_in(bound.name, reached) if bound.status.is_unbound else None
-        imports.append(bound if provider is None else replace(bound, status=Status.RESOLVED, provider=provider))
+        if provider is not None:
+            imports.append(replace(bound, status=Status.RESOLVED, provider=provider))
+        elif absent and bound.status is Status.MISSING and bound.owner is Owner.OTHER:
+            imports.append(replace(bound, status=Status.UNDECIDED))
+        else:
+            imports.append(bound)
     return replace(binding, imports=tuple(imports))
+
+
+def unknown_libraries(sonames: Iterable[str]) -> tuple[str, ...]:
+    """Those of absent libraries that may have names of unknown home."""
+    return tuple(filter(_may_have_anything, sonames))
 
 
 def _of_python(name: str, pythons: Sequence[PythonExports], *, one_of: bool) -> _Answer:

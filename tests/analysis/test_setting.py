@@ -12,9 +12,11 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
+from abiscan.model.binding import Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.setting import Source
+from tests.fixtures.crafted import rename
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -195,6 +197,32 @@ def test_a_library_of_a_package_is_bound_in_the_scope_of_what_loads_it(tmp_path:
     )
     verdicts = {a.member: a.verdict for a in judged(tmp_path, [both], None, torch="2.13.0").artifacts}
     assert verdicts == dict.fromkeys(verdicts, ArtifactVerdict.LOADS)
+
+
+def test_what_dependents_need_and_nobody_has_leaves_a_librarys_names_open(tmp_path: Path) -> None:
+    """nm -D: missing-library.so wants found_nowhere, which neither libc10 nor libc exports. Where a module loads it
+    that needs a library too which is not here, that one may have it: ld.so binds it in the module's scope, as
+    libnpu_profiler.so of torch_npu is bound to the libascendcl.so that libtorch_npu.so needs."""
+    inner, module = tmp_path / "inner.so", tmp_path / "module.so"
+    inner.write_bytes((FIXTURES / "missing-library.so").read_bytes())
+    rename(b"libdoesnotexist.so.7", b"libc10.so")(inner)
+    found = []
+    for project, soname in (("x", b"libtorch_python.so"), ("y", b"libascendcl.so")):
+        module.write_bytes((FIXTURES / "needs-unlinked.so").read_bytes())
+        rename(b"libtorch_python.so", soname)(module)
+        members = (("x/unlinked-libtorch-python.so", str(inner)), ("x/module.so", str(module)))
+        name = wheel(tmp_path, project, "cp311-cp311-manylinux_2_28_x86_64", *members)
+        artifacts = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+        found.append(next(a for a in artifacts if a.member != "x/module.so"))
+        if project == "y":
+            assert not [a for a in artifacts if a.verdict is ArtifactVerdict.FAILS]
+    whole, left_open = found
+    assert whole.verdict is ArtifactVerdict.FAILS
+    assert [b.name for b in whole.imports if b.status is Status.MISSING] == ["found_nowhere"]
+    assert left_open.verdict is ArtifactVerdict.LOADS
+    assert [b.name for b in left_open.imports if b.status is Status.UNDECIDED] == ["found_nowhere"]
+    assert any("bring libascendcl.so, which are not here" in note for note in left_open.notes)
+    assert not left_open.causes
 
 
 def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) -> None:
