@@ -150,8 +150,8 @@ def notes_of(
     open_ones = sum(b.status is Status.UNDECIDED and b.owner is Owner.OTHER for b in report.imports)
     if of_dependents and not absent and open_ones:
         yield (
-            f"files of its package that need this one bring {', '.join(of_dependents)}, which are not here: {open_ones} "
-            "imports that they may provide are undecided"
+            f"files of its package that need this one bring {', '.join(of_dependents)}, which are not here: "
+            f"{open_ones} imports that they may provide are undecided"
         )
     if report.loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here for want of the GPU's driver alone: {report.loader.error}"

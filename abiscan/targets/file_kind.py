@@ -17,6 +17,7 @@ __all__ = [
     "shared_object_inside",
     "source_kind",
     "source_suffix",
+    "system_named_like",
 ]
 
 _SHARED_OBJECT_NAME = re.compile(r"\.so(\.\d+)*$")
@@ -25,6 +26,7 @@ _ARCHIVE_SUFFIXES = (
     ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
     ".pt2",
 )  # fmt: skip
+_OF_OTHER_SYSTEMS = {".pyd": "Windows", ".dll": "Windows", ".dylib": "macOS"}
 # What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
 
@@ -32,6 +34,11 @@ _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.tr
 def named_like_shared_object(name: str) -> bool:
     """`x.so`, `x.so.1`, `x.so.1.2`."""
     return _SHARED_OBJECT_NAME.search(name) is not None
+
+
+def system_named_like(name: str) -> str | None:
+    """`Windows` or `macOS`, where a file is named as that system's modules and libraries are; None for any other."""
+    return next((system for end, system in _OF_OTHER_SYSTEMS.items() if name.lower().endswith(end)), None)
 
 
 def named_like_archive(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -146,8 +146,19 @@ class Collector(Struct):
         return bool(self._found)
 
 
-def nothing_found(place: Place, facts: ContainerFacts) -> InputError | Note:
-    """For a container without artifacts, nested archives and errors."""
+def nothing_found(place: Place, facts: ContainerFacts, names: Iterable[str] = ()) -> InputError | Note:
+    """For a container without artifacts, nested archives and errors.
+
+    Args:
+        names: its members, for those of other systems: what is not read is not clean.
+    """
+    others = {name: system for name in names if (system := file_kind.system_named_like(name)) is not None}
+    if others:
+        systems = " and ".join(sorted(set(others.values())))
+        what = f"1 file for {systems} by its name" if len(others) == 1 else f"{len(others)} files for {systems} by name"
+        return InputError(
+            place.display, f"no ELF file inside, and {what}, {min(others)} the first: not read, abiscan reads ELF files"
+        )
     if facts.kind in (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED):
         return Note(place.display, "no shared object inside (pure Python)")
     if facts.kind is ContainerKind.SDIST:

@@ -111,7 +111,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     yield from errors
     yield from group
     if not errors and not len(group):
-        note = nothing_found(place, group.facts)
+        note = nothing_found(place, group.facts, names)
         editable = any(n.startswith(("__editable__", "_editable_")) or n.endswith(".egg-link") for n in names)
         if editable:
             note = InputError(place.display, f"{package.name} is installed in editable mode: name its source directory")

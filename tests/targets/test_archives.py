@@ -85,6 +85,28 @@ def test_a_pure_wheel_is_noted(tmp_path: Path) -> None:
     assert note.message == "no shared object inside (pure Python)"
 
 
+@pytest.mark.parametrize(("module", "system"), [("_C.cp312-win_amd64.pyd", "Windows"), ("libx.dylib", "macOS")])
+def test_a_wheel_of_another_system_is_not_clean(tmp_path: Path, module: str, system: str) -> None:
+    """What pip unpacks of torchaudio-2.8.0-cp312-cp312-win_amd64.whl: .pyd and .dll files, and no .so."""
+    for name in ("demo-1.0-cp312-cp312-win_amd64.whl", "demo.tar.gz"):
+        members = {"demo/__init__.py": b"", f"demo/{module}": b"MZ", **DIST_INFO}
+        (tmp_path / name).write_bytes(zip_bytes(members) if name.endswith(".whl") else tar_bytes(members, "w:gz"))
+        found, (error,), notes = all_of(name, cwd=tmp_path)
+        assert not found
+        assert not notes
+        assert error.path == name
+        assert f"1 file for {system} by its name, demo/{module} the first: not read" in error.message
+
+
+def test_what_is_of_another_system_beside_a_shared_object_is_passed_over(tmp_path: Path) -> None:
+    """debugpy's wheels for Linux bring .dll files for the processes of another system."""
+    members = {"demo/a.so": SMALL, "demo/attach.dll": b"MZ", **DIST_INFO}
+    (tmp_path / "demo-1.0-py3-none-manylinux_2_17_x86_64.whl").write_bytes(zip_bytes(members))
+    found, errors, _ = all_of("demo-1.0-py3-none-manylinux_2_17_x86_64.whl", cwd=tmp_path)
+    assert len(found) == 1
+    assert not errors
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_every_method_of_packing(tmp_path: Path, method: int) -> None:
     (tmp_path / "a.zip").write_bytes(zip_bytes({"lib/a.so": GOOD, "lib/b.so.1": SMALL}, method))
