@@ -10,8 +10,6 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
@@ -134,9 +132,6 @@ class AnalysisContext:
         facts = artifact.group.facts
         declared = declared_by(facts, _place_inside(artifact), machine)
         chosen = self._torch_of(artifact, declared, machine)
-        if declared.unread:
-            unread = f"not read, as it is formed wrongly: Requires-Dist: {', '.join(declared.unread)}"
-            chosen = replace(chosen, note=f"{chosen.note}; {unread}" if chosen.note else unread)
         here = options.environment.version if options.environment is not None else None
         installed = chosen.torch is not None and chosen.torch.installed
         if artifact.member is not None and not installed and not options.python_named:

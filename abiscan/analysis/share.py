@@ -19,6 +19,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
 from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE
+from abiscan.setting.declared import unread_of
 from abiscan.targets import Artifact, Note, archives_of, expand
 from abiscan.targets import Options as TargetOptions
 
@@ -152,6 +153,7 @@ def scan_share(
             container = container_of(item.group)
             if container is not None and item.group.key not in opened:
                 opened.add(item.group.key)
+                notes += (f"{container.path}: {unread}" for unread in unread_of(item.group.facts))
                 yield OpenedContainer(container)
             # One file is done before anybody could read its name.
             if options.progress is not None and number > 1:

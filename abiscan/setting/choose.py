@@ -84,7 +84,7 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
         source, because, variant = torch.source, torch.because, torch.variant
     else:
         admitted = list(candidates) or [newest.torch]
-        source, because, variant = Source.NEWEST_KNOWN, "no torch is declared: the newest known release", None
+        source, because, variant = Source.NEWEST_KNOWN, "no release of torch is declared: the newest known", None
         if admitted[-1] != newest.torch:
             because += f" with wheels for Python {declared.pythons[0].text}"
     gpu = declared.gpu

@@ -112,14 +112,12 @@ class Declared(Struct, frozen=True):
         pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
         glibc: the oldest C library that a platform tag promises.
         requires_python: specifier of the CPythons that an installer admits (Requires-Python); empty for any.
-        unread: requirements on torch that are formed wrongly, as they stand.
     """
 
     torch: DeclaredTorch | None = None
     gpu: DeclaredGpu | None = None
     pythons: tuple[DeclaredPython, ...] = ()
     glibc: tuple[int, int] | None = None
-    unread: tuple[str, ...] = ()
     requires_python: str = ""
 
     def admits_python(self, version: PythonVersion) -> bool:
@@ -147,7 +145,6 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
         gpu=next(_gpus(container, place), None),
         pythons=pythons,
         glibc=promise.glibc,
-        unread=_unread(container.requires_dist),
         requires_python=container.requires_python or "",
     )
 
@@ -265,14 +262,28 @@ def _is_parsed(requirement: TorchRequirement) -> bool:
     return True
 
 
-def _unread(requires_dist: Iterable[str]) -> tuple[str, ...]:
-    wrong = []
-    for line in requires_dist:
-        if re.match(r"^\s*(?:py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
-            read = torch_requirements([line])
-            if not read or not _is_parsed(read[0]):
-                wrong.append(line)
-    return tuple(wrong)
+# Of a container's requirements that cannot be read, so many are told.
+_MOST_LINES = 3
+
+
+def unread_of(container: ContainerFacts) -> Iterator[str]:
+    """What a container declares of its setting and nobody can read, a sentence each, about `it`."""
+    if container.unread:
+        yield f"{container.unread}: what it requires is not known"
+    lines = [sentence for line in container.requires_dist for sentence in _unread_line(line)]
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        yield f"{len(lines) - _MOST_LINES} more of its requirements on torch say nothing that can be read"
+
+
+def _unread_line(line: str) -> Iterator[str]:
+    if not re.match(r"^\s*(?:py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
+        return
+    read = torch_requirements([line])
+    if not read or not _is_parsed(read[0]):
+        yield f"not read, as it is formed wrongly: Requires-Dist: {line}"
+    elif read[0].reference and not read[0].specifier:
+        yield f"the reference names no release of torch: Requires-Dist: {line}"
 
 
 # --- CUDA and ROCm ----------------------------------------------------------------------------------------------

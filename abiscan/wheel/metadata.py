@@ -43,6 +43,7 @@ class ContainerFacts(Struct, frozen=True):
         top_level: import names, from the places of its files (wheels, installed), sorted.
         is_pure: no shared object inside.
         root_is_purelib: of the WHEEL file.
+        unread: why its METADATA says nothing; empty where it does.
     """
 
     path: str
@@ -56,6 +57,7 @@ class ContainerFacts(Struct, frozen=True):
     top_level: tuple[str, ...] = ()
     is_pure: bool = False
     root_is_purelib: bool | None = None
+    unread: str = ""
 
 
 def is_metadata(name: str) -> bool:
@@ -131,6 +133,7 @@ def container_facts(
     by_name = split_wheel_name(file_name) if kind is ContainerKind.WHEEL else None
     pure = wheel.get("root-is-purelib", [None])[0]
     if kind in (ContainerKind.WHEEL, ContainerKind.INSTALLED):
+        names = tuple(names)
         top |= _import_names(names)
     return ContainerFacts(
         path=display,
@@ -143,7 +146,21 @@ def container_facts(
         requires_python=_first(main, "requires-python"),
         top_level=tuple(sorted(top)),
         root_is_purelib=None if pure is None else pure.lower() == "true",
+        unread=_unread(kind, main, metadata, names),
     )
+
+
+def _unread(
+    kind: ContainerKind, main: Mapping[str, list[str]], metadata: Mapping[str, bytes], names: Iterable[str]
+) -> str:
+    """Core metadata has a Metadata-Version, a Name and a Version (core metadata specification): what has none of them
+    is something else. One that was refused is an error of its own."""
+    if main.keys() & {"metadata-version", "name", "version"}:
+        return ""
+    if any(name.endswith(".dist-info/METADATA") for name in metadata):
+        return "its METADATA cannot be read"
+    absent = kind is ContainerKind.WHEEL and not any(is_metadata(n) and n.endswith("/METADATA") for n in names)
+    return "it has no METADATA" if absent else ""
 
 
 def _first(fields: dict[str, list[str]], name: str) -> str | None:

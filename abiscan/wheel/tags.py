@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
+from abiscan.wheel.metadata import split_wheel_name
 
 _PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
 _LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
@@ -276,10 +277,12 @@ class TorchRequirement(Struct, frozen=True):
     Attributes:
         specifier: `==2.4.0`; empty if any version will do.
         marker: environment marker, empty if it always holds; `extra == "..."` among them.
+        reference: the URL of a direct reference; where that is a wheel, `specifier` has the version of its name.
     """
 
     specifier: str
     marker: str
+    reference: str = ""
 
     @property
     def optional(self) -> bool:
@@ -310,7 +313,19 @@ def _requirement(line: str) -> TorchRequirement | None:
         parts = line.split()
         stated = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
         return TorchRequirement(parts[1], "") if stated else None
+    if parsed.url:
+        return TorchRequirement(_of_reference(parsed.url), str(parsed.marker or ""), parsed.url)
     return TorchRequirement(str(parsed.specifier), str(parsed.marker or ""))
+
+
+def _of_reference(url: str) -> str:
+    """`==2.5.1+cu124` of a reference to `.../torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl`; empty where it is to no
+    wheel (dependency specifiers specification, "URL reqs")."""
+    from urllib.parse import unquote
+
+    path = url.partition("#")[0].partition("?")[0]
+    name = split_wheel_name(unquote(path).replace("\\", "/").rpartition("/")[2])
+    return "" if name is None else f"=={name[1]}"
 
 
 def torch_allowed(requirements: Iterable[TorchRequirement], versions: Iterable[str]) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ from abiscan.model.binding import Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.setting import Source
+from abiscan.report import text
 from tests.fixtures.crafted import rename
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -264,8 +265,38 @@ def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
     )
-    (artifact,) = judged(tmp_path, [name], None).artifacts
-    assert any("formed wrongly: Requires-Dist: torch>=two" in note for note in artifact.notes)
+    said = f"{name}: not read, as it is formed wrongly: Requires-Dist: torch>=two"
+    report = judged(tmp_path, [name], None)
+    assert report.notes.count(said) == 1
+    assert said in text.render(report, text.Style(width=None))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        (None, "it has no METADATA"),
+        (b"", "its METADATA cannot be read"),
+        (b"\x7fELF\x02\x01\0\xff: \xfe", "its METADATA cannot be read"),
+        (b"Metadata-Version: 2.1\nName: x\nVersion: 1.0\n", None),
+    ],
+)
+def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: bytes | None, said: str | None) -> None:
+    """Core metadata specification: Metadata-Version, Name and Version are required."""
+    name = "x-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        for member in ("x/_C.so", "x/_D.so"):
+            archive.write(FIXTURES / "good-extension.so", member)
+        if metadata is not None:
+            archive.writestr("x-1.0.dist-info/METADATA", metadata)
+    notes = [note for note in judged(tmp_path, [name], None).notes if "METADATA" in note]
+    assert notes == ([] if said is None else [f"{name}: {said}: what it requires is not known"])
+
+
+def test_a_direct_reference_that_names_no_release_is_said(tmp_path: Path) -> None:
+    line = "torch @ git+https://github.com/pytorch/pytorch@main"
+    name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires=line)
+    report = judged(tmp_path, [name], None)
+    assert f"{name}: the reference names no release of torch: Requires-Dist: {line}" in report.notes
 
 
 def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
-from abiscan.setting.declared import declared_by, release_in_name
+from abiscan.setting.declared import declared_by, release_in_name, unread_of
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 
@@ -69,9 +69,28 @@ def test_requirements_that_do_not_count_here() -> None:
 
 
 def test_a_requirement_that_cannot_be_read_is_said() -> None:
-    declared = declared_by(facts("torch>=two"), "x.so", "x86_64")
-    assert declared.torch is None
-    assert declared.unread == ("torch>=two",)
+    container = facts("torch>=two")
+    assert declared_by(container, "x.so", "x86_64").torch is None
+    assert list(unread_of(container)) == ["not read, as it is formed wrongly: Requires-Dist: torch>=two"]
+    assert not list(unread_of(facts("torch>=2", "torchvision>=two")))
+    assert len(list(unread_of(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
+
+
+@pytest.mark.parametrize(
+    ("url", "specifiers"),
+    [
+        ("file:///x/torch-2.5.1+cu124-cp311-cp311-linux_x86_64.whl", ("==2.5.1+cu124",)),
+        ("https://x/whl/torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl#sha256=00", ("==2.5.1+cu124",)),
+        ("git+https://x/pytorch@v2.5.1", None),
+        ("file:///x/torch.whl", None),
+    ],
+)
+def test_a_direct_reference_to_a_wheel_declares_its_release(url: str, specifiers: tuple[str, ...] | None) -> None:
+    """Dependency specifiers specification, "URL reqs"; binary distribution format, "File name convention"."""
+    container = facts(f"torch @ {url}")
+    torch = declared_by(container, "x.so", "x86_64").torch
+    assert (None if torch is None else torch.specifiers) == specifiers
+    assert len(list(unread_of(container))) == (specifiers is None)
 
 
 @pytest.mark.parametrize(
