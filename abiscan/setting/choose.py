@@ -41,6 +41,8 @@ def belongs(
     if gpu is not None and gpu.source is Source.FOLDER and not alone and not gpu.admits(installed.cuda, installed.hip):
         return False  # likewise for several releases of CUDA
     python = environment.version
+    if declared.other_python:
+        return named
     return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
 
 

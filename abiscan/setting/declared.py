@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from abiscan.environment.python_names import known_versions
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
@@ -112,6 +113,7 @@ class Declared(Struct, frozen=True):
         pythons: one for each tag or suffix; a file that any Python takes (`py3-none`) has none.
         glibc: the oldest C library that a platform tag promises.
         requires_python: specifier of the CPythons that an installer admits (Requires-Python); empty for any.
+        other_python: its tags are for Pythons of which nothing is known here (PyPy, GraalPy) and for no other.
     """
 
     torch: DeclaredTorch | None = None
@@ -119,6 +121,7 @@ class Declared(Struct, frozen=True):
     pythons: tuple[DeclaredPython, ...] = ()
     glibc: tuple[int, int] | None = None
     requires_python: str = ""
+    other_python: bool = False
 
     def admits_python(self, version: PythonVersion) -> bool:
         """Whether an installer puts the file beside a CPython; a specifier that is formed wrongly says nothing."""
@@ -146,6 +149,9 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
         pythons=pythons,
         glibc=promise.glibc,
         requires_python=container.requires_python or "",
+        other_python=not pythons
+        and bool(promise.interpreters)
+        and not any(_is_known(*p) for p in promise.interpreters),
     )
 
 
@@ -274,6 +280,19 @@ def unread_of(container: ContainerFacts) -> Iterator[str]:
     yield from lines[:_MOST_LINES]
     if len(lines) > _MOST_LINES:
         yield f"{len(lines) - _MOST_LINES} more of its requirements on torch say nothing that can be read"
+    tags = [f"{pair[0]}-{pair[1]}" for pair in promise_of(container.file_tags).interpreters if not _is_known(*pair)]
+    for tag in list(dict.fromkeys(tags))[:_MOST_LINES]:
+        yield f"the tag {tag} names a Python that the table of CPythons does not know, nor what that one exports"
+
+
+def _is_known(python: str, abi: str) -> bool:
+    """Whether the table of CPythons has one that a wheel's tags are for (PEP 425), or they are for any."""
+    if _ANY_PYTHON.fullmatch(python):
+        return True
+    tag = _of_tag(python, abi)
+    if tag is None:
+        return python.startswith("cp") and abi == "none" and _version(python) in known_versions()
+    return any(tag.admits(version) for version in known_versions())
 
 
 def _unread_line(line: str) -> Iterator[str]:
@@ -322,6 +341,7 @@ def _gpu_of(text: str, source: Source, because: str) -> Iterator[DeclaredGpu]:
 
 # --- Python -----------------------------------------------------------------------------------------------------
 
+_ANY_PYTHON = re.compile(r"py\d+|cp[23]")
 _CP = re.compile(r"(?:cp)?(\d)(\d+)(t?)$")
 
 

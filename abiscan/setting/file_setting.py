@@ -40,7 +40,7 @@ class PythonsBeside(Struct, frozen=True):
 
     def possible(self, release: str | None) -> tuple[PythonVersion, ...]:
         """Where neither the file nor anybody else says which: those for which an installer finds the release."""
-        if self.exact is not None or self.declared.pythons:
+        if self.exact is not None or self.declared.pythons or self.declared.other_python:
             return ()
         return tuple(version for version in self._installable(release) if not version.free_threaded)
 
@@ -148,7 +148,7 @@ def setting_of(
     """
     torch = chosen.torch
     installed = torch is not None and torch.installed
-    named = here if python_named or not declared.pythons else None
+    named = here if python_named or not (declared.pythons or declared.other_python) else None
     beside = PythonsBeside(declared, named, tuple(releases))
     served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
     release = None if torch is None else torch.target.torch
@@ -186,6 +186,10 @@ def _python(declared: Declared, here: PythonVersion | None, *, python_named: boo
     if here is not None and python_named:
         return Stated(str(here), Source.COMMAND_LINE, "--python")
     if not declared.pythons:
-        return None if here is None else Stated(str(here), Source.ENVIRONMENT, "the file declares no Python")
+        return (
+            None
+            if here is None or declared.other_python
+            else Stated(str(here), Source.ENVIRONMENT, "the file declares no Python")
+        )
     first = declared.pythons[0]
     return Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

@@ -292,6 +292,23 @@ def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: by
     assert notes == ([] if said is None else [f"{name}: {said}: what it requires is not known"])
 
 
+@pytest.mark.parametrize("tag", ["xy99-xy99", "cp399-cp399t", "pp310-pypy310_pp73"])
+def test_a_tag_of_a_python_that_is_not_known_is_said_and_leaves_its_names_open(tmp_path: Path, tag: str) -> None:
+    """python-abi-mismatch.so wants _PyGen_Send (nm -D), which CPython 3.10 and later do not export: of another Python
+    nothing is known."""
+    inner = tmp_path / "inner.so"
+    inner.write_bytes((FIXTURES / "good-extension.so").read_bytes())
+    members = (("x/_C.so", "python-abi-mismatch.so"), ("x/_D.so", str(inner)))
+    name = wheel(tmp_path, "x", f"{tag}-manylinux_2_28_x86_64", *members)
+    where = environment(tmp_path, PythonVersion(3, 11))
+    report = judged(tmp_path, [name], where)
+    assert [note for note in report.notes if f"{name}: the tag {tag} names a Python that" in note]
+    of_python = [b.status for a in report.artifacts for b in a.imports if b.name == "_PyGen_Send"]
+    assert of_python == [Status.UNDECIDED]
+    assert not any(a.causes for a in report.artifacts)
+    assert {a.verdict for a in report.artifacts if a.member == "x/_D.so"} == {ArtifactVerdict.UNDECIDED}
+
+
 def test_a_direct_reference_that_names_no_release_is_said(tmp_path: Path) -> None:
     line = "torch @ git+https://github.com/pytorch/pytorch@main"
     name = wheel(tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires=line)

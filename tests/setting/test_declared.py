@@ -115,3 +115,18 @@ def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
     assert python.admits(PythonVersion(3, 13))
     assert not python.admits(PythonVersion(3, 13, True))
     assert not python.admits(PythonVersion(3, 8))
+
+
+@pytest.mark.parametrize(
+    ("tag", "known"),
+    [
+        *((tag, True) for tag in ("cp27-cp27mu", "cp36-cp36m", "cp39-abi3", "cp311-none", "cp314-cp314t", "py3-none")),
+        *((tag, False) for tag in ("xy99-xy99", "cp399-cp399t", "cp399-abi3", "pp310-pypy310_pp73")),
+    ],
+)
+def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known: bool) -> None:
+    """Tags as PEP 425 and packaging.tags form them; cp399 stands for releases to come, pp310 for other Pythons."""
+    container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
+    said = list(unread_of(container))
+    assert len(said) == (not known)
+    assert all(f"the tag {tag} names a Python that the table of CPythons does not know" in each for each in said)
