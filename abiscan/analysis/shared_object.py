@@ -44,6 +44,7 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, judge
+from abiscan.setting.declared import DeclaredTorch
 from abiscan.setting.file_setting import FileSetting, importing_pythons
 from abiscan.setting.target_torch import TargetTorch
 from abiscan.targets import Artifact
@@ -158,9 +159,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
         refused = refusals(prediction, absent, bound.module, path=path, alone=alone)
         report = replace(report, findings=(*report.findings, *refused))
-    # A torch on which the file loads, whatever it is that one lacks; else one that has its names.
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
-    windows = (matrix.windows or matrix.exporting) if matrix is not None and not matrix.unknown else None
+    windows = _other_torches(matrix, torch, declared)
     report = _with_causes(
         report,
         facts,
@@ -204,6 +204,21 @@ def _pythons(imports: Sequence[BoundImport], judged_in: FileSetting) -> tuple[st
     names = [b.name for b in imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
     found = None if judged_in.beside is None else importing_pythons(judged_in.beside.declared, names)
     return None if found is None else tuple(map(str, found))
+
+
+def _other_torches(matrix: Matrix | None, torch: TargetTorch | None, declared: DeclaredTorch | None) -> Windows | None:
+    """The releases that an advice to install another torch may name: those on which the file loads, else others than
+    this one that have its names; of these the ones that its package admits. None where they are not known."""
+    if matrix is None or matrix.unknown:
+        return None
+    loading = matrix.windows
+    target = None if loading or torch is None else torch.target.torch
+
+    def admitted(release: str) -> bool:
+        fits = (loading or matrix.exporting).contains(release)
+        return bool(fits) and release != target and (declared is None or declared.admits_release(release))
+
+    return Windows.of_known(tuple(dict.fromkeys(v.torch for v in matrix.verdicts)), admitted)
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:

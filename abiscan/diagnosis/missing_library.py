@@ -63,9 +63,10 @@ def shipped_in(name: str, missing: MissingName) -> Windows | None:
 def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
     windows = shipped_in(name, missing)
     target = missing.target
-    evidence = [f"{name} is a library of torch, in torch/lib, where the loader does not look by itself."]
-    score = 0.9
     gpu = accelerator_of(name)
+    builds = f"torch's {gpu} builds" if gpu else "torch"
+    evidence = [f"{name} is a library of {builds}, in torch/lib, where the loader does not look by itself."]
+    score = 0.9
     if windows:
         evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:

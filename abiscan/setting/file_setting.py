@@ -189,7 +189,7 @@ def _python(declared: Declared, here: PythonVersion | None, *, python_named: boo
         return (
             None
             if here is None or declared.other_python
-            else Stated(str(here), Source.ENVIRONMENT, "the file declares no Python")
+            else Stated(str(here), Source.ENVIRONMENT, "this environment's, as the file declares none")
         )
     first = declared.pythons[0]
     return Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

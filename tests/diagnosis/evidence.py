@@ -563,6 +563,10 @@ SENTENCES = (
         "{deep} is a library of torch, in torch/lib, where the loader does not look by itself.",
         lambda c, f: any(b.ships(f["deep"]) for b in c.builds) or is_torch_library(f["deep"]),
     ),
+    Sentence(
+        "{deep} is a library of torch's {gpu} builds, in torch/lib, where the loader does not look by itself.",
+        lambda _c, f: ACCELERATOR_LIBRARIES.get(f["deep"]) == f["gpu"],
+    ),
     Sentence("It is shipped by torch {other}.", _shipped),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
     Sentence("The loader looked for {soname} and found none.", lambda c, f: c.installed and _not_found(c, f)),
