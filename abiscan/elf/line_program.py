@@ -228,7 +228,8 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
         if not is_row:
             continue
         if in_row and address >= row_address:
-            while goal < address:
+            # An address may grow beyond any that there is.
+            while goal < address and wanted < wide:
                 if goal not in found:
                     found[goal] = (header.file_name(row_file), row_line)
                 wanted += 1

@@ -85,6 +85,14 @@ def test_counts_that_no_bytes_stand_behind(tables: bytes) -> None:
         lines(unit(tables, program=b""))
 
 
+def test_an_address_beyond_all_ends_the_rows() -> None:
+    """Set 0x1000 and copy, DW_LNS_advance_pc by 2**69, copy."""
+    far = b"\x02" + b"\x80" * 9 + b"\x40" + b"\x01"
+    assert lines(unit(DIRECTORIES + FILES, program=PROGRAM[:12] + far)) == dict.fromkeys(
+        (0x1000, 0x1001, 0x1002), ("?", 1)
+    )
+
+
 @pytest.mark.parametrize(
     "data",
     [
