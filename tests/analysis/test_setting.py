@@ -330,3 +330,16 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
     mixed = judged(tmp_path, [*declared, plain], where).target
     assert mixed is not None
     assert "newest build" in (mixed.note or "")
+
+
+@pytest.mark.parametrize(("requires", "advised"), [("torch>=2.8", True), ("torch==2.13.0", False)])
+def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, requires: str, advised: bool) -> None:
+    """gcc-const-data-ptr.so loads on 2.3.0 - 2.11.0 (tests/releases: nm over the wheels)."""
+    name = wheel(
+        tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "gcc-const-data-ptr.so"), requires=requires
+    )
+    (artifact,) = judged(tmp_path, [name], None, torch="2.13.0").artifacts
+    assert artifact.verdict is ArtifactVerdict.FAILS
+    fixes = " ".join(cause.fix for cause in artifact.causes)
+    assert ("pip install" in fixes and '"torch>=2.8.0,<=2.11.0"' in fixes) is advised
+    assert '"torch==2.13.0"' not in fixes

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from abiscan.errors import UnknownBuild
+from abiscan.ownership.gpu_libraries import unfit_gpu
 from abiscan.releases import (
     Omission,
     ReleaseIndex,
@@ -306,3 +307,13 @@ def test_every_name_that_nm_lists_is_in_build_2_13(index: ReleaseIndex, library:
 
 def test_the_index_fits_in_the_package() -> None:
     assert os.path.getsize(SHIPPED) <= 4 * 1024 * 1024
+
+
+def test_a_cuda_library_that_a_build_ships_under_a_name_of_its_own_is_served(index: ReleaseIndex) -> None:
+    """torch 1.13.1's wheel has libcudart-e409450e.so.11.0 in torch/lib, and its METADATA requires
+    nvidia-cuda-runtime-cu11==11.7.99, whose wheel has libcudart.so.11.0."""
+    (build,) = [build for build in index.builds("x86_64") if build.torch == "1.13.1"]
+    assert "libcudart-e409450e.so.11.0" in build.libraries
+    assert "libcudart.so.11.0" in build.serves
+    assert unfit_gpu(["libcudart.so.11.0"], build.serves) is None
+    assert unfit_gpu(["libcudart.so.12"], build.serves) == "CUDA 11"
