@@ -12,6 +12,7 @@ from abiscan.filesystem import HERE, FileSystem
 
 # Where an image has its interpreter: a PATH as most have it, then what conda's and others' images put first in theirs.
 _USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/conda/bin", "/opt/venv/bin")
+# site.USER_BASE of the user that an image mostly runs as: the variables of this process say nothing of an image.
 _ROOTS_USER_BASE = "/root/.local"
 
 if TYPE_CHECKING:

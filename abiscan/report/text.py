@@ -221,7 +221,8 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
         extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
     if artifact.served_by is not None:
         extra.append(f"{artifact.served_by.rpartition('!')[2]} is taken in its place")
-    accepted = len(artifact.findings) - len(artifact.standing)
+    # Of a build that its package does not take nobody has accepted anything: it does not count.
+    accepted = len(artifact.findings) - len(artifact.standing) if artifact.served_by is None else 0
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")
     windows = printable(_matrix_line(artifact).partition(";")[0])
