@@ -43,6 +43,7 @@ class AnalysisContext:
         self._chosen: ChosenTorch | None = None
         self._torches: dict[str, TargetTorch | None] = {}
         self._released: dict[str, TargetTorch] = {}
+        self._judged_on: set[str] = set()
 
     @cached_property
     def gpus(self) -> tuple[GpuArchitecture, ...]:
@@ -256,11 +257,21 @@ class AnalysisContext:
         found = list(self._chosen.notes) if self._chosen is not None else []
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
-        if self.gpus and self._chosen is not None and self._chosen.installed is not None:
-            from abiscan.analysis.kernels_on import torchs_own
+        if self.gpus:
+            from abiscan.analysis.kernels_on import of_released, torchs_own
 
-            found += torchs_own(self._chosen.installed, self.gpus)
+            if self._chosen is not None and self._chosen.installed is not None:
+                found += torchs_own(self._chosen.installed, self.gpus)
+            for build in self.index.builds() if self._judged_on else ():
+                if build.key in self._judged_on:
+                    found += of_released(build, self.gpus)
         return tuple(found)
+
+    def judged_on(self, torch: TargetTorch) -> None:
+        """A file for torch was judged against it: where it is a released build, what that runs on is the run's to
+        say."""
+        if torch.build is not None:
+            self._judged_on.add(torch.build)
 
 
 def _place_inside(artifact: Artifact) -> str:

@@ -10,8 +10,18 @@ from abiscan.binary import open_binary
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.errors import UnreadableFile
 from abiscan.model.device_code import DeviceImages, GpuModule
-from abiscan.model.gpu_architecture import GpuArchitecture, Runs, code_runs, module_runs, parse_architecture, runs_on
+from abiscan.model.gpu_architecture import (
+    GpuArchitecture,
+    Runs,
+    best,
+    code_runs,
+    module_runs,
+    parse_architecture,
+    runs_on,
+)
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.releases.build import Build
+from abiscan.releases.kernel_lists import kernel_list
 from abiscan.rules import rule
 
 # The libraries of torch that hold its kernels.
@@ -56,6 +66,22 @@ def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterat
         for gpu in gpus:
             if code.images and code_runs(code, gpu) is Runs.NO:
                 yield f"torch {torch.version} itself has no kernel image for {gpu}: it has {listed}"
+
+
+def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
+    """The same of a released build, by the list that it was compiled with; a build without CUDA has nothing to ask
+    for."""
+    if build.cuda is None:
+        return
+    listed = kernel_list(build)
+    named = f"torch {build.torch} ({build.variant})"
+    if listed is None:
+        asked = " ".join(map(str, gpus))
+        yield f"whether {named} itself has kernels for {asked} is not known: there is no list of that build"
+        return
+    for gpu in gpus:
+        if best(runs_on(image, gpu) for image in listed) is Runs.NO:
+            yield f"{named} itself has no kernel image for {gpu}: it is compiled for {' '.join(listed)}"
 
 
 def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:

@@ -193,6 +193,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         return report
     from abiscan.analysis.kernels_on import with_kernels
 
+    if concerns_torch and torch is not None:
+        context.judged_on(torch)
     return with_kernels(report, device, context.gpus, bound.module)
 
 

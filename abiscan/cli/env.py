@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from abiscan.cli.compared import answer
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
-from abiscan.cli.options import scan_options, text_option
+from abiscan.cli.options import file_system, scan_options, text_option
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("python", required=False, metavar="[PYTHON]")
 @click.option("--torch", metavar="SPEC", help="The torch to upgrade to: a release (2.11.0, 2.6.0+cu124) or a path.")
+@click.option(
+    "--root", metavar="DIR", help="Look at the file system in DIR (an unpacked image) and at nothing outside."
+)
 @click.option("-f", "--format", "form", metavar="NAME[:FILE]", default="text", help="text, json, markdown, html.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes (default: 1).")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
@@ -31,13 +35,17 @@ def env(ctx: click.Context, /, **given: object) -> None:
     """Say of every installed package with shared objects whether it loads; with --torch, whether it would after the
     upgrade, and what to replace or rebuild in which order.
 
-    PYTHON is an interpreter or an environment (default: the active one). Exit status 1 where a package does not load.
+    PYTHON is an interpreter or an environment (default: the active one; below --root that of the first interpreter in
+    the usual places). Exit status 1 where a package does not load.
     """
     from abiscan.compare.environment_of import environment_report
 
-    found = environment_report(
-        _looked(scan_options({**given, "torch": None}), text_option(given["torch"]), int(str(given["jobs"])))
-    )
+    files = file_system(text_option(given["root"]))
+    options = scan_options({**given, "torch": None}, files)
+    torch = text_option(given["torch"])
+    if torch is not None:
+        torch = files.inside(torch, os.getcwd())
+    found = environment_report(_looked(options, torch, int(str(given["jobs"]))))
     answer(found, given)
     ctx.exit(FAIL if found.fails else INCOMPLETE if found.undecided else PASS)
 
@@ -55,11 +63,13 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     from abiscan.targets.distributions import distributions
 
     environment = options.environment
+    files = options.settings.files
     if environment is None:
-        raise UsageError("there is no Python environment here: name one")
+        where = f"below --root {files.shown} in the usual places" if files.root else "here"
+        raise UsageError(f"there is no Python environment {where}: name one")
     options = replace(options, python_named=True, matrix=True)
     context = AnalysisContext(options)
-    every = distributions(environment.site_packages)
+    every = distributions(environment.site_packages, files)
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
     installed = context.chosen(FALLBACK_MACHINE).installed
@@ -76,7 +86,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
         *torch_problems(environment, every, None if installed is None else installed.version),
         *several_runtimes(native),
     ]
-    problems += editable(every)
+    problems += editable(every, files)
     problems += shadowed(options.settings.library_path, native, now)
     if torch is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
@@ -85,6 +95,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
         problems += no_wheels(environment, after.partition("+")[0], context.known_versions(machine))
     return Looked(
         python=environment.label,
+        root=files.shown or None,
         torch=None if installed is None else installed.version,
         after=after,
         packages=others,

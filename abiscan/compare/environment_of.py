@@ -25,6 +25,7 @@ class Looked(Struct, frozen=True):
         now, later: name of each -> what became of its shared objects with the one torch and the other; of a package
             that imports nothing of torch there is no `later`.
         errors: what could not be read, in sentences.
+        root: the directory that holds its file system, as the user wrote it; None for this machine's own.
     """
 
     python: str
@@ -36,6 +37,7 @@ class Looked(Struct, frozen=True):
     later: Mapping[str, Sequence[FileFate]]
     problems: tuple[Problem, ...]
     errors: tuple[str, ...] = ()
+    root: str | None = None
 
 
 def environment_report(looked: Looked) -> EnvironmentReport:
@@ -53,6 +55,7 @@ def environment_report(looked: Looked) -> EnvironmentReport:
         looked.problems,
         looked.pure,
         looked.errors,
+        looked.root,
     )
 
 

@@ -77,7 +77,7 @@ def after_upgrade(later: Sequence[FileFate], now: Sequence[FileFate]) -> list[Fi
         missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
         missing = [soname for soname in missing if not is_driver(soname)]
         if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
-            file = replace(file, why=f"{', '.join(missing)} is not on this machine")  # noqa: PLW2901
+            file = replace(file, why=f"{', '.join(missing)} is not found")  # noqa: PLW2901
         found.append(replace(file, without_driver=file.path in driverless))
     return found
 

@@ -104,6 +104,7 @@ class EnvironmentReport(Struct, frozen=True):
             named.
         pure: how many distributions have no shared object and are left out.
         errors: what could not be read, in sentences.
+        root: the directory that holds its file system (`--root`), as the user wrote it.
     """
 
     version: str
@@ -114,6 +115,7 @@ class EnvironmentReport(Struct, frozen=True):
     problems: tuple[Problem, ...]
     pure: int
     errors: tuple[str, ...] = ()
+    root: str | None = None
 
     @property
     def fails(self) -> bool:

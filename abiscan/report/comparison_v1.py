@@ -68,6 +68,7 @@ def environment(value: EnvironmentReport) -> str:
     return document(
         value.version,
         {
+            "root": _plain(value.root),
             "python": text(value.python),
             "torch": _plain(value.torch),
             "after": _plain(value.after),

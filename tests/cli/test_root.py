@@ -97,12 +97,12 @@ def image(tmp_path: Path) -> Path:
     return root
 
 
-def run(image: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[tuple[str, str]]]:
+def run(image: Path, *args: str, command: str = "scan") -> tuple[subprocess.CompletedProcess[str], list[tuple[str, str]]]:
     """abiscan below the image, and what it opened."""
     log = image.parent / "log"
     log.unlink(missing_ok=True)
     done = subprocess.run(
-        [sys.executable, "-P", "-c", TRACED, log, "--root", "image", *args],
+        [sys.executable, "-P", "-c", TRACED, log, command, "--root", "image", *args],
         capture_output=True,
         text=True,
         cwd=image.parent,
@@ -167,6 +167,32 @@ def test_nothing_outside_is_opened(image: Path, arguments: tuple[str, ...]) -> N
     assert done.returncode in (0, 1, 2, 3), (done.stdout, done.stderr)
     assert any(path.startswith(f"{image}/") for _, path in events)
     assert_confined(image, events)
+
+
+ENVIRONMENTS: list[tuple[str, ...]] = [(), ("/usr/bin/python3",), ("image/usr/bin/python3", "--torch", "2.9.0")]
+
+
+@pytest.mark.parametrize("arguments", ENVIRONMENTS, ids=" ".join)
+def test_nothing_outside_of_an_environment_is_opened(image: Path, arguments: tuple[str, ...]) -> None:
+    """One package lies in the image; of another the record names files outside, and a link leads there."""
+    (site,) = image.glob("**/site-packages")
+    outside = image.parent / "outside"
+    (site / "user").mkdir()
+    (site / "user/_user.so").write_bytes((image / "opt/_user.so").read_bytes())
+    (site / "user/_out.so").symlink_to(outside / "libanswer.so")
+    for name, files in {"user": ["user/_user.so", "user/_out.so"], "out": [f"{outside}/libanswer.so"]}.items():
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
+    (site / "out-1.0.dist-info/direct_url.json").write_text(
+        json.dumps({"url": f"file://{outside}", "dir_info": {"editable": True}})
+    )
+    done, events = run(image, *arguments, "-f", "json", command="env")
+    assert_confined(image, events)
+    found = json.loads(done.stdout)
+    assert found["root"] == "image"
+    assert [(package["name"], package["files"]) for package in found["packages"]] == [("user", 1)]
 
 
 def test_a_library_outside_does_not_serve_and_one_inside_does(image: Path) -> None:
