@@ -9,6 +9,7 @@ from abiscan.rules import Rule
 from abiscan.rules.computed import (
     class_rules,
     gpu_rules,
+    label_rules,
     layout_rules,
     loader_rules,
     provenance_rules,
@@ -53,7 +54,8 @@ def _looks_at(rule: Rule) -> str:
     kinds = {
         "binary": rule.imports
         or rule.libraries
-        or rule.id in {*class_rules(), *gpu_rules(), *layout_rules(), *loader_rules(), *provenance_rules()},
+        or rule.id
+        in {*class_rules(), *gpu_rules(), *label_rules(), *layout_rules(), *loader_rules(), *provenance_rules()},
         "source": rule.sources,
         "generated kernel": rule.id in python_source_rules(),
         "wheel": rule.id in wheel_rules(),

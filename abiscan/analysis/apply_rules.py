@@ -14,10 +14,11 @@ from abiscan.mangling import parse
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.finding import Finding, Location, WhatIf
-from abiscan.model.provenance import ProvenanceFact, Topic
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.releases import Build
 from abiscan.releases.matrix import Matrix, TorchNeeds, window_of
 from abiscan.rules import (
@@ -27,6 +28,7 @@ from abiscan.rules import (
     run,
     symbols_to_locate,
 )
+from abiscan.setting.declared import DeclaredGpu
 from abiscan.setting.target_torch import TargetTorch
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ def refusals(
 
 def told_by_provenance(facts: Sequence[ProvenanceFact], module: str, *, concerns_torch: bool) -> tuple[Finding, ...]:
     """What of a file's making is a problem of its own; a plain file has no fact that a rule is about."""
-    asked = {Topic.EXECUTABLE_STACK}
+    asked = {Topic.EXECUTABLE_STACK, Topic.RUN_PATH}
     if concerns_torch:
         asked |= {Topic.BUNDLED_RUNTIME, Topic.STRING_ABI}
     about = [fact for fact in facts if fact.topic in asked and fact.value not in ("new", "old")]
@@ -181,6 +183,19 @@ def told_by_provenance(facts: Sequence[ProvenanceFact], module: str, *, concerns
     from abiscan.rules.computed import provenance_rules
 
     return tuple(each for name, look in provenance_rules().items() for each in look(rule(name), about, module))
+
+
+def contradicted_labels(
+    gpu: DeclaredGpu | None, version: str, facts: SharedObject, made: Provenance, module: str
+) -> tuple[Finding, ...]:
+    """What a file is called and is not; most are called nothing that could be."""
+    if gpu is None and "+" not in version:
+        return ()
+    from abiscan.rules.computed import label_rules
+    from abiscan.rules.computed.contradicted_labels import LabelSubject
+
+    subject = LabelSubject(module, gpu, version, toolkit_of(facts.needed), made.cxx11_abi)
+    return tuple(each for name, look in label_rules().items() for each in look(rule(name), subject))
 
 
 def _layout_drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:

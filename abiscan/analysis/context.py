@@ -20,7 +20,7 @@ from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.setting.choice import ChosenTorch, choose
 from abiscan.setting.choose import belongs, choose_release
-from abiscan.setting.declared import Declared, DeclaredTorch, declared_by
+from abiscan.setting.declared import Declared, declared_by
 from abiscan.setting.file_setting import FileSetting, TorchOfFile, setting_of
 from abiscan.setting.target_torch import TargetTorch, released_torch, torch_for_machine
 from abiscan.targets import Artifact
@@ -146,9 +146,9 @@ class AnalysisContext:
             gpus=options.gpus,
         )
 
-    def declared_torch(self, artifact: Artifact, machine: str) -> DeclaredTorch | None:
-        """The releases of torch that a file is declared for."""
-        return declared_by(artifact.group.facts, _place_inside(artifact), machine).torch
+    def declared(self, artifact: Artifact, machine: str) -> Declared:
+        """What a file declares of its setting."""
+        return declared_by(artifact.group.facts, _place_inside(artifact), machine)
 
     def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> TorchOfFile:
         options = self.options

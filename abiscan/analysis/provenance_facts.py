@@ -250,8 +250,11 @@ def _machine(facts: SharedObject, isa: int, *, executable_stack: bool) -> Iterat
     if executable_stack:
         yield ProvenanceFact(Topic.EXECUTABLE_STACK, "asked for", "PT_GNU_STACK")
     for tag, value in (("DT_RPATH", facts.rpath), ("DT_RUNPATH", facts.runpath)):
-        for directory in dict.fromkeys((value or "").split(":")):
-            if directory.startswith("/") and not _is_of_the_system(directory):
+        for directory in dict.fromkeys(value.split(":") if value else ()):
+            if not directory.startswith(("/", "$ORIGIN", "${ORIGIN}")):
+                # An empty one is the working directory (glibc's fillin_rpath); a path of nothing else is none.
+                yield ProvenanceFact(Topic.RUN_PATH, directory or ".", f"{tag}, below the working directory")
+            elif directory.startswith("/") and not _is_of_the_system(directory):
                 yield ProvenanceFact(Topic.RUN_PATH, directory, tag)
     for soname in facts.needed:
         if re.fullmatch(_BUNDLED, soname) is not None:

@@ -13,9 +13,9 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
+from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.releases.matrix import Matrix
 
-_CUDA_SONAME = re.compile(r"^lib(?:cudart|cublas|cublasLt|cufft|cusparse|nvrtc|nvJitLink)\.so\.(\d+)(?:\.(\d+))?")
 _VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
 
 
@@ -36,6 +36,7 @@ def provenance(
     """
     torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
     built_for, basis = _built_for(matrix, torch_names)
+    toolkit = toolkit_of(facts.needed)
     return Provenance(
         compilers=facts.compilers,
         cxx11_abi=_string_abi(torch_names),
@@ -43,7 +44,7 @@ def provenance(
         built_for=built_for,
         built_for_basis=basis,
         python_abi=_python_abi(name, imports),
-        cuda=_cuda(facts.needed),
+        cuda=toolkit.version if toolkit is not None and toolkit.kind == "CUDA" else None,
         gpu_archs=tuple(dict.fromkeys(each.architecture for each in device.images)),
         abi=_abi(torch_names),
         glibc_needed=highest(facts, "GLIBC"),
@@ -74,15 +75,6 @@ def _python_abi(name: str, imports: Iterable[BoundImport]) -> str | None:
     if ".abi3." in name:
         return "abi3"
     return "any" if any(b.owner is Owner.PYTHON for b in imports) else None
-
-
-def _cuda(needed: Iterable[str]) -> str | None:
-    """The CUDA release by the soname of a toolkit library: `12`, or `11.0` where the soname has a minor version."""
-    for soname in needed:
-        match = _CUDA_SONAME.match(soname)
-        if match is not None:
-            return match[1] if match[2] in (None, "0") else f"{match[1]}.{match[2]}"
-    return None
 
 
 def highest(facts: SharedObject, family: str) -> str | None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.analysis.apply_rules import (
     Bound,
+    contradicted_labels,
     derived_classes_of,
     drift_of_releases,
     findings_of,
@@ -92,7 +93,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     made = provenance(facts, imports, matrix, device, name=origin.name)
     made = replace(made, facts=provenance_facts(binary, facts, imports, made, origin))
     derived = derived_classes_of(binary, imports)
-    declared = context.declared_torch(artifact, binary.machine)
+    stated = context.declared(artifact, binary.machine)
+    declared = stated.torch
     layouts = shared_layouts(
         imports,
         derived,
@@ -119,6 +121,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     findings, what_if = findings_of(bound, context)
     findings += told_by_provenance(made.facts, bound.module, concerns_torch=concerns_torch)
+    findings += contradicted_labels(stated.gpu, artifact.group.facts.version or "", facts, made, bound.module)
     broken = broken_library(prediction, path, lambda name: context.index.history(name, facts.machine) is not None)
     report = ArtifactReport(
         path=artifact.path,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
+
+from msgspec import Struct
 
 from abiscan.model.binding import Owner
 from abiscan.ownership.names import owner_of_library
@@ -12,6 +15,33 @@ from abiscan.ownership.vendors import brought_otherwise, library_stem
 _DRIVER = frozenset({"cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-opticalflow", "nvidia-ptxjitcompiler"})
 # The runtime that every file with device code needs, and every build with CUDA brings.
 _RUNTIME = "cudart"
+# Libraries whose soname has the toolkit's release; those of cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN count by
+# themselves (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
+_TOOLKIT = re.compile(r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?")
+
+
+class Toolkit(Struct, frozen=True):
+    """The toolkit that a file is linked with.
+
+    Attributes:
+        kind: `CUDA` or `ROCm`.
+        version: `12`, or `11.2` where the soname has a minor version.
+        soname: of the needed library that tells it.
+    """
+
+    kind: str
+    version: str
+    soname: str
+
+
+def toolkit_of(sonames: Iterable[str]) -> Toolkit | None:
+    """By the first needed library that tells it; None where none does."""
+    for soname in sonames:
+        found = _TOOLKIT.match(soname)
+        if found is not None:
+            version = found[2] if found[3] in (None, "0") else f"{found[2]}.{found[3]}"
+            return Toolkit("ROCm" if found[1] else "CUDA", version, soname)
+    return None
 
 
 def is_driver(soname: str) -> bool:

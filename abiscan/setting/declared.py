@@ -307,10 +307,10 @@ def _unread_line(line: str) -> Iterator[str]:
 
 # --- CUDA and ROCm ----------------------------------------------------------------------------------------------
 
-# A word of a file's or folder's name or of a label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`. Of three
-# digits the last is the minor version.
+# A word of a file's or folder's name or of a label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`, `+rocm700`.
+# CUDA's major version has two digits, ROCm's one.
 _GPU_WORD = re.compile(
-    r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\.\d+)*)"
+    r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\d{1,2}|(?:\.\d+)*))"
     r"(?=$|[/_.+-]|torch)"
 )
 

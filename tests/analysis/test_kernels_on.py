@@ -6,10 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from abiscan.analysis.kernels_on import torchs_own
+from abiscan.analysis.kernels_on import of_released, torchs_own
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.model.gpu_architecture import parse_architecture
+from abiscan.releases import open_index
 
 
 @pytest.mark.parametrize(("gpu", "told"), [("sm_75", True), ("sm_80", False), ("gfx942", True)])
@@ -35,3 +37,29 @@ def test_a_torch_without_kernels_for_the_gpu(gpu: str, told: bool, fixtures_dir:
     assert parsed is not None
     notes = list(torchs_own(torch, [parsed]))
     assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("torch", "gpu", "told"),
+    [
+        # torch.cuda.get_arch_list() of 2.5.1+cu124 ends with sm_90 (pytorch issue 145949); 2.13.0 begins with sm_75.
+        *(("2.5.1", "sm_120", True), ("2.5.1", "sm_90", False), ("2.13.0", "sm_70", True), ("2.13.0", "sm_121", False)),
+        ("2.13.0", "gfx942", True),
+    ],
+)
+def test_a_released_torch_without_kernels_for_the_gpu(torch: str, gpu: str, told: bool) -> None:
+    parsed = parse_architecture(gpu)
+    assert parsed is not None
+    (build,) = [b for b in open_index().builds("x86_64") if b.torch == torch]
+    notes = list(of_released(build, [parsed]))
+    assert [f"no kernel image for {gpu}" in note for note in notes] == ([True] if told else [])
+    # Of a build of the user's own index nobody has read the list.
+    (note,) = of_released(replace(build, user=True), [parsed])
+    assert "is not known" in note
+
+
+def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:
+    (build,) = [b for b in open_index().builds("aarch64") if b.torch == "2.8.0"]
+    parsed = parse_architecture("sm_90")
+    assert parsed is not None
+    assert list(of_released(build, [parsed])) == []

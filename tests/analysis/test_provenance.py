@@ -234,3 +234,37 @@ def test_a_directory_of_the_machine_that_built_it(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     (artifact,) = json.loads(done.stdout)["artifacts"]
     assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/work/lib"]
+
+
+@pytest.mark.parametrize("path", ["{here}/none:", ":{here}/none", "below", "{here}/none", "$ORIGIN/none"])
+def test_a_run_path_is_relative_where_the_real_loader_looks_below_the_working_directory(
+    path: str, tmp_path: Path
+) -> None:
+    for folder in ("cwd/below", "away"):
+        (tmp_path / folder).mkdir(parents=True)
+    library, user = tmp_path / "cwd/below/libanswer.so", tmp_path / "away/user.so"
+    command = ["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]
+    subprocess.run([*command, library, "-Wl,-soname,libanswer.so"], check=True)
+    path = path.format(here=tmp_path)
+    link = ["-x", "none", f"-L{library.parent}", "-Wl,--no-as-needed", "-lanswer", f"-Wl,-rpath,{path}"]
+    subprocess.run([*command, user, *link], check=True)
+    (tmp_path / "cwd/libanswer.so").write_bytes(library.read_bytes())
+    load = [sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(user)!r})"]
+    loads = subprocess.run(load, cwd=tmp_path / "cwd", capture_output=True, check=False).returncode == 0
+    scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(user)]
+    (artifact,) = json.loads(subprocess.run(scan, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    assert loads == ("relative-run-path" in {finding["rule"] for finding in artifact["findings"]})
+
+
+def test_cuda_is_told_by_libraries_whose_soname_has_its_release(tmp_path: Path) -> None:
+    """The sonames are those of NVIDIA's own wheels for CUDA 13 (nvidia-cusparse, nvidia-cufft, nvidia-cuda-runtime)."""
+    sonames = ("libcusparse.so.12", "libcufft.so.12", "libcudart.so.13")
+    for soname in sonames:
+        stub = ["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", f"-Wl,-soname,{soname}", "-o", tmp_path / soname]
+        subprocess.run(stub, check=True)
+    out = tmp_path / "user.so"
+    link = ["-x", "none", f"-L{tmp_path}", "-Wl,--no-as-needed", *(f"-l:{soname}" for soname in sonames)]
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", *link, "-o", out], check=True)
+    scan = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
+    (artifact,) = json.loads(subprocess.run(scan, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    assert artifact["provenance"]["cuda"] == "13"

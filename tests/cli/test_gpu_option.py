@@ -110,3 +110,11 @@ def test_amds_are_those_of_the_kernel(tmp_path: Path) -> None:
         )
     assert [str(gpu) for gpu in gpus_here("", str(tmp_path))] == ["gfx90a", "gfx942"]
     assert processor_of(110501) == "gfx1151"
+
+
+def test_the_torch_that_a_file_is_judged_against_is_asked_too(fixtures_dir: Path) -> None:
+    """Once a run, and for files of torch alone; `torch.cuda.get_arch_list()` of 2.13.0+cu130 begins with sm_75."""
+    files = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "empty-library.so")]
+    for named, told in ((files, 1), (files[2:], 0)):
+        notes = json.loads(abiscan("--gpu", "sm_70", "-f", "json", *named).stdout)["notes"]
+        assert len([n for n in notes if "torch 2.13.0 (cu130) itself has no kernel image for sm_70" in n]) == told

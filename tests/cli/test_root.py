@@ -97,7 +97,9 @@ def image(tmp_path: Path) -> Path:
     return root
 
 
-def run(image: Path, *args: str, command: str = "scan") -> tuple[subprocess.CompletedProcess[str], list[tuple[str, str]]]:
+def run(
+    image: Path, *args: str, command: str = "scan"
+) -> tuple[subprocess.CompletedProcess[str], list[tuple[str, str]]]:
     """abiscan below the image, and what it opened."""
     log = image.parent / "log"
     log.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from abiscan.rules import Rule, RuleSubject, load_rules, rule, rule_infos, run
 from abiscan.rules.computed import (
     class_rules,
     gpu_rules,
+    label_rules,
     layout_rules,
     loader_rules,
     provenance_rules,
@@ -44,6 +45,7 @@ def test_computed_rules_are_those_with_a_function() -> None:
     tables = (
         class_rules(),
         gpu_rules(),
+        label_rules(),
         layout_rules(),
         loader_rules(),
         provenance_rules(),

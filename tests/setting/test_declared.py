@@ -110,6 +110,24 @@ def test_the_pythons_that_are_declared(tags: tuple[str, ...], place: str, texts:
     assert [p.text for p in declared_by(facts(tags=tags), place, "x86_64").pythons] == texts
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # Labels of wheels as PyTorch, AMD and torch-scatter write them, and files of bitsandbytes.
+        *(
+            ("libx_rocm62.so", "ROCm 6"),
+            ("libx_rocm6.2.so", "ROCm 6"),
+            ("rocm700/x.so", "ROCm 7"),
+            ("hip6/x.so", "ROCm 6"),
+        ),
+        *(("libx_cuda118.so", "CUDA 11"), ("_C_cu12.so", "CUDA 12"), ("x_cu130.so", "CUDA 13"), ("librocmx.so", None)),
+    ],
+)
+def test_the_gpu_libraries_that_a_name_tells(name: str, text: str | None) -> None:
+    gpu = declared_by(facts(), name, "x86_64").gpu
+    assert (None if gpu is None else gpu.text) == text
+
+
 def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
     (python,) = declared_by(facts(tags=("cp39-abi3-linux_x86_64",)), "x.abi3.so", "x86_64").pythons
     assert python.admits(PythonVersion(3, 13))

@@ -14,6 +14,7 @@ from abiscan.rules.rule import Rule
 
 if TYPE_CHECKING:
     from abiscan.model.provenance import ProvenanceFact
+    from abiscan.rules.computed.contradicted_labels import LabelSubject
     from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
     from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
@@ -48,7 +49,16 @@ def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact],
         "mixed-std-string": told.find_mixed_strings,
         "executable-stack": told.find_executable_stack,
         "bundled-runtime": told.find_bundled_runtimes,
+        "build-run-path": told.find_build_run_path,
+        "relative-run-path": told.find_relative_run_path,
     }
+
+
+def label_rules() -> Mapping[str, Callable[[Rule, LabelSubject], Iterator[Finding]]]:
+    """Over what a shared object is called, and what it tells itself."""
+    from abiscan.rules.computed.contradicted_labels import find_contradictions
+
+    return {"label-contradicted": find_contradictions}
 
 
 def layout_rules() -> Mapping[str, Callable[[Rule, LayoutSubject], Iterable[Finding]]]:

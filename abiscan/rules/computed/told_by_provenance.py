@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
-from abiscan.model.finding import Finding
+from abiscan.model.finding import Finding, Severity
 from abiscan.model.provenance import ProvenanceFact, Topic
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
+
+# Directories of a build: of a user, of CI's runners and images, of an environment's own packages. What else is in /opt
+# may be where a vendor's library is installed (Filesystem Hierarchy Standard 3.0, 3.13).
+_OF_A_BUILD = (
+    r"/(?:home|root|tmp|var/tmp|dev/shm|__w|github|project|work|workspace|build|builds|io|src|Users)/.*"
+    r"|/opt/(?:hostedtoolcache|_internal)/.*|.*/(?:site-packages|envs)/.*"
+)
+# Where any user of a system may make a directory (the same, 3.18 and 5.15).
+_ANYBODYS = ("/tmp/", "/var/tmp/", "/dev/shm/")
+
+
+def find_build_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
+    """One finding for the directories of the machine that built the file in its run path."""
+    found = [f.value for f in facts if f.topic is Topic.RUN_PATH and re.fullmatch(_OF_A_BUILD, f"{f.value}/")]
+    if found:
+        graver = Severity.WARNING if any(f"{each}/".startswith(_ANYBODYS) for each in found) else None
+        yield make_finding(rule, {"detail": ", ".join(found)}, (module,), severity=graver)
+
+
+def find_relative_run_path(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:
+    """One finding for the directories in its run path that lie below whichever directory a process works in."""
+    found = [f.value for f in facts if f.topic is Topic.RUN_PATH and not f.value.startswith("/")]
+    if found:
+        yield make_finding(rule, {"detail": ", ".join(found)}, (module,))
 
 
 def find_mixed_strings(rule: Rule, facts: Iterable[ProvenanceFact], module: str) -> Iterator[Finding]:

@@ -1,0 +1,43 @@
+"""Labels beside the sonames and std::string of a file, typed in, as real projects write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.rules import rule
+from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
+from abiscan.setting.declared import declared_by
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+
+
+@pytest.mark.parametrize(
+    ("version", "place", "needed", "new", "hits"),
+    [
+        ("1.0+cu121", "x/_C.so", "libcudart.so.12", None, 0),
+        ("1.0+cu121", "x/_C.so", "libcudart.so.11.0", None, 1),
+        ("1.0+cu130", "x/_C.so", "libcudart.so.13", None, 0),
+        # Sonames that do not count with CUDA's releases tell nothing.
+        ("1.0+cu130", "x/_C.so", "libcusparse.so.12", None, 0),
+        ("1.0+rocm6.2", "x/_C.so", "libamdhip64.so.6", None, 0),
+        ("1.0+rocm6.2", "x/_C.so", "libcudart.so.12", None, 1),
+        ("1.0+cu128", "x/_C.so", "libamdhip64.so.6", None, 1),
+        # A folder or file for one release of several in one wheel.
+        ("1.0", "x/libx_cuda118.so", "libcudart.so.12", None, 1),
+        ("1.0", "x/libx_cuda118.so", "libcudart.so.11.0", None, 0),
+        ("1.0+cu121", "x/libx_cuda118.so", "libcudart.so.11.0", None, 0),
+        # The names of wheels of flash-attn.
+        ("2.7.4+cu12torch2.5cxx11abiFALSE", "f.so", "libcudart.so.12", False, 0),
+        ("2.7.4+cu12torch2.5cxx11abiFALSE", "f.so", "libcudart.so.12", True, 1),
+        ("2.7.4+cu12torch2.5cxx11abiTRUE", "f.so", "libcudart.so.11.0", False, 2),
+        ("2.7.4+cu12torch2.5cxx11abiTRUE", "f.so", "libcudart.so.12", None, 0),
+        ("1.0+cpu", "x/_C.so", "libc.so.6", True, 0),
+    ],
+)
+def test_what_a_label_says_and_the_file_does_not(
+    version: str, place: str, needed: str, new: bool | None, hits: int
+) -> None:
+    container = ContainerFacts("x.whl", ContainerKind.WHEEL, name="x", version=version)
+    gpu = declared_by(container, place, "x86_64").gpu
+    subject = LabelSubject("x", gpu, version, toolkit_of([needed]), new)
+    assert len(list(find_contradictions(rule("label-contradicted"), subject))) == hits
