@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from abiscan.analysis.instruction_sets import instruction_sets
 from abiscan.binary import Binary
 from abiscan.mangling import string_abi
 from abiscan.model.binding import BoundImport, Owner
@@ -50,7 +51,6 @@ _TOOLKITS = {
 _BUNDLED = (
     r"lib(gomp|omp|iomp5|cudart|cublas|cublasLt|cudnn|nccl|stdc\+\+|c10|torch\w*)[-.][0-9a-f]{8}[\w.-]*\.so[\w.]*"
 )
-_LEVELS = {2: "x86-64-v2", 4: "x86-64-v3", 8: "x86-64-v4"}
 # Directories that are the same on every machine.
 _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/rocm")
 _PYBIND11 = b"__pybind11_internals_v"
@@ -65,11 +65,11 @@ class Origin(Struct, frozen=True):
     """What is known of a file beside its bytes.
 
     Attributes:
-        name: its file name.
+        place: its path, inside of its container where it is in one.
         version: of the distribution that it is part of, with its label.
     """
 
-    name: str
+    place: str
     version: str | None = None
 
 
@@ -92,7 +92,8 @@ def provenance_facts(
         *_python(binary, imports, made, origin),
         *_cuda(made),
         *_floors(facts),
-        *_machine(facts, marks.x86_isa_needed, executable_stack=marks.executable_stack),
+        *(instruction_sets(marks, origin.place) if facts.machine == "x86_64" else ()),
+        *_machine(facts, executable_stack=marks.executable_stack),
     ]
     order = {topic: number for number, topic in enumerate(Topic)}
     return tuple(sorted(found, key=lambda fact: order[fact.topic]))
@@ -190,7 +191,7 @@ def _python(
     for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in binary.strings_with(_PYBIND11)):
         yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
     if made.python_abi not in (None, "any"):
-        yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.name}")
+        yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.place.rpartition('/')[2]}")
     free = next((name for name in names if name in _FREE_THREADED), None)
     if free is not None:
         yield ProvenanceFact(Topic.PYTHON_ABI, "free-threaded", free)
@@ -243,10 +244,7 @@ def _user_of(imports: Iterable[Import], version: str) -> str | None:
     return min((i.name for i in imports if i.version is not None and i.version.name == version), default=None)
 
 
-def _machine(facts: SharedObject, isa: int, *, executable_stack: bool) -> Iterator[ProvenanceFact]:
-    level = max((bit for bit in _LEVELS if isa & bit), default=None)
-    if level is not None:
-        yield ProvenanceFact(Topic.INSTRUCTION_SET, _LEVELS[level], "GNU_PROPERTY_X86_ISA_1_NEEDED")
+def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[ProvenanceFact]:
     if executable_stack:
         yield ProvenanceFact(Topic.EXECUTABLE_STACK, "asked for", "PT_GNU_STACK")
     for tag, value in (("DT_RPATH", facts.rpath), ("DT_RUNPATH", facts.runpath)):

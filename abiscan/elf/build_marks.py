@@ -17,6 +17,8 @@ _EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sp
 _PRODUCERS = (b"GNU C", b"GNU Fortran", b"clang version")
 _MAX_STRINGS = 1 << 22
 _MAX_PRODUCER = 4096
+# Of each compiler; compilation units with the same options have one text.
+_MAX_PRODUCERS = 8
 
 
 def build_marks(image: Image) -> BuildMarks:
@@ -42,8 +44,13 @@ def _producers(image: Image) -> Iterator[str]:
         return
     start, end = place[0], place[0] + min(place[1], _MAX_STRINGS)
     for word in _PRODUCERS:
-        # A text, not the end or the middle of another.
-        at = image.buffer.find(b"\0" + word, start, end)
-        text = image.terminated(at + 1, min(end, at + 1 + _MAX_PRODUCER)) if at >= 0 else None
-        if text is not None:
+        at = start
+        for _ in range(_MAX_PRODUCERS):
+            # A text, not the end or the middle of another.
+            if at != start or image.buffer[at : at + len(word)] != word:
+                at = image.buffer.find(b"\0" + word, at, end) + 1
+            text = image.terminated(at, min(end, at + _MAX_PRODUCER)) if at > 0 else None
+            if text is None:
+                break
             yield text.decode("utf-8", "replace")
+            at += len(text)

@@ -148,7 +148,7 @@ class BuildMarks(Struct, frozen=True):
     Attributes:
         executable_stack: it asks the loader for an executable stack.
         x86_isa_needed: a bit for each level of x86-64 that it is marked as needing (1 baseline, 2 v2, 4 v3, 8 v4).
-        producers: what its debug information begins DW_AT_producer with, one a compiler.
+        producers: what its debug information begins DW_AT_producer with, a few of each compiler.
     """
 
     executable_stack: bool

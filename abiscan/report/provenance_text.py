@@ -84,10 +84,16 @@ def _needs(made: Provenance) -> Iterator[str]:
 
 
 def _odd(made: Provenance) -> Iterator[str]:
-    told = [_ODD[fact.topic].format(fact.value) for fact in made.facts if fact.topic in _ODD]
+    told = [_odd_words(fact) for fact in made.facts if fact.topic in _ODD]
     yield from told[:_MOST_ODD]
     if len(told) > _MOST_ODD:
         yield f"{len(told) - _MOST_ODD} more (-v)"
+
+
+def _odd_words(fact: ProvenanceFact) -> str:
+    if fact.topic is Topic.INSTRUCTION_SET and fact.confidence is not Confidence.HIGH:
+        return f"compiled for {fact.value}, at least in part"
+    return _ODD[fact.topic].format(fact.value)
 
 
 def _about(made: Provenance, topic: Topic) -> list[ProvenanceFact]:

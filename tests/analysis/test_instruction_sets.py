@@ -1,0 +1,68 @@
+"""Levels of x86-64: what GCC's own macros say of each option, files compiled with them, and glibc's folders."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.instruction_sets import _OPTIONS, instruction_sets
+from abiscan.elf import open_elf
+from abiscan.model.facts import BuildMarks
+
+LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+def macros(*options: str) -> set[str]:
+    command = ["gcc", *options, "-dM", "-E", "-x", "c", "/dev/null"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    # -mabm is LZCNT and POPCNT under the name that AMD gave them.
+    return {line.split()[1] for line in lines} - {"__ABM__"}
+
+
+@pytest.mark.parametrize(("level", "option"), [(level, o) for level, options in _OPTIONS.items() for o in options])
+def test_an_option_is_of_the_first_level_that_has_its_macros(level: str, option: str) -> None:
+    wanted = macros("-march=x86-64", f"-m{option}")
+    assert next(each for each in LEVELS if wanted <= macros(f"-march={each}")) == level
+
+
+@pytest.mark.parametrize(
+    ("options", "level"),
+    [
+        *(((), None), (("-march=x86-64", "-mtune=haswell"), None), (("-march=x86-64-v3",), "x86-64-v3")),
+        *((("-mavx2", "-mfma"), "x86-64-v3"), (("-mavx512bw", "-mavx2"), "x86-64-v4"), (("-msse4.2",), "x86-64-v2")),
+        (("-mavx512f", "-mno-avx512f"), None),
+        (("-march=x86-64-v4", "-mavx2"), "x86-64-v4"),
+    ],
+)
+def test_what_a_file_was_compiled_with(options: tuple[str, ...], level: str | None, tmp_path: Path) -> None:
+    source, out = tmp_path / "x.c", tmp_path / "x.so"
+    source.write_text("int f(int x) { return x; }\n")
+    subprocess.run(["gcc", "-g", "-shared", "-fPIC", *options, source, "-o", out], check=True)
+    command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
+    (artifact,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["artifacts"]
+    told = [fact["value"] for fact in artifact["provenance"]["facts"] if fact["topic"] == "instruction-set"]
+    assert told == ([] if level is None else [level])
+
+
+def test_every_compilation_is_asked(tmp_path: Path) -> None:
+    objects = []
+    for name, option in (("a", "-mno-avx2"), ("b", "-mavx2"), ("c", "-mavx512f")):
+        (tmp_path / f"{name}.c").write_text(f"int {name}(int x) {{ return x; }}\n")
+        objects.append(tmp_path / f"{name}.o")
+        subprocess.run(["gcc", "-g", "-c", "-fPIC", option, tmp_path / f"{name}.c", "-o", objects[-1]], check=True)
+    out = tmp_path / "x.so"
+    subprocess.run(["gcc", "-shared", *objects, "-o", out], check=True)
+    marks = open_elf(out).build_marks()
+    assert [fact.value for fact in instruction_sets(marks, "x.so")] == ["x86-64-v4"]
+
+
+def test_a_folder_of_glibc() -> None:
+    """ld.so(8), "Hardware capabilities"."""
+    marks = BuildMarks(executable_stack=False, x86_isa_needed=0, producers=())
+    (fact,) = instruction_sets(marks, "lib/glibc-hwcaps/x86-64-v3/libx.so")
+    assert fact.value == "x86-64-v3"
+    assert not list(instruction_sets(marks, "lib/x86-64-v3/libx.so"))
