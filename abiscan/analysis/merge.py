@@ -107,7 +107,7 @@ def _defined_twice(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
     for artifact in artifacts:
         place = without_build(artifact.member or artifact.path)
         for operator in artifact.operators:
-            if operator.confidence is not Confidence.LOW and "::" in operator.name:
+            if operator.defines and operator.confidence is not Confidence.LOW and "::" in operator.name:
                 definers.setdefault((operator.name, operator.overload), {}).setdefault(place, artifact.display)
     shared: dict[tuple[str, ...], list[str]] = {}
     for (name, overload), places in definers.items():

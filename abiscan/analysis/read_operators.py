@@ -1,15 +1,21 @@
-"""Which operators a file registers with torch, by the schemas among its texts.
+"""Which operators a file registers with torch, by the schemas and names among its texts.
 
 A schema is a text of the program, `ns::name.overload(Tensor x, int y=1) -> Tensor` (aten/src/ATen/native/README.md), or
-the same without the namespace where `TORCH_LIBRARY(ns, m)` has it. Optimizers take a short text apart: the end of one
-may be in the code, and the next may follow without a zero byte. What is whole is told with its schema, what is not by
-its name. Operators that are given an implementation alone (`m.impl`) have no schema in the file and are not told.
+the same without the namespace where `TORCH_LIBRARY(ns, m)` has it: the macro makes a function with the namespace in its
+name, which a file that is not stripped keeps among its symbols (torch/library.h, torch/csrc/stable/library.h).
+Optimizers take a short text apart: the end of one may be in the code, and the next may follow without a zero byte. What
+is whole is told with its schema, what is not by its name. `m.def("ns::name", function)` and `m.impl("ns::name", ...)`
+leave the name alone, which counts where the file has a function for its namespace; of `m.impl("name", ...)` and
+`m.def("name", function)` nothing is left that could be told from another word.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+
+from msgspec.structs import replace
 
 from abiscan.binary import Binary
 from abiscan.model.cause import Confidence
@@ -21,7 +27,18 @@ _INTERFACES = (
     ("aoti_torch_library_def", Registration.STABLE_TORCH_LIBRARY),
     ("torch_library_def", Registration.STABLE_TORCH_LIBRARY),
     ("_ZN3c1017RegisterOperators", Registration.LEGACY),
+    ("_ZNR5torch7Library5_impl", Registration.TORCH_LIBRARY),
+    ("aoti_torch_library_impl", Registration.STABLE_TORCH_LIBRARY),
+    ("torch_library_impl", Registration.STABLE_TORCH_LIBRARY),
 )
+_DEFINING = tuple(start for start, _ in _INTERFACES if not start.endswith("_impl"))
+# The function that a macro makes, as a mangled name has it: the length of the identifier, then the identifier. Behind
+# the namespace stand the dispatch key and a number, or the number alone.
+_MACRO = rb"(\d+)((?:STABLE_)?TORCH_LIBRARY_(?:(FRAGMENT|IMPL)_)?init_)"
+_BEHIND = {b"": r"", b"FRAGMENT": r"_\d+", b"IMPL": r"_[A-Za-z0-9]+_\d+"}
+# Far more than a file has of them; lambdas inside of such a function repeat its name.
+_MOST_MACROS = 20_000
+_NAME = r"([A-Za-z_]\w*)::([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?"
 # A type of a schema, by its name (torch/csrc/jit/frontend/schema_type_parser.cpp); arguments end with `)`.
 _TYPES = (
     r"Tensor|int|SymInt|float|bool|str|Scalar|ScalarType|Device|Layout|MemoryFormat|Generator|Dimname|Storage|Stream|complex"
@@ -37,6 +54,8 @@ _REST = r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[
 _MOST = 10_000
 # Of the texts that are read, in bytes; the longest schema of the operators of torch has 2,000.
 _LONGEST = 1 << 16
+_LONGEST_NAME = 512
+_MOST_DIGITS = 4
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
 # Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
@@ -55,6 +74,8 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
     texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
     head, rest = re.compile(_HEAD), re.compile(_REST)
+    defined, implemented = _namespaces(binary)
+    only = next(iter(defined)) if len(defined) == 1 else None
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
     for text in texts:
@@ -63,13 +84,70 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
             broken.append(text)
             continue
         sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH
-        operator = Operator(_name(match[1], match[2]), interface, match[3] or "", text.strip(), sure)
+        operator = Operator(_name(match[1] or only, match[2]), interface, match[3] or "", text.strip(), sure)
         found.setdefault((operator.name, operator.overload), operator)
-    namespaces = {name.partition("::")[0] for name, _ in found if "::" in name}
+    namespaces = {name.partition("::")[0] for name, _ in found if "::" in name} | defined
     for text in broken:
         for operator in _parts(text, namespaces, interface):
+            if only is not None and "::" not in operator.name:
+                operator = replace(operator, name=f"{only}::{operator.name}")  # noqa: PLW2901
             found.setdefault((operator.name, operator.overload), operator)
-    return tuple(sorted(found.values(), key=lambda each: (each.name, each.overload)))[:_MOST]
+    # Where nothing is defined at all, a name is that of an implementation.
+    defines = None if any(name.startswith(_DEFINING) for name in imports) else False
+    for namespace in sorted(defined | implemented):
+        for operator in _named(binary, namespace, interface, defines=defines):
+            found.setdefault((operator.name, operator.overload), operator)
+    return tuple(sorted(_settled(found), key=lambda each: (each.name, each.overload)))[:_MOST]
+
+
+def _settled(found: Mapping[tuple[str, str], Operator]) -> Iterator[Operator]:
+    """Each operator once: a schema whose namespace nothing tells is that of the one operator of its name; what is left
+    of a broken text is no operator beside the whole name."""
+    of_base: dict[tuple[str, str], list[Operator]] = {}
+    whole = [each.name for each in found.values() if "::" in each.name]
+    for each in found.values():
+        if "::" in each.name and each.schema is None:
+            of_base.setdefault((each.name.rpartition("::")[2], each.overload), []).append(each)
+    merged = {}
+    for each in found.values():
+        same = of_base.get((each.name, each.overload), ())
+        if "::" not in each.name and each.schema is not None and len(same) == 1:
+            merged[same[0].name, each.overload] = replace(each, name=same[0].name)
+    taken = {(name.rpartition("::")[2], overload) for name, overload in merged}
+    for key, each in found.items():
+        left_over = each.schema is None and any(name.endswith(each.name) for name in whole)
+        if "::" in each.name:
+            yield merged.get(key, each)
+        elif not left_over and (each.name, each.overload) not in taken:
+            yield each
+
+
+def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
+    """The namespaces of `TORCH_LIBRARY` and `TORCH_LIBRARY_FRAGMENT`, and those of `TORCH_LIBRARY_IMPL`."""
+    defined: set[str] = set()
+    implemented: set[str] = set()
+    macro = re.compile(_MACRO)
+    for name in itertools.islice(binary.symbol_names_with(b"TORCH_LIBRARY_"), _MOST_MACROS):
+        match = macro.search(name)
+        if match is None or len(match[1]) > _MOST_DIGITS:
+            continue
+        kind = match[3] or b""
+        identifier = name[match.start(2) : match.start(2) + int(match[1])]
+        namespace = re.fullmatch(
+            rf"([A-Za-z_]\w*?){_BEHIND[kind]}", identifier[len(match[2]) :].decode("ascii", "replace")
+        )
+        if namespace is not None:
+            (implemented if kind == b"IMPL" else defined).add(namespace[1])
+    return defined, implemented
+
+
+def _named(binary: Binary, namespace: str, interface: Registration, *, defines: bool | None) -> Iterator[Operator]:
+    """The operators of a namespace whose names are texts of their own."""
+    pattern = re.compile(_NAME)
+    for raw in binary.strings_with(f"{namespace}::".encode()):
+        match = pattern.fullmatch(raw.decode("utf-8", "replace")) if len(raw) <= _LONGEST_NAME else None
+        if match is not None and match[1] == namespace:
+            yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, Confidence.MEDIUM, defines)
 
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:

@@ -105,6 +105,11 @@ class Binary(Protocol):
         """The strings of its read-only data that contain these bytes, as far as it is searched."""
         ...
 
+    def symbol_names_with(self, part: bytes) -> Iterator[bytes]:
+        """The names of its static symbols that contain these bytes, as far as they are searched; none in a stripped
+        file."""
+        ...
+
     def build_marks(self) -> BuildMarks:
         """Marks of how it was built: its stack, its CPU, its compilers."""
         ...

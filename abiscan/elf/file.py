@@ -293,6 +293,12 @@ class ElfFile:
 
         return strings_with(self.image, part)
 
+    def symbol_names_with(self, part: bytes) -> Iterator[bytes]:
+        """See `strings.symbol_names_with`."""
+        from abiscan.elf.strings import symbol_names_with
+
+        return symbol_names_with(self.image, part)
+
     def build_marks(self) -> BuildMarks:
         """See `build_marks.build_marks`."""
         from abiscan.elf.build_marks import build_marks

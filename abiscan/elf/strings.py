@@ -1,12 +1,12 @@
-"""Strings of a file's read-only data."""
+"""Strings of a file's read-only data, and of the table of its static symbols."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from abiscan.elf.image import PT_LOAD, Image
 from abiscan.elf.mapping import PF_W
-from abiscan.elf.sections import named_sections
+from abiscan.elf.sections import named_sections, section
 from abiscan.model.limits import MAX_STRING, MAX_STRING_DATA
 
 
@@ -16,8 +16,18 @@ def strings_with(image: Image, part: bytes) -> Iterator[bytes]:
     Looked for in the sections of read-only data, in what the segments map without PF_W where there are none; up to
     MAX_STRING_DATA bytes in all. A string that is longer than MAX_STRING is left out.
     """
+    return _strings_with(image, part, _read_only(image))
+
+
+def symbol_names_with(image: Image, part: bytes) -> Iterator[bytes]:
+    """The same of the names of its static symbols; none where they were stripped."""
+    names = section(image, b".strtab")
+    return _strings_with(image, part, [] if names is None else [names])
+
+
+def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]]) -> Iterator[bytes]:
     budget = MAX_STRING_DATA
-    for start, size in _read_only(image):
+    for start, size in places:
         end = start + min(size, budget)
         budget -= end - start
         at = image.buffer.find(part, start, end)

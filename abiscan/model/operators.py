@@ -29,6 +29,8 @@ class Operator(Struct, frozen=True):
         schema: as its text stands in the file; None where only its name does.
         confidence: HIGH where a schema stands beside the registration that it is for, LOW where a string merely has
             the form of one.
+        defines: whether it defines the operator, or only implements what another library defines; None where a text
+            is the name alone, which either leaves.
     """
 
     name: str
@@ -36,3 +38,4 @@ class Operator(Struct, frozen=True):
     overload: str = ""
     schema: str | None = None
     confidence: Confidence = Confidence.MEDIUM
+    defines: bool | None = True

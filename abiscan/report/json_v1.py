@@ -180,7 +180,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ProvenanceFact: ("topic", "value", "source", "confidence"),
     GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
     GpuModule: ("architectures", "count", "relocatable"),
-    Operator: ("name", "overload", "registration", "schema", "confidence"),
+    Operator: ("name", "overload", "registration", "schema", "confidence", "defines"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),
         *("suppressed", "suppression"),

@@ -108,4 +108,9 @@ def _fact_words(fact: ProvenanceFact) -> str:
 def operator_words(operator: Operator) -> str:
     """Its schema, or its name where the file does not keep it whole."""
     dotted = f".{operator.overload}" if operator.overload else ""
-    return operator.schema or f"{operator.name}{dotted} (its schema is not kept in one piece)"
+    if operator.schema is not None:
+        # The schema of an operator that TORCH_LIBRARY names the namespace of has none.
+        namespace = "" if "::" in operator.schema.partition("(")[0] else operator.name.rpartition("::")[0]
+        return f"{namespace}::{operator.schema}" if namespace else operator.schema
+    why = {True: "its schema is not kept in one piece", False: "implemented, not defined", None: "its name alone"}
+    return f"{operator.name}{dotted} ({why[operator.defines]})"

@@ -84,3 +84,62 @@ def test_texts_that_are_no_schemas(tmp_path: Path) -> None:
         tmp_path,
     )
     assert [o for o in found if o.confidence is Confidence.HIGH] == []
+
+
+MACROS = """
+    namespace torch { struct Library { Library& _def(const char*) &; Library& _impl(const char*) &; }; }
+    struct Init { Init(void (*f)(torch::Library&)); };
+    #define CAT_(a, b) a##b
+    #define CAT(a, b) CAT_(a, b)
+    #define MADE(f) static void f(torch::Library&); static const Init CAT(i, __COUNTER__)(&f); void f(torch::Library& m)
+    #define TORCH_LIBRARY(ns, m) MADE(TORCH_LIBRARY_init_##ns)
+    #define TORCH_LIBRARY_FRAGMENT(ns, m) MADE(TORCH_LIBRARY_FRAGMENT_init_##ns##_7)
+    #define TORCH_LIBRARY_IMPL(ns, k, m) MADE(TORCH_LIBRARY_IMPL_init_##ns##_##k##_8)
+    extern "C" int puts(const char*);
+"""
+
+
+def built(source: str, tmp_path: Path, *flags: str) -> list[tuple[str, str, bool | None]]:
+    """(name, overload, defines) of a file of C++, with torch's macros as torch/library.h has them."""
+    out = tmp_path / "x.so"
+    command = ["g++", "-shared", "-fPIC", "-O0", "-x", "c++", "-", "-o", out, *flags]
+    subprocess.run(command, input=MACROS + source, text=True, check=True)
+    elf = open_elf(out)
+    return [(o.name, o.overload, o.defines) for o in operators_of(elf, [i.name for i in elf.facts().imports])]
+
+
+def test_the_namespace_of_a_macro_is_that_of_its_function(tmp_path: Path) -> None:
+    source = """TORCH_LIBRARY(my_ns, m) {
+        m._def("f(Tensor x) -> Tensor");
+        m._def("f.out(Tensor x, *, Tensor(a!) o) -> Tensor(a!)");
+    }"""
+    assert built(source, tmp_path) == [("my_ns::f", "", True), ("my_ns::f", "out", True)]
+    # Stripped, the namespace is gone.
+    assert built(source, tmp_path, "-s") == [("f", "", True), ("f", "out", True)]
+
+
+def test_which_of_two_namespaces_is_not_guessed(tmp_path: Path) -> None:
+    source = """
+        TORCH_LIBRARY(one, m) { m._def("f(Tensor x) -> Tensor"); }
+        TORCH_LIBRARY(two, m) { m._def("g(Tensor x) -> Tensor"); }
+    """
+    assert built(source, tmp_path) == [("f", "", True), ("g", "", True)]
+
+
+def test_operators_by_name_alone(tmp_path: Path) -> None:
+    """As torchao registers its CUDA kernels, and torchaudio what has no schema of its own."""
+    implemented = """TORCH_LIBRARY_IMPL(ao_2, CUDA, m) {
+        m._impl("ao_2::gemm"); m._impl("ao_2::gemm.out"); puts("ao_2::x y"); puts("other::name");
+    }"""
+    assert built(implemented, tmp_path) == [("ao_2::gemm", "", False), ("ao_2::gemm", "out", False)]
+    defined = 'TORCH_LIBRARY_FRAGMENT(sox, m) { m._def("sox::load"); puts("other::name"); }'
+    assert built(defined, tmp_path) == [("sox::load", "", None)]
+
+
+def test_a_schema_and_the_name_of_its_implementation_are_one_operator(tmp_path: Path) -> None:
+    """As in torchvision 0.29.2's _C_stable.so, whose function for the definitions was inlined."""
+    source = """
+        void define(torch::Library& m) { m._def("nms(Tensor x) -> Tensor"); m._def("other(Tensor x) -> Tensor"); }
+        TORCH_LIBRARY_IMPL(tv, CPU, m) { m._impl("tv::nms"); define(m); }
+    """
+    assert built(source, tmp_path) == [("other", "", True), ("tv::nms", "", True)]
