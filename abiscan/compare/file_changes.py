@@ -39,6 +39,7 @@ def changes_of_file(
         *_gpus(old, new),
         *_abi(old.provenance, new.provenance),
         *_operators(old, new),
+        *_drift(old.releases or (), new.releases or ()),
         *_layouts(old.exports or (), new.exports or (), readable),
         *_imports(old, new),
         *_needed(old, new),
@@ -122,6 +123,28 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
 
 
 # --- layouts ----------------------------------------------------------------------------------------------------
+
+
+def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iterator[_Row]:
+    """A line for each record of torch that lies otherwise than a file was compiled for, on other releases than before.
+    Of a release on which the new file does not bind there is nothing to say."""
+    binding = {release.build for release in new if release.loads}
+    old = [release for release in old if release.build in binding]
+    for record in sorted({record for release in (*old, *new) for record in release.drift}):
+        before, after = (_drifting(record, each) for each in (old, new))
+        if not after:
+            yield Aspect.LAYOUT, Effect.GAINED, f"no mismatch of {record} on {_words(before)} any more", (record,), ()
+        elif before != after:
+            text = f"{record} lies otherwise than it was compiled for on {_words(after)}"
+            was, gone = (f"; did on {_words(before)}", (record,)) if before else ("", ())
+            yield Aspect.LAYOUT, Effect.CHANGED if before else Effect.LOST, text + was, gone, (record,)
+
+
+def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> Windows:
+    versions: dict[str, bool] = {}
+    for release in releases:
+        versions[release.torch] = versions.get(release.torch, False) or record in release.drift
+    return Windows.of_known(versions, versions.__getitem__)
 
 
 def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[str], str]) -> Iterator[_Row]:
