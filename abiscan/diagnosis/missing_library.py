@@ -21,6 +21,7 @@ _SPLIT_SINCE = "1.5.0"
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
 # torch that is there.
 _FOR_TORCH = re.compile(r"(?:py)?torch[-_]?v?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
+_BASE = "libc10.so"
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
@@ -107,10 +108,19 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, windows)
         )
     elif gpu:
+        behind = not at_link_time and not _is_program(missing.base_name) and _stands_behind_base(name, missing)
+        needs = 0.78 if _is_program(missing.base_name) else 0.7
+        why = "CPU builds of torch do not have it; which build is installed would decide."
+        if behind:
+            needs, score = 0.92, 0.6
+            why = (
+                f"{_BASE} stands before it among what an extension needs, and the loader names the first library that it "
+                "does not find: torch is loaded, or found, and has no such library, as a CPU build."
+            )
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,
-            0.78 if _is_program(missing.base_name) else 0.7,
-            (*evidence, "CPU builds of torch do not have it; which build is installed would decide."),
+            needs,
+            (*evidence, why),
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
         )
@@ -159,6 +169,17 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         (*evidence[:1], "Without a torch in this environment it is nowhere."),
         "pip install torch  # in the environment that runs this",
     )
+
+
+def _stands_behind_base(name: str, missing: MissingName) -> bool:
+    """Whether torch's base library is looked for before this one.
+
+    `torch.utils.cpp_extension` links c10 first, and the loader goes through what a file needs in its order.
+    """
+    if missing.file is None:
+        return True
+    needed = list(missing.file.needed)
+    return name in needed and any(is_torch_library(before) for before in needed[: needed.index(name)])
 
 
 def _is_before(version: str, first: str) -> bool:

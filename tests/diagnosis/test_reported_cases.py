@@ -22,6 +22,7 @@ SHARES = {
     "held_out_1_cases": (0.8, 0.85),
     "held_out_2_cases": (0.75, 0.9),
     "held_out_3_cases": (0.85, 0.9),
+    "held_out_4_cases": (0.85, 0.92),
 }
 
 

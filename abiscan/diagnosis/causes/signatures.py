@@ -38,6 +38,9 @@ def causes(missing: MissingName) -> Candidates:
     elsewhere = [form for form in changed if form.in_target is None]
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
         return
+    if missing.before_index and missing.windows and missing.windows[0][0] == missing.known_versions[0]:
+        # The first known release has the name itself: what it became later says nothing of a torch before that.
+        return
     if here:
         form = min(here, key=_distance)
         score = 0.9 if missing.position is not Position.NEVER else 0.8
@@ -46,11 +49,15 @@ def causes(missing: MissingName) -> Candidates:
         elif len(here) > 3:
             # Many overloads: that some other one is exported says little of this one.
             score -= 0.15
+        if _is_entry_point(missing) and missing.position in (Position.BEFORE, Position.AFTER):
+            score = min(score, 0.78)
         where = missing.target_label
     elif elsewhere:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.
         form = min(elsewhere, key=_distance)
         score = 0.65 if not missing.windows or missing.windows[-1][1] != missing.known_versions[-1] else 0.45
+        if _is_entry_point(missing):
+            score = min(score, 0.55)
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
@@ -66,6 +73,15 @@ def causes(missing: MissingName) -> Candidates:
         tuple(evidence),
         fixes.rebuild_or_install(missing, missing.windows or Windows()),
     )
+
+
+def _is_entry_point(missing: MissingName) -> bool:
+    """Whether it is what torch's headers call for an operator (`at::_ops::zeros::call`).
+
+    These change all at once, when a release gives a type another name (std::optional, SymInt): no source calls them, and
+    the release says more than the parameters.
+    """
+    return missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::")
 
 
 def _coexists(missing: MissingName, form: RelatedExport) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
-from abiscan.diagnosis.other_builds import built_from_source
+from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
@@ -146,10 +146,18 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
     abi = None if missing.target is None else missing.target.cxx11_abi
     if missing.is_torch_name:
-        if abi is None and missing.target is None and mine == "new" and not missing.windows:
+        if abi is None and mine == "new" and not missing.windows and (missing.target is None or _before_the_new(missing)):
             evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
             evidence.append("No known release exports the function with the other std::string either.")
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.68, tuple(evidence), _fix(missing, mine))
+            score = 0.68 if missing.target is None else 0.8
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+            return
+        if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
+            evidence.append(
+                f"{missing.exported_text} {missing.target_label} is older: if it has the function, it is built with the "
+                "other std::string, as torch of conda-forge and of NVIDIA's images is."
+            )
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
             return
         if mine == "old" and _may_have_the_new(missing):
             evidence.append(_from_source(missing))
@@ -177,6 +185,15 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         if mine == "old":
             evidence += _passed_by_torch(missing)
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _before_the_new(missing: MissingName) -> bool:
+    """Whether the target is a release before the index, all of which have the old std::string on the package index."""
+    return missing.target is not None and missing.before_index and not is_other_build(missing.target)
+
+
+def _in_first_known(missing: MissingName) -> bool:
+    return bool(missing.windows) and missing.windows is not None and missing.windows[0][0] == missing.known_versions[0]
 
 
 def _may_have_the_new(missing: MissingName) -> bool:

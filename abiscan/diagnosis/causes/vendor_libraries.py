@@ -37,7 +37,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.is_torch_name:
         return
     vendor = vendor_of_library(missing.library) if missing.library is not None else None
-    vendor = vendor or vendor_of(missing.name)
+    vendor = vendor or vendor_of(missing.name) or _with_lost_underscore(missing)
     if vendor is None or _LINKED_BINARY.match(missing.name):
         return
     if vendor.cuda:
@@ -46,6 +46,13 @@ def causes(missing: MissingName) -> Candidates:
         yield _not_linked(missing, vendor, 0.8)
         if missing.file is None:
             yield _missing(vendor)
+
+
+def _with_lost_underscore(missing: MissingName) -> Vendor | None:
+    """The vendor of a name with a CUDA release in it of which Markdown, or who typed it, lost an underscore."""
+    if missing.file is not None or _RELEASE_IN_NAME.search(missing.name) is None:
+        return None
+    return vendor_of(f"__{missing.name.lstrip('_')}")
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:

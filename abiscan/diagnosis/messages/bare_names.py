@@ -22,6 +22,8 @@ _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
+# Words of Chinese and Japanese stand right before a name and behind it, without a blank.
+_OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[\w)>])[^\x00-\x7f]{1,400}$")
 # What stands in a line of a program and in no demangled name.
 _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
@@ -56,6 +58,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
         return None
     listed = _UNDEFINED.fullmatch(line)
     text = (listed[1] if listed is not None else line).strip().strip("".join(QUOTES)).strip(" *>|")
+    text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
         return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
     if _LIBRARY_NAME.fullmatch(text):

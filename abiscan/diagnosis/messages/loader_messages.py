@@ -21,10 +21,14 @@ def undefined_symbol(hit: Hit) -> Iterator[Mention]:
     symbol: NAME\\t(FILE)`; lld: demangled, then `>>> referenced by`."""
     rest = hit.rest.removeprefix("s").removeprefix("S")
     token = _name(rest, after_colon=rest.lstrip(" `*\"'")[:1] in (":", "\uff1a"))
+    behind = hit.following(3)
     if token is None and not rest.strip(" :\uff1a'\"`>|*"):
-        token = _name(hit.next_line, after_colon=True)
+        rest, _, behind = behind.lstrip("\n> \t|#").partition("\n")
+        token = _name(rest, after_colon=True)
     if token is None:
         return
+    if rest.rstrip().endswith(token.name):
+        token = name_tokens.mended(token, behind)
     linker = "lld" in hit.before or hit.before.rstrip().endswith("error:")
     location = _referenced_by(hit.following(2)) if linker else None
     needed_by = None if linker else path_before(hit.before) or file_in_parentheses(rest)

@@ -35,6 +35,8 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("Symbol not found:", loader_messages.symbol_not_found),
     ("dlsym(", loader_messages.dlsym),
     ("cannot open shared object file", loader_messages.cannot_open),
+    ("nable to open shared object file", loader_messages.cannot_open),
+    ("ailed to open shared object file", loader_messages.cannot_open),
     ("\u65e0\u6cd5\u6253\u5f00\u5171\u4eab\u5bf9\u8c61\u6587\u4ef6", loader_messages.cannot_open),
     ("Library not loaded:", loader_messages.not_loaded),
     ("Could not load library", loader_messages.not_loaded),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 # Closing quotation mark -> the opening ones that it may close: of compilers' and loaders' languages, Markdown and JSON.
@@ -37,6 +38,9 @@ _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
 _VERSION = re.compile(r"@{1,2}([A-Za-z0-9_.+-]+)|,?\s{1,4}version[:\s]\s{0,4}([A-Za-z0-9_.+-]+)")
 _MANGLED = re.compile(r"_{1,2}Z[A-Za-z0-9_$.]+|\?[A-Za-z_?][A-Za-z0-9_?@$]+")
+# What of a broken name stands on the next line, behind the margin of mail; and on how many lines a name may lie.
+_CONTINUED = re.compile(r"[> \t|]{0,16}([A-Za-z0-9_]{1,4096})")
+_BROKEN_INTO: Final = 3
 _WORD = re.compile(r"[A-Za-z]?[a-z]+")
 _LEADS: Final = (
     "vtable for ",
@@ -96,6 +100,27 @@ def read_name(text: str) -> NameToken | None:
     if text[at] in "(<[":
         at += 1
     return _bare(text, at)
+
+
+def mended(token: NameToken, behind: str) -> NameToken:
+    """The token, or the whole of a mangled name that a terminal broke at the end of the line.
+
+    Args:
+        behind: the lines that follow.
+    """
+    if not token.name.startswith("_Z"):
+        return token
+    from abiscan.mangling import parse
+
+    name = token.name
+    for line in behind.strip("\n").split("\n")[:_BROKEN_INTO]:
+        if parse(name) is not None:
+            return msgspec.structs.replace(token, name=name)
+        more = _CONTINUED.match(line)
+        if more is None:
+            break
+        name += more[1]
+    return msgspec.structs.replace(token, name=name) if parse(name) is not None else token
 
 
 def _skip(text: str, at: int) -> int:
