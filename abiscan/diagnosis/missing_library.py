@@ -114,8 +114,8 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         if behind:
             needs, score = 0.92, 0.6
             why = (
-                f"{_BASE} stands before it among what an extension needs, and the loader names the first library that it "
-                "does not find: torch is loaded, or found, and has no such library, as a CPU build."
+                f"{_BASE} stands before it among what an extension needs, and the loader names the first library that "
+                "it does not find: torch is loaded, or found, and has no such library, as a CPU build."
             )
         yield Candidate(
             CauseId.CUDA_BUILD_REQUIRED,

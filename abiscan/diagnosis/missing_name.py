@@ -223,7 +223,17 @@ class MissingName:
                 for at in range(len(self.history.builds))
             ]
             return windows_of(self.history.builds, present)
+        if self.history is None and self.of_linux is not None:
+            return self.of_linux.windows
         return Windows() if self.history is None else self.history.windows
+
+    @functools.cached_property
+    def of_linux(self) -> RelatedExport | None:
+        """The Linux name of a macOS name: libc++'s types stand in the namespace std::__1, and the index has no builds
+        of macOS."""
+        if not self.macho or "St3__1" not in self.name:
+            return None
+        return next((form for form in self.related if form.same_function), None)
 
     @functools.cached_property
     def libraries(self) -> tuple[str, ...]:
@@ -288,6 +298,8 @@ class MissingName:
         if not self.windows:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"None of the known builds ({first} - {last}) exports {self.spelled_as or self.name}."
+        if self.history is None and self.of_linux is not None:
+            return f"On Linux its counterpart, {self.of_linux.name[:400]}, is exported by torch {self.windows.text()}."
         where = f" in {self.libraries[0]}" if self.libraries else ""
         return f"{self.shown} is exported by torch {self.windows.text()}{where}."
 

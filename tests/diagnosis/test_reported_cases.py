@@ -23,6 +23,7 @@ SHARES = {
     "held_out_2_cases": (0.75, 0.9),
     "held_out_3_cases": (0.85, 0.9),
     "held_out_4_cases": (0.85, 0.92),
+    "held_out_5_cases": (0.85, 0.92),
 }
 
 

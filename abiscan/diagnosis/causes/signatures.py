@@ -78,8 +78,8 @@ def causes(missing: MissingName) -> Candidates:
 def _is_entry_point(missing: MissingName) -> bool:
     """Whether it is what torch's headers call for an operator (`at::_ops::zeros::call`).
 
-    These change all at once, when a release gives a type another name (std::optional, SymInt): no source calls them, and
-    the release says more than the parameters.
+    These change all at once, when a release gives a type another name (std::optional, SymInt): no source calls them,
+    and the release says more than the parameters.
     """
     return missing.cxx is not None and missing.cxx.qualified.startswith("at::_ops::")
 

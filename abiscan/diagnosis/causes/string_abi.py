@@ -83,6 +83,8 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
     elif "std::string" in text or "std::basic_string<char" in text:
         mine = "old"
     else:
+        if text.startswith("_Z"):
+            yield from _of_lost_end(missing)
         return
     other = "old" if mine == "new" else "new"
     twins = [form for form in missing.related if string_abi(form.name) == other]
@@ -105,6 +107,21 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
     else:
         evidence.append("Which std::string your torch is built with would decide: torch.compiled_with_cxx11_abi().")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _of_lost_end(missing: MissingName) -> Candidates:
+    """A name that lost its parameters, of a function all of whose known forms have a std::string in them."""
+    if not missing.is_torch_name or not missing.related or any(string_abi(f.name) is None for f in missing.related):
+        return
+    abi = None if missing.target is None else missing.target.cxx11_abi
+    evidence = [
+        f"The end of the name, with its parameters, is lost. Every known form of {missing.related[0].parsed.qualified} "
+        "has a std::string in it, of which each build of torch has one of two kinds."
+    ]
+    if abi is not None:
+        evidence.append(f"{missing.target_label} is built with {_WORDS['new' if abi else 'old']}.")
+    fix = fixes.rebuild(missing) if abi is None else _fix(missing, "old" if abi else "new")
+    yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.66, tuple(evidence), fix)
 
 
 def _flips(missing: MissingName, form: RelatedExport) -> bool:
@@ -146,16 +163,29 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
     abi = None if missing.target is None else missing.target.cxx11_abi
     if missing.is_torch_name:
-        if abi is None and mine == "new" and not missing.windows and (missing.target is None or _before_the_new(missing)):
+        if (
+            abi is None
+            and mine == "new"
+            and not missing.windows
+            and (missing.target is None or _before_the_new(missing))
+        ):
             evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
             evidence.append("No known release exports the function with the other std::string either.")
             score = 0.68 if missing.target is None else 0.8
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
+        if abi is None and mine == "old" and missing.target is None and missing.windows:
+            evidence.append(missing.exported_text)
+            evidence.append(
+                "If your torch has the new one: the file was built for another build. Wheels of the package index have "
+                "it from 2.7.0 on, torch of conda-forge and of NVIDIA's images before that too."
+            )
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.62, tuple(evidence), _fix(missing, mine))
+            return
         if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
             evidence.append(
-                f"{missing.exported_text} {missing.target_label} is older: if it has the function, it is built with the "
-                "other std::string, as torch of conda-forge and of NVIDIA's images is."
+                f"{missing.exported_text} {missing.target_label} is older: if it has the function, it is built with "
+                "the other std::string, as torch of conda-forge and of NVIDIA's images is."
             )
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
             return

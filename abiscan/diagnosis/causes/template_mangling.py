@@ -36,8 +36,8 @@ def causes(missing: MissingName) -> Candidates:
 
 def _other_compiler(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
-    if missing.windows:
-        return  # some release exports it under this very spelling: it is libtorch's own
+    if missing.windows or missing.macho:
+        return  # some release exports it under this very spelling: it is libtorch's own; and macOS's std has its own
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
     if not forms and not declares:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from abiscan.diagnosis import missing_library
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
@@ -163,6 +165,8 @@ def _symbol(
         notes.append("No torch is known to compare with: name one (--torch VERSION) for a sharper answer.")
     causes = causes_of(missing)
     near = _near(mention.text if spelled.given == mention.text else name, missing, spelled)
+    if near and (missing.cxx is None or not spelled.exact):
+        causes, notes = _as_if_typed_well(near[0], missing, causes), []
     if not causes and not near and missing.windows is None and not missing.is_torch_name:
         return None
     return Subject(
@@ -189,6 +193,23 @@ def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[s
     return near_names.near(name, missing.knowledge)
 
 
+def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """The causes of the name that a name which nobody can read is nearly; those of the latter where it has none."""
+    meant = MissingName(
+        name,
+        missing.knowledge,
+        library=missing.library,
+        version=missing.version,
+        file_name=missing.file_name,
+        file=missing.file,
+        macos=missing.macho,
+        link_time=missing.link_time,
+    )
+    taken = f"The name is no C++ name; it is taken to be {name}."
+    found = [msgspec.structs.replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
+    return tuple(found) or causes
+
+
 def history_of(missing: MissingName) -> tuple[str, ...]:
     """The name's windows, and what the same entity was before and became after."""
     if missing.windows is None or missing.cxx is None:
@@ -196,7 +217,7 @@ def history_of(missing: MissingName) -> tuple[str, ...]:
     lines: list[str] = []
     if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
         return ()  # of a name without its end nobody can say which of the forms it is
-    if missing.windows:
+    if missing.windows and missing.libraries:
         lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
     arguments = missing.cxx.template_args or ()
     forms = [f for f in missing.related if f.windows and _same_arguments(f.parsed.template_args or (), arguments)]

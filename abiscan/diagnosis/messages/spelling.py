@@ -24,6 +24,8 @@ _LIMIT = 400
 _CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
 _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
+# <ctor-dtor-name>
+_STRUCTORS: Final = ("C1", "C2", "D0", "D1", "D2")
 _LENGTH = re.compile(r"(\d{1,4})")
 _TOKEN = re.compile(r"[A-Za-z_?.$@]|[^\x00-\x7f]")
 _MSVC = re.compile(r"(?:__imp_)?\?(\?[0-9A-Z_])?([A-Za-z_]\w*)?((?:@[A-Za-z_]\w*)*)@@")
@@ -142,6 +144,8 @@ def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
             break
         parts.append(name[number.end() : end])
         at = end
+    if parts and name[at : at + 2] in _STRUCTORS:
+        parts.append(parts[-1] if name[at] == "C" else f"~{parts[-1]}")
     return tuple(parts) if parts and all(_IDENTIFIER.fullmatch(part) for part in parts) else None
 
 
