@@ -16,6 +16,8 @@ from abiscan.model.limits import MAX_TEXT_FILE
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
+# So many letters of an id are enough to mean it.
+_BEGINNING = 4
 
 
 @click.command()
@@ -78,6 +80,7 @@ def _nothing_known(text: str) -> str:
 
         known = [row.id.value for row in CAUSES] + [info.id for info in rule_infos()]
         near = difflib.get_close_matches(text, known, n=1, cutoff=0.7)
+        near = near or [word for word in known if len(text) >= _BEGINNING and word.startswith(text.lower())]
         if near:
             return f"{text}: not known; did you mean {near[0]}?"
         return f"{text}: not known as a symbol, a cause or a rule; --needed-by FILE says that it is a symbol"

@@ -131,6 +131,8 @@ def _hit(places: list[Place], path: str, lines: list[int], module: str) -> Sourc
     finding = make_finding(
         rule, fields, (module, first.text), pattern=pattern, confidence=first.confidence, locations=locations
     )
+    if len(numbers) > MAX_PLACES:
+        finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {len(numbers)} places)")
     return SourceHit(finding, first.element)
 
 

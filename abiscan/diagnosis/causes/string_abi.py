@@ -151,7 +151,7 @@ def _abi_of(missing: MissingName, twins: list[RelatedExport]) -> str | None:
     abi = string_abi(missing.name)
     if abi is not None:
         return abi
-    if twins:
+    if twins or (missing.cxx.has_cxx11_tag and not missing.is_torch_name):
         return "new" if missing.cxx.has_cxx11_tag else "old"
     return None
 

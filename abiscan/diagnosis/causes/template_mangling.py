@@ -19,6 +19,17 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind
 from abiscan.model.cause import CauseId
 
+# <builtin-type> (Itanium C++ ABI, 5.1.5.2): elements of tensors.
+_BUILTIN = {
+    "a": "int8_t",
+    "b": "bool",
+    "d": "double",
+    "f": "float",
+    "h": "uint8_t",
+    "i": "int",
+    "l": "int64_t",
+    "s": "int16_t",
+}
 _FLAG = "-fclang-abi-compat=17"
 
 
@@ -97,7 +108,8 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
     if missing.cxx.base in ("const_data_ptr", "mutable_data_ptr"):
         argument = (missing.cxx.template_args or ("T",))[0]
         if beginning is not None:
-            argument = "long" if f"{missing.cxx.base}Il" in beginning else "T"
+            at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
+            argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
         ways.append(f"Write data_ptr<{argument}>(), whose one spelling every release exports.")
     flag = f"Compile with {_FLAG} (Clang), or with GCC"

@@ -205,7 +205,7 @@ def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, 
         macos=missing.macho,
         link_time=missing.link_time,
     )
-    taken = f"The name is no C++ name; it is taken to be {name}."
+    taken = f"No known build exports the name as it stands; it is taken to be {name}."
     found = [msgspec.structs.replace(cause, evidence=(taken, *cause.evidence)) for cause in causes_of(meant)]
     return tuple(found) or causes
 

@@ -23,7 +23,7 @@ _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
 # Words of Chinese and Japanese stand right before a name and behind it, without a blank.
-_OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[\w)>])[^\x00-\x7f]{1,400}$")
+_OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
 # What stands in a line of a program and in no demangled name.
 _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))

@@ -1,0 +1,109 @@
+"""The rewrite of `__ldg` on a GPU, for every type that a kernel is launched for.
+
+    python -m tests.truth.gpu.load_rewrites DIRECTORY [sm_90]
+
+makes three programs of `tests/source/compiled/load.cu` with nvcc and torch's headers: `before`, the source as it is
+(for the types that it compiles for), `after`, what `abiscan fix` makes of it, and `advised`, the cast behind
+`if constexpr` that the rule describes. A machine with a GPU needs the directory and no more: `sh DIRECTORY/run.sh` copies
+every value of each 16-bit type and a million patterns of the others through the kernel, compares all bits, and ends with
+1 where one differs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from abiscan.rules import load_rules
+from abiscan.source import NoOthers, SourceRules
+from abiscan.source.rewrites import rewrite_source
+
+SOURCE = Path(__file__).parents[2] / "source" / "compiled" / "load.cu"
+# c10::Half and c10::BFloat16 are what the source as it is does not compile for.
+PLAIN = ("float", "double", "int", "int64_t", "short", "signed char", "unsigned char")
+SIXTEEN_BITS = ("c10::Half", "c10::BFloat16")
+ADVISED = """    scalar_t val;
+    if constexpr (std::is_same_v<scalar_t, c10::Half>) {
+      const __half raw = __ldg(reinterpret_cast<const __half*>(src_data + i));
+      val = *reinterpret_cast<const c10::Half*>(&raw);
+    } else {
+      val = doLdg(src_data + i);
+    }
+"""
+MAIN = """
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+template <typename T> int check(const char* name) {
+  const size_t n = sizeof(T) == 2 ? 65536 : 1 << 20;
+  std::vector<T> in(n), out(n);
+  unsigned char* bytes = reinterpret_cast<unsigned char*>(in.data());
+  unsigned long long state = 12;
+  for (size_t i = 0; i < n * sizeof(T); i++) {
+    if (sizeof(T) == 2) { bytes[i] = (unsigned char)(i % 2 ? (i / 2) >> 8 : (i / 2)); continue; }
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    bytes[i] = (unsigned char)(state >> 56);
+  }
+  T *from = nullptr, *to = nullptr;
+  cudaMalloc(&from, n * sizeof(T)); cudaMalloc(&to, n * sizeof(T));
+  cudaMemcpy(from, in.data(), n * sizeof(T), cudaMemcpyHostToDevice);
+  cudaMemset(to, 0x5a, n * sizeof(T));
+  copy_kernel<T><<<1, 1>>>(from, to, (int64_t)n);
+  cudaMemcpy(out.data(), to, n * sizeof(T), cudaMemcpyDeviceToHost);
+  const cudaError_t error = cudaGetLastError();
+  const bool same = error == cudaSuccess && std::memcmp(in.data(), out.data(), n * sizeof(T)) == 0;
+  std::printf("%-14s %s\\n", name, same ? "same" : error != cudaSuccess ? cudaGetErrorString(error) : "DIFFERS");
+  cudaFree(from); cudaFree(to);
+  return same ? 0 : 1;
+}
+
+int main() { return CHECKS ? 1 : 0; }
+"""
+RUN = """cd "$(dirname "$0")" || exit 1
+bad=0
+for program in before after advised; do
+  echo "$program:"
+  ./$program || bad=1
+done
+exit $bad
+"""
+
+
+def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Program -> its kernel, and the types that it is launched for."""
+    before = SOURCE.read_text(encoding="utf-8")
+    after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), NoOthers()).after
+    line = next(line for line in after.splitlines(keepends=True) if "doLdg(" in line)
+    advised = "#include <cuda_fp16.h>\n#include <type_traits>\n" + after.replace(line, ADVISED)
+    return {
+        "before": (before, PLAIN),
+        "after": (after, PLAIN + SIXTEEN_BITS),
+        "advised": (advised, PLAIN + SIXTEEN_BITS),
+    }
+
+
+def build(directory: Path, gpu: str) -> None:
+    """The programs, and `run.sh` that runs each."""
+    directory.mkdir(parents=True, exist_ok=True)
+    nvcc, torch = shutil.which("nvcc"), importlib.util.find_spec("torch")
+    if nvcc is None or torch is None or torch.origin is None:
+        raise SystemExit("nvcc and a torch are needed")
+    # What torch.utils.cpp_extension passes: operators on __half are torch's.
+    flags = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+    for name, (kernel, types) in texts().items():
+        source = directory / f"{name}.cu"
+        checks = " + ".join(f'check<{each}>("{each}")' for each in types)
+        source.write_text(kernel + MAIN.replace("CHECKS", checks), encoding="utf-8")
+        command = [nvcc, "-std=c++20", "-w", f"-arch={gpu}", "-cudart", "static", "--expt-relaxed-constexpr"]
+        command += [f"-D__CUDA_NO_{flag}__" for flag in flags]
+        include = f"-I{Path(torch.origin).parent}/include"
+        subprocess.run([*command, include, str(source), "-o", str(directory / name)], check=True)
+    (directory / "run.sh").write_text(RUN, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]), *(sys.argv[2:3] or ["sm_90"]))
