@@ -378,6 +378,7 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() 
         (["explain", "cxx11-abi-mismatch"], 0, "different std::string", ""),
         (["explain", "const-data-ptr"], 0, "const_data_ptr", ""),
         (["explain", "cxx11-abi-mismach"], 3, "", "did you mean cxx11-abi-mismatch?"),
+        (["explain", "cxx11-abi"], 3, "", "did you mean cxx11-abi-mismatch?"),
         (["explain", "hello"], 3, "", "not known"),
         (["explain", "Everything went fine today (see the docs)."], 3, "", "no symbol and no error"),
         (["explian", "_ZN3c105ErrorC2Ev"], 2, "", "did you mean explain?"),

@@ -417,6 +417,15 @@ SENTENCES = (
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
+    Sentence(
+        "{label} is older than the index: if it has the function, it is built with the other std::string, as torch of "
+        "conda-forge and of NVIDIA's images is.",
+        lambda c, _: _order(c.torch) < _order(c.known[0]) and _string_of(c.name) == "old",
+    ),
+    Sentence(
+        "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
+        lambda c, _: _order(c.torch) < _order("2.7.0.dev0") and _string_of(c.name) == "new",
+    ),
     Sentence("{label} exports neither of the two.", _exports_neither),
     Sentence("{label} exports neither spelling.", _exports_neither),
     Sentence("Against it: {label} is itself built with {mine}.", lambda c, f: _target_string(c, f["mine"])),

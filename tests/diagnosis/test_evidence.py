@@ -40,6 +40,9 @@ NOT_SHOWN = {
         "{label} is older than the index, so the file may be for a torch on either side of it.",
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         "{label} is older than the index: whether it exports the class's functions is not known.",
+        "{label} is older than the index: if it has the function, it is built with the other std::string, as torch of "
+        "conda-forge and of NVIDIA's images is.",
+        "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
     ),
     "a torch that is no release of the index": (
         "{label} has that version and does not export it: it is another build (source, conda, NGC, another variant).",

@@ -6,6 +6,7 @@ import pytest
 
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, SourceRules, match_source
+from abiscan.source.match import MAX_PLACES
 
 RULES = SourceRules(load_rules())
 
@@ -133,6 +134,15 @@ def test_message_names_the_call_and_the_rewrite() -> None:
     assert "`const_data_ptr<int64_t>()`" in hit.finding.message
     assert "`data_ptr<int64_t>()`" in hit.finding.fix
     assert hit.element == "int64_t"
+
+
+def test_more_places_than_are_listed_are_counted() -> None:
+    (hit,) = match_source('AT_ERROR("no");\n' * (MAX_PLACES + 11), "a.cpp", RULES)
+    assert len(hit.finding.locations) == MAX_PLACES
+    assert f"(here the first {MAX_PLACES} of {MAX_PLACES + 11} places)" in hit.finding.message
+    (few,) = match_source('AT_ERROR("no");\n' * MAX_PLACES, "a.cpp", RULES)
+    assert "(here" not in few.finding.message
+    assert few.finding.fingerprint == hit.finding.fingerprint
 
 
 def test_other_files_are_not_read() -> None:

@@ -183,9 +183,10 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.62, tuple(evidence), _fix(missing, mine))
             return
         if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
+            evidence.append(missing.exported_text)
             evidence.append(
-                f"{missing.exported_text} {missing.target_label} is older: if it has the function, it is built with "
-                "the other std::string, as torch of conda-forge and of NVIDIA's images is."
+                f"{missing.target_label} is older than the index: if it has the function, it is built with the other "
+                "std::string, as torch of conda-forge and of NVIDIA's images is."
             )
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
             return

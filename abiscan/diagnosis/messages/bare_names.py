@@ -24,6 +24,8 @@ _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
 # Words of Chinese and Japanese stand right before a name and behind it, without a blank.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
+# In prose: "numpy does not find GLIBCXX_3.4.30".
+_SYMBOL_VERSION = re.compile(r"(?<!\w)(?:GLIBCXX|CXXABI|GLIBC)_\d(?:\.\d{1,3}){1,2}(?![\w.]\w)")
 # What stands in a line of a program and in no demangled name.
 _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
@@ -42,6 +44,9 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if found:
         return tuple(found)
     names = [name for _at, name in mangled_names(text, _NAMES)]
+    wanted = list(dict.fromkeys(match[0] for match in _SYMBOL_VERSION.finditer(text)))[:_NAMES]
+    if wanted and not names:
+        return tuple(Mention(Complaint.SYMBOL_VERSION, name, at, version=name) for at, name in enumerate(wanted))
     if not names:
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
         names = [name for name in quoted if is_known(name, knowledge)]

@@ -115,7 +115,7 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
     if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
         longer = [history.name for history in knowledge.releases.prefix(name, knowledge.machine, _LIMIT)]
     if longer:
-        best = min(longer, key=lambda found: (len(found), found))
+        best = min(longer, key=lambda found: (_is_there(found, knowledge), len(found), found))
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
@@ -129,6 +129,14 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
         )
         return Spelled(name, (_made_up(begun),), exact=False, shown=name, notes=(note,))
     return Spelled(name, (name,), notes=(_malformed(name),))
+
+
+def _is_there(name: str, knowledge: Knowledge) -> bool:
+    """Whether the target, or else the newest build, exports a name: the one that a text misses is another."""
+    if knowledge.exports is not None:
+        return knowledge.exports.library_of(name) is not None
+    history = None if knowledge.releases is None else knowledge.releases.history(name, knowledge.machine)
+    return history is not None and history.exports[-1] is not None
 
 
 def _entity_of_beginning(name: str) -> tuple[str, ...] | None:

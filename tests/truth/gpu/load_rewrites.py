@@ -4,9 +4,9 @@
 
 makes three programs of `tests/source/compiled/load.cu` with nvcc and torch's headers: `before`, the source as it is
 (for the types that it compiles for), `after`, what `abiscan fix` makes of it, and `advised`, the cast behind
-`if constexpr` that the rule describes. A machine with a GPU needs the directory and no more: `sh DIRECTORY/run.sh` copies
-every value of each 16-bit type and a million patterns of the others through the kernel, compares all bits, and ends with
-1 where one differs.
+`if constexpr` that the rule describes. A machine with a GPU needs the directory and no more: `sh DIRECTORY/run.sh`
+copies every value of each 16-bit type and a million patterns of the others through the kernel, compares all bits, and
+ends with 1 where one differs.
 """
 
 from __future__ import annotations
