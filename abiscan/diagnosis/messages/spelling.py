@@ -17,6 +17,7 @@ from abiscan.mangling import (
     parse,
     search_prefixes,
 )
+from abiscan.releases.build import SymbolHistory
 
 # Overloads that a demangled name may mean.
 _LIMIT = 400
@@ -111,11 +112,11 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
     if parsed is not None and (parsed.parameters is not None or is_known(name, knowledge)):
         return Spelled(name, (name,))
     # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
-    longer: list[str] = []
+    longer: list[SymbolHistory] = []
     if knowledge.releases is not None and len(name) >= _CUT_LENGTH:
-        longer = [history.name for history in knowledge.releases.prefix(name, knowledge.machine, _LIMIT)]
+        longer = list(knowledge.releases.prefix(name, knowledge.machine, _LIMIT))
     if longer:
-        best = min(longer, key=lambda found: (_is_there(found, knowledge), len(found), found))
+        best = min(longer, key=lambda found: (_is_there(found, knowledge), len(found.name), found.name)).name
         note = f"The name is cut off in the text; it is taken to be {best}."
         if len(longer) > 1:
             note = f"The name is cut off in the text: {len(longer)} exported names begin so; {best} is taken."
@@ -131,12 +132,11 @@ def _mangled(name: str, knowledge: Knowledge) -> Spelled:
     return Spelled(name, (name,), notes=(_malformed(name),))
 
 
-def _is_there(name: str, knowledge: Knowledge) -> bool:
+def _is_there(found: SymbolHistory, knowledge: Knowledge) -> bool:
     """Whether the target, or else the newest build, exports a name: the one that a text misses is another."""
     if knowledge.exports is not None:
-        return knowledge.exports.library_of(name) is not None
-    history = None if knowledge.releases is None else knowledge.releases.history(name, knowledge.machine)
-    return history is not None and history.exports[-1] is not None
+        return knowledge.exports.library_of(found.name) is not None
+    return found.exports[-1] is not None
 
 
 def _entity_of_beginning(name: str) -> tuple[str, ...] | None:
