@@ -206,6 +206,8 @@ def test_no_stub_for_what_is_registered() -> None:
         ("CUDAExtension(name='pkg._C', sources=['csrc/bind.cpp'])", "pkg._C"),
         ('CppExtension("one", ["a.cpp"]), CppExtension("two", ["bind.cpp"])', "two"),
         ("CUDAExtension(name, sources)", None),
+        ('sources = glob(here)\nCUDAExtension(\n    "pkg.csrc",\n    sources,\n)', "pkg.csrc"),
+        ('CppExtension("one", sources), CppExtension("two", sources)', None),
     ],
 )
 def test_module_name_of_setup(setup: str, expected: str | None) -> None:

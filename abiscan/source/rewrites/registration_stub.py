@@ -44,13 +44,17 @@ import {module} as _bound
 
 
 def module_name(setup: str, source: str) -> str | None:
-    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`; None where it does not say.
+    """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only one that it
+    builds; None where it does not say.
 
     Args:
         setup: text of setup.py.
         source: path of the source.
     """
-    for match in re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup):
+    named = list(re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup))
+    if len(named) == 1 and setup.count("Extension(") == 1:
+        return named[0][1]  # its sources may come from a glob
+    for match in named:
         if posixpath.basename(source) in setup[match.end() : match.end() + 20_000].partition("Extension(")[0]:
             return match.group(1)
     return None
