@@ -68,7 +68,8 @@ def registration_stub(source: str, module: str, functions: list[BoundFunction]) 
         module: the name by which Python imports it.
         functions: on tensors, each with its signature.
     """
-    namespace = re.sub(r"\W", "_", module.rsplit(".", 1)[-1])
+    # The last part alone (`_C`, `csrc`) is that of many packages.
+    namespace = re.sub(r"\W", "_", module)
     written: list[str] = []
     left: list[str] = []
     for function in {each.name: each for each in functions}.values():
