@@ -8,7 +8,6 @@ chroot(2)), so that nothing outside is reached. Somebody who exchanges the links
 from __future__ import annotations
 
 import errno
-import fnmatch
 import os
 
 from msgspec import Struct
@@ -148,9 +147,12 @@ class FileSystem(Struct, frozen=True):
         """Paths of what in a directory has a name that matches a shell pattern, sorted; none where it cannot be
         listed."""
         try:
-            return [f"{directory}/{name}" for name in sorted(fnmatch.filter(self.names(directory), pattern))]
+            names = self.names(directory)
         except OSError:
             return []
+        import fnmatch
+
+        return [f"{directory}/{name}" for name in sorted(fnmatch.filter(names, pattern))]
 
 
 # This machine's own.

@@ -112,6 +112,10 @@ def test_only_the_command_prints_and_reads_the_environment(path: Path) -> None:
     if stage_of(path) in ("cli", "library", "__main__", "__init__"):
         return
     calls = set(_calls(path))
+    if path == PACKAGE / "mangling" / "cxx_runtime.py":
+        # It opens the C++ runtime of the process, by a name of its own and never one that a file gives.
+        assert "_LIBSTDCXX" in path.read_text(encoding="utf-8").partition("ctypes.CDLL(")[2][:12]
+        calls -= {"ctypes.CDLL"}
     assert not calls & {"print", "os.environ", "os.getenv", "sys.exit", "os.getcwd", "ctypes.CDLL", "os.dlopen"}
 
 

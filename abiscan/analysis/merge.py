@@ -103,14 +103,16 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
 def _defined_twice(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
     """A note for each group of files that define an operator of one name: torch refuses the second to be loaded
     (c10::Dispatcher::registerDef). Builds of one module among which a package chooses are none."""
-    definers: dict[tuple[str, str], dict[str, str]] = {}
+    definers: dict[tuple[str, str], list[ArtifactReport]] = {}
     for artifact in artifacts:
-        place = without_build(artifact.member or artifact.path)
         for operator in artifact.operators:
             if operator.defines and operator.confidence is not Confidence.LOW and "::" in operator.name:
-                definers.setdefault((operator.name, operator.overload), {}).setdefault(place, artifact.display)
+                definers.setdefault((operator.name, operator.overload), []).append(artifact)
     shared: dict[tuple[str, ...], list[str]] = {}
-    for (name, overload), places in definers.items():
+    for (name, overload), defining in definers.items():
+        places: dict[str, str] = {}
+        for artifact in defining if len(defining) > 1 else ():
+            places.setdefault(without_build(artifact.member or artifact.path), artifact.display)
         if len(places) > 1:
             shared.setdefault(tuple(sorted(places.values())), []).append(f"{name}.{overload}" if overload else name)
     notes = []

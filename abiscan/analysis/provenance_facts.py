@@ -26,7 +26,6 @@ _RUST = r"rustc version (\d+(?:\.\d+)+)"
 _DWARF_GNU = r"GNU (C\S*|Fortran\S*) (\d+(?:\.\d+)+)"
 # A family of symbol versions -> its topic and the library that defines it, for a person.
 _FAMILIES = {"GLIBC": Topic.GLIBC, "GLIBCXX": Topic.GLIBCXX, "CXXABI": Topic.CXXABI, "GCC": Topic.GCC}
-_NUMBERED = r"(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)"
 # What sanitizers make code call (compiler-rt, libsanitizer).
 _SANITIZERS = {
     "__asan_": "AddressSanitizer",
@@ -177,7 +176,7 @@ def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[Provena
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
     if binary.exports_name(_AOTINDUCTOR):
         yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {_AOTINDUCTOR}")
-    label = re.search(_LABEL, origin.version or "")
+    label = re.search(_LABEL, origin.version) if origin.version else None
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
 
@@ -228,9 +227,10 @@ def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:
     """The newest version of each family, and a name that asks for it."""
     newest: dict[str, tuple[tuple[int, ...], str]] = {}
     for need in facts.version_needs:
-        match = re.fullmatch(_NUMBERED, need.name)
-        if match is not None and not need.weak:
-            newest[match[1]] = max(newest.get(match[1], ((), "")), (_parts(match[2]), need.name))
+        numbered = need.numbered
+        if numbered is not None and not need.weak:
+            family, version = numbered
+            newest[family] = max(newest.get(family, ((), "")), (version, need.name))
     for family, (version, name) in newest.items():
         user = _user_of(facts.imports, name)
         source = name if user is None else f"{user}@{name}"
@@ -255,7 +255,8 @@ def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[Provena
             elif directory.startswith("/") and not _is_of_the_system(directory):
                 yield ProvenanceFact(Topic.RUN_PATH, directory, tag)
     for soname in facts.needed:
-        if re.fullmatch(_BUNDLED, soname) is not None:
+        stem = soname.partition(".so")[0]
+        if ("-" in stem or "." in stem) and re.fullmatch(_BUNDLED, soname) is not None:
             yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel brings")
 
 

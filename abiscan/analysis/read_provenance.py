@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from abiscan.mangling import string_abi
@@ -15,8 +14,6 @@ from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
 from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.releases.matrix import Matrix
-
-_VERSION = re.compile(r"^(GLIBC|GLIBCXX)_(\d+(?:\.\d+)*)$")
 
 
 def provenance(
@@ -79,11 +76,8 @@ def _python_abi(name: str, imports: Iterable[BoundImport]) -> str | None:
 
 def highest(facts: SharedObject, family: str) -> str | None:
     """The highest version of a family (`GLIBC`, `GLIBCXX`) that the file asks for and must have."""
-    found = []
-    for need in facts.version_needs:
-        match = _VERSION.match(need.name)
-        if match is not None and match[1] == family and not need.weak:
-            found.append(tuple(int(part) for part in match[2].split(".")))
+    asked = (need.numbered for need in facts.version_needs if not need.weak)
+    found = [numbered[1] for numbered in asked if numbered is not None and numbered[0] == family]
     return ".".join(map(str, max(found))) if found else None
 
 

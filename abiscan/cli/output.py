@@ -116,8 +116,6 @@ def check_writable(paths: Sequence[str]) -> None:
     Raises:
         UsageError: a path that cannot be written to.
     """
-    import tempfile
-
     for path in paths:
         if os.path.isdir(path):
             raise UsageError(f"{path}: cannot be written: is a directory")
@@ -125,6 +123,8 @@ def check_writable(paths: Sequence[str]) -> None:
             if not os.access(path, os.W_OK):
                 raise UsageError(f"{path}: cannot be written: permission denied")
             continue
+        import tempfile
+
         try:
             target = os.path.realpath(path)
             descriptor, temporary = tempfile.mkstemp(prefix=".abiscan-", dir=os.path.dirname(target))

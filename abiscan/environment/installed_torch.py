@@ -25,7 +25,7 @@ _LOOKUP_ORDER = (
     "libc10_hip.so",
     "libtorch.so",
 )
-_ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.MULTILINE)
+_ASSIGNMENT = r"(?m)^(\w+)\s*(?::[^=\n]*)?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)"
 _MAX_VERSION_FILE = 1 << 16
 _MAX_BUILD_FILE = 200
 
@@ -168,7 +168,7 @@ def _version_values(root: str, files: FileSystem) -> dict[str, str | None]:
     """The assignments of torch/version.py, or the files of a libtorch folder that say the same."""
     text = (files.read(os.path.join(root, "version.py"), _MAX_VERSION_FILE) or b"").decode("utf-8", "replace")
     values: dict[str, str | None] = {}
-    for match in _ASSIGNMENT.finditer(text):
+    for match in re.finditer(_ASSIGNMENT, text):
         values[match[1]] = match[2] if match[2] is not None else match[3]
     for name, key in (("build-version", "__version__"), ("build-hash", "git_version")):
         content = files.read(os.path.join(root, name), _MAX_BUILD_FILE)

@@ -10,7 +10,6 @@ matter only where one of their libraries, already loaded, answers for a library 
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import zlib
 from collections.abc import Iterable
@@ -128,6 +127,10 @@ def find_preload(
         cuda: the version of CUDA that torch was built with (`12.8`), if it was.
     """
     patterns = [pattern for pattern in preload.patterns if cuda is not None or CUDA_MAJOR not in pattern]
+    if not patterns:
+        return None
+    import fnmatch
+
     for site in site_packages:
         for pattern in patterns:
             folder, _, name = pattern.replace(CUDA_MAJOR, (cuda or "").partition(".")[0]).rpartition("/")

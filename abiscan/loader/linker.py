@@ -14,8 +14,9 @@ from abiscan.filesystem import HERE, FileSystem
 PT_INTERP = 3
 
 # SYSTEM_DIRS: directories, each with a slash at both ends and a zero byte behind it (elf/dl-load.c, trusted-dirs.h).
-_SYSTEM_DIRS = re.compile(rb"(?:/[A-Za-z0-9_.+/-]*/\0){2,}")
-_VERSION = re.compile(rb"(?:stable|development) release version (\d+)\.(\d+)")
+# Both patterns begin with fixed bytes: one that begins with a choice is tried at each byte of the file.
+_SYSTEM_DIRS = rb"/[A-Za-z0-9_.+/-]*/\0(?:/[A-Za-z0-9_.+/-]*/\0)+"
+_VERSION = rb" release version (\d{1,4})\.(\d{1,4})"
 _MAX_LOADER = 16 << 20
 
 # Default flags of ld.so.cache entries (sysdeps/generic/ldconfig.h and each port's dl-cache.h).
@@ -88,7 +89,6 @@ def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
     image = executable.image
     data = (files.read(path, _MAX_LOADER) if path else None) or b""
     name = os.path.basename(path)
-    versions = _VERSION.findall(data)
     if name.startswith("ld-musl"):
         flavour = Flavour.MUSL
     elif b"GLIBC_PRIVATE" in data:
@@ -100,7 +100,7 @@ def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
     return RuntimeLinker(
         flavour=flavour,
         path=path,
-        version=(int(versions[0][0]), int(versions[0][1])) if versions else (0, 0),
+        version=_version(data),
         system_dirs=dirs,
         lib=first.removeprefix("usr/"),
         machine=image.machine,
@@ -111,8 +111,15 @@ def read_linker(executable: ElfFile, files: FileSystem = HERE) -> RuntimeLinker:
     )
 
 
+def _version(data: bytes) -> tuple[int, int]:
+    for match in re.finditer(_VERSION, data):
+        if data.endswith((b"stable", b"development"), 0, match.start()):
+            return int(match[1]), int(match[2])
+    return 0, 0
+
+
 def _system_dirs(data: bytes) -> tuple[str, ...]:
-    for match in _SYSTEM_DIRS.finditer(data):
+    for match in re.finditer(_SYSTEM_DIRS, data):
         dirs = tuple(raw.decode("ascii") for raw in match[0].split(b"\0")[:-1])
         if any("/lib" in directory for directory in dirs):
             return dirs

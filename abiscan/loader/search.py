@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 
 from abiscan.elf.dynamic import DF_1_NODEFLIB
 from abiscan.loader.failure import LoadFailure
@@ -22,8 +21,6 @@ from abiscan.loader.opened_files import (
 )
 from abiscan.loader.tokens import expand_tokens
 from abiscan.model.binding import LoaderStop, StopKind
-
-_ENVIRONMENT_SEPARATORS = re.compile("[:;]")
 
 
 class Search:
@@ -76,7 +73,7 @@ class Search:
         self._main = main
         text = self._settings.library_path
         if text:
-            self._environment_dirs = self._directories(_ENVIRONMENT_SEPARATORS.split(text), main)
+            self._environment_dirs = self._directories(text.replace(";", ":").split(":"), main)
 
     def forget_errno(self) -> None:
         """Set errno to 0, as the loader does before it maps a closure. From then on a failed search reports the errno

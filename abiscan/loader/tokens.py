@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # The longest name counts, so $ORIGINAL is no token; braces must close.
-_TOKEN = re.compile(r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))")
+_TOKEN = r"\$(?:\{(ORIGIN|PLATFORM|LIB)\}|(ORIGIN|PLATFORM|LIB)(?![A-Za-z0-9_]))"
 
 
 def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | None) -> str:
@@ -19,6 +19,6 @@ def expand_tokens(text: str, *, origin: str | None, lib: str, platform: str | No
     if "$" not in text:
         return text
     values = {"ORIGIN": origin, "LIB": lib, "PLATFORM": platform}
-    if any(values[match[1] or match[2]] is None for match in _TOKEN.finditer(text)):
+    if any(values[match[1] or match[2]] is None for match in re.finditer(_TOKEN, text)):
         return ""
-    return _TOKEN.sub(lambda match: values[match[1] or match[2]] or "", text)
+    return re.sub(_TOKEN, lambda match: values[match[1] or match[2]] or "", text)

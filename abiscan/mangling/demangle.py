@@ -51,7 +51,7 @@ class Demangled(Struct, frozen=True):
 class Demangler:
     """Demangles names and keeps the answers; one for a run.
 
-    cxxfilt is imported with the first C++ name, pycxxfilt with the first that GNU's demangler doesn't read.
+    The C++ runtime is opened with the first C++ name, pycxxfilt with the first that GNU's demangler doesn't read.
     """
 
     def __init__(self) -> None:
@@ -90,23 +90,16 @@ class Demangler:
 
     @functools.cached_property
     def _gnu(self) -> _Demangle | None:
-        """`__cxa_demangle` of the C++ runtime on this machine, through cxxfilt."""
-        try:
-            import cxxfilt
-        except (ImportError, OSError, AttributeError):
-            # OSError: the runtime is there and cannot be loaded. AttributeError: it has no __cxa_demangle.
-            return None
-        default = cxxfilt.default_demangler
-        if not isinstance(default, cxxfilt.Demangler):
-            # No C++ runtime library on this machine.
+        """That of the C++ runtime on this machine."""
+        from abiscan.mangling.cxx_runtime import cxa_demangle
+
+        ask = cxa_demangle()
+        if ask is None:
             return None
 
         def demangle(name: str) -> str | None:
-            try:
-                text: bytes = default.demangleb(name.encode("utf-8", "surrogateescape"))
-            except cxxfilt.Error:
-                return None
-            return text.decode("utf-8", "replace")
+            text = ask(name.encode("utf-8", "surrogateescape"))
+            return None if text is None else text.decode("utf-8", "replace")
 
         return demangle
 

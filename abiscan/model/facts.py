@@ -52,12 +52,27 @@ class Visibility(enum.StrEnum):
     PROTECTED = "protected"
 
 
+# Versions that count up: of the C library, the C++ library, the C++ ABI's runtime, and libgcc.
+_FAMILIES = ("GLIBC", "GLIBCXX", "CXXABI", "GCC")
+_LONGEST_NUMBER = 32
+
+
 class VersionNeed(Struct, frozen=True):
     """One version that a file asks of one library (an Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
 
     library: str
     name: str
     weak: bool
+
+    @property
+    def numbered(self) -> tuple[str, tuple[int, ...]] | None:
+        """Family and number of a version of the system's libraries, `GLIBC_2.17` as ("GLIBC", (2, 17)); None for any
+        other (`GLIBC_PRIVATE`, `CXXABI_FLOAT128`, a project's own)."""
+        family, _, number = self.name.rpartition("_")
+        if family not in _FAMILIES or not number.isascii() or len(number) > _LONGEST_NUMBER:
+            return None
+        parts = number.split(".")
+        return (family, tuple(map(int, parts))) if all(map(str.isdigit, parts)) else None
 
 
 class Import(Struct, frozen=True):

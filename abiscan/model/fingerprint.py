@@ -23,14 +23,14 @@ class _Digest(Protocol):
 
 
 # auditwheel's `libgomp-a34b3233.so.1`, torchvision's `libjpeg.ceea7512.so.62`: eight hexadecimal digits of a hash.
-_VENDOR_HASH = re.compile(r"[-.][0-9a-f]{8}(?=\.so\b)")
-_SO_VERSION = re.compile(r"(?<=\.so)(?:\.\d+)+$")
-_PACKAGES = re.compile(r"(?:^|.*/)(?:site-packages|dist-packages)/")
+_VENDOR_HASH = r"[-.][0-9a-f]{8}(?=\.so\b)"
+_SO_VERSION = r"(?<=\.so)(?:\.\d+)+$"
+_PACKAGES = r"(?:^|.*/)(?:site-packages|dist-packages)/"
 # setuptools' build directory, and the `purelib`/`platlib` part of a wheel's data directory (PEP 427).
-_BUILD_LIB = re.compile(r"(?:^|.*/)build/lib(?:\.[^/]+)?/")
-_WHEEL_DATA = re.compile(r"^[^/]+\.data/(?:purelib|platlib|data)/")
-_SDIST_ROOT = re.compile(r"^[^/]+-\d[^/]*/")
-_ARCHIVE = re.compile(r"^(?P<name>.+?)-v?\d[^/]*\.(?:whl|conda|zip|tar(?:\.\w+)?|tgz|tbz2|txz)$", re.IGNORECASE)
+_BUILD_LIB = r"(?:^|.*/)build/lib(?:\.[^/]+)?/"
+_WHEEL_DATA = r"^[^/]+\.data/(?:purelib|platlib|data)/"
+_SDIST_ROOT = r"^[^/]+-\d[^/]*/"
+_ARCHIVE = r"(?i)^(?P<name>.+?)-v?\d[^/]*\.(?:whl|conda|zip|tar(?:\.\w+)?|tgz|tbz2|txz)$"
 
 
 def bare_name(path: str) -> str:
@@ -40,7 +40,11 @@ def bare_name(path: str) -> str:
     `libjpeg.so`.
     """
     name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    return _VENDOR_HASH.sub("", _SO_VERSION.sub("", without_tag(name)))
+    name = without_tag(name)
+    if not name.endswith(".so"):
+        name = re.sub(_SO_VERSION, "", name)
+    stem = name.rpartition(".so")[0]
+    return re.sub(_VENDOR_HASH, "", name) if "-" in stem or "." in stem else name
 
 
 def module_key(path: str, member: str | None = None) -> str:
@@ -52,10 +56,11 @@ def module_key(path: str, member: str | None = None) -> str:
     inside: str | None = None
     if member is not None:
         # The innermost member of archives in archives is the one whose layout is a package's.
-        inside = _SDIST_ROOT.sub("", _WHEEL_DATA.sub("", member.rsplit("!", 1)[-1].replace("\\", "/").lstrip("/")))
+        inside = member.rsplit("!", 1)[-1].replace("\\", "/").lstrip("/")
+        inside = re.sub(_SDIST_ROOT, "", re.sub(_WHEEL_DATA, "", inside))
     whole = inside if inside is not None else path.replace("\\", "/")
-    for root in (_PACKAGES, _BUILD_LIB):
-        match = root.match(whole)
+    for part, root in (("-packages/", _PACKAGES), ("build/lib", _BUILD_LIB)):
+        match = re.match(root, whole) if part in whole else None
         if match is not None:
             inside = whole[match.end() :]
             break
@@ -70,7 +75,7 @@ def container_key(path: str) -> str:
     `dist/TorchVision-0.19.0-cp311-cp311-manylinux1_x86_64.whl` is `torchvision`.
     """
     name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    match = _ARCHIVE.match(name)
+    match = re.match(_ARCHIVE, name)
     return re.sub(r"[-_.]+", "-", match["name"]).lower() if match is not None else name
 
 

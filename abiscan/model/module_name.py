@@ -9,12 +9,13 @@ from msgspec import Struct
 # Between a module's name and its suffix (importlib.machinery.EXTENSION_SUFFIXES): PEP 3149
 # (`.cpython-311-x86_64-linux-gnu`), PEP 384 (`.abi3`), PEP 803 (`.abi3t`), and those of other implementations and of
 # Windows (`.cp311-win_amd64`).
-_TAG = re.compile(
+_TAG = (
     r"\.(?:cpython-(?P<cpython>\d+[a-z]*)|(?P<abi3>abi3)"
     r"|(?P<other>abi3t|pypy\d+-pp\d+|pypy\d+|graalpy[\w.]*|cp\d+))"
     r"(?:-[\w-]+)?(?=\.(?:so|pyd|dylib)\b)"
 )
-_CPYTHON = re.compile(r"(\d)(\d+)")
+_STARTS = (".cp", ".abi3", ".pypy", ".graalpy")
+_CPYTHON = r"(\d)(\d+)"
 
 
 class ModuleName(Struct, frozen=True):
@@ -42,7 +43,7 @@ def module_name(file_name: str) -> ModuleName | None:
     """Read a file name without directories; None if no interpreter would import a file of that name (`libx.so.1`)."""
     if not file_name.endswith(".so"):
         return None
-    tag = _TAG.search(file_name)
+    tag = _tag(file_name)
     name = file_name[: tag.start()] if tag is not None else file_name.removesuffix(".so")
     if not name.isidentifier():
         return None
@@ -53,16 +54,21 @@ def module_name(file_name: str) -> ModuleName | None:
 
 def cpython_tag(file_name: str) -> str | None:
     """`311` of a file that is tagged for one CPython, `313t` for a free-threaded one; None for any other file."""
-    tag = _TAG.search(file_name)
+    tag = _tag(file_name)
     return None if tag is None else tag["cpython"]
 
 
 def cpython_of(file_name: str) -> tuple[int, int] | None:
     """(major, minor) of the CPython that a file is tagged for."""
-    found = _CPYTHON.match(cpython_tag(file_name) or "")
+    tag = cpython_tag(file_name)
+    found = None if tag is None else re.match(_CPYTHON, tag)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 def without_tag(file_name: str) -> str:
     """`_C.so` of `_C.cpython-311-x86_64-linux-gnu.so`."""
-    return _TAG.sub("", file_name)
+    return file_name if _tag(file_name) is None else re.sub(_TAG, "", file_name)
+
+
+def _tag(file_name: str) -> re.Match[str] | None:
+    return re.search(_TAG, file_name) if any(start in file_name for start in _STARTS) else None

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 # A public version as PEP 440 orders it, without epoch: what torch and its builds from source call themselves.
-_PUBLIC = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.?(dev|a|b|rc)(\d*))?(?:\.?post(\d*))?")
-_LOCAL = re.compile(r"\+[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
+_PUBLIC = r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.?(dev|a|b|rc)(\d*))?(?:\.?post(\d*))?"
+_LOCAL = r"\+[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*"
 _STAGES = {"dev": 0, "a": 1, "b": 2, "rc": 3}
 _RELEASE = 4
 
@@ -23,7 +23,10 @@ def order(version: str) -> Order | None:
 
     A local label (`+cu124`, `+git0123abc`) and whatever else stands behind the public version does not count.
     """
-    found = _PUBLIC.match(version.strip())
+    parts = version.split(".")
+    if len(parts) == 3 and version.isascii() and all(map(str.isdigit, parts)):
+        return int(parts[0]), int(parts[1]), int(parts[2]), _RELEASE, 0, -1
+    found = re.match(_PUBLIC, version.strip())
     if found is None:
         return None
     major, minor, patch, stage, number, post = found.groups()
@@ -39,8 +42,8 @@ def order(version: str) -> Order | None:
 
 def is_version(text: str) -> bool:
     """Whether a text is a version, with or without a local label, and nothing else."""
-    found = _PUBLIC.match(text)
-    return found is not None and (found.end() == len(text) or _LOCAL.fullmatch(text, found.end()) is not None)
+    found = re.match(_PUBLIC, text)
+    return found is not None and (found.end() == len(text) or re.fullmatch(_LOCAL, text[found.end() :]) is not None)
 
 
 def is_release(version: str) -> bool:

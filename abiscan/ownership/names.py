@@ -18,12 +18,13 @@ from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library
 STANDARD_SCOPES = frozenset(("std", "__gnu_cxx", "__cxxabiv1"))
 """Outermost scopes of the C++ standard library and its ABI."""
 
-_SPECIAL = re.compile(r"(?:T[VTISHWAC]|GV|GR|GTt|GTn|Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2})")
-# <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
-_NESTED = re.compile(r"N[rVK]*[RO]?")
-_SOURCE_NAME = re.compile(r"(\d{1,4})")
-# Abbreviations of std: St, Sa, Sb, Ss, Si, So, Sd.
-_STD = re.compile(r"S[tabsiod]")
+# <special-name> but for thunks, which say by how much they move a pointer.
+_SPECIAL = ("TV", "TT", "TI", "TS", "TH", "TW", "TA", "TC", "GV", "GR", "GTt", "GTn")
+_THUNK = r"Th[n0-9_]+|Tv[n0-9_]+|Tc(?:[hv][n0-9_]+){2}"
+# Abbreviations of std.
+_STD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
+# Digits of a length that is believed.
+_LONGEST_LENGTH = 4
 
 # What GCC's and Clang's C++ emits calls to (Itanium C++ ABI, part 2 and 3), and transactional memory's.
 _CXX_RUNTIME = ("__cxa_", "__gxx_", "__dynamic_cast", "_Unwind_", "__gcc_personality", "__cxxabiv1", "_ITM_")
@@ -58,34 +59,47 @@ def outer_scope(mangled: str) -> str | None:
     if not mangled.startswith("_Z"):
         return None
     at = 2
-    special = _SPECIAL.match(mangled, at)
-    while special is not None:
-        at = special.end()
-        special = _SPECIAL.match(mangled, at)
+    while mangled.startswith(("T", "G"), at):
+        behind = _behind_special(mangled, at)
+        if behind == at:
+            break
+        at = behind
     while mangled.startswith("Z", at):
         at += 1  # a local name: the function it is in
-    nested = _NESTED.match(mangled, at)
-    if nested is not None:
-        at = nested.end()
-    if _STD.match(mangled, at):
+    nested = mangled.startswith("N", at)
+    if nested:
+        # <nested-name> begins with N, cv-qualifiers and a ref-qualifier.
+        at += 1
+        while mangled.startswith(("r", "V", "K"), at):
+            at += 1
+        if mangled.startswith(("R", "O"), at):
+            at += 1
+    if mangled.startswith(_STD, at):
         return "std"
-    number = _SOURCE_NAME.match(mangled, at)
-    if number is None:
-        return ""
-    if nested is None:
-        return ""
-    start = number.end()
-    return mangled[start : start + int(number[1])]
+    return _source_name(mangled, at) or "" if nested else ""
+
+
+def _behind_special(mangled: str, at: int) -> int:
+    if mangled.startswith(_SPECIAL, at):
+        return at + (3 if mangled.startswith("GT", at) else 2)
+    thunk = re.match(_THUNK, mangled[at:])
+    return at if thunk is None else at + thunk.end()
+
+
+def _source_name(mangled: str, at: int) -> str | None:
+    """The identifier behind its length; None where no length stands there."""
+    start = at
+    while start < at + _LONGEST_LENGTH and mangled[start : start + 1].isdecimal():
+        start += 1
+    return None if start == at else mangled[start : start + int(mangled[at:start])]
 
 
 def base_name(mangled: str) -> str:
     """The function name of a C++ function in the global namespace, or the C name itself."""
     if not mangled.startswith("_Z"):
         return mangled
-    number = _SOURCE_NAME.match(mangled, 2)
-    if number is None:
-        return mangled
-    return mangled[number.end() : number.end() + int(number[1])]
+    name = _source_name(mangled, 2)
+    return mangled if name is None else name
 
 
 def owner_of(

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 MARK = b' INTERNAL ASSERT FAILED at "'
 
-_LINE = re.compile(rb":(\d{1,6}),")
+_LINE = rb":(\d{1,6}),"
 # Headers of the C++ front end lie in a folder of headers of their own.
 _INCLUDE, _API_INCLUDE = b"include/", b"include/torch/csrc/api/include/"
 # No condition or path is longer, in bytes, and no file has as many: torchvision's _C.so has 175.
@@ -52,7 +52,7 @@ def assertions_in(strings: Iterable[bytes]) -> tuple[Assertion, ...]:
     for string in islice(strings, _MAX_ASSERTIONS):
         condition, _mark, rest = string.rpartition(MARK)
         path, _quote, behind = rest.partition(b'"')
-        line = _LINE.match(behind)
+        line = re.match(_LINE, behind)
         header = _header(path) if len(path) <= _MAX_PART else ""
         if line is not None and header and len(condition) <= _MAX_PART:
             number = int(line[1])

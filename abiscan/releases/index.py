@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.data import data_file
 from abiscan.errors import UnknownBuild
+from abiscan.filesystem import HERE
 from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
@@ -233,7 +233,7 @@ def open_index(*user: str | Path) -> ReleaseIndex:
     files: list[str] = []
     for given in user:
         path = os.fspath(given)
-        files += [path] if os.path.isfile(path) else sorted(glob.glob(os.path.join(glob.escape(path), f"*{SUFFIX}")))
+        files += [path] if os.path.isfile(path) else HERE.matching(path, f"*{SUFFIX}")
     return ReleaseIndex([ReleaseTable(SHIPPED), *(ReleaseTable(file, user=True) for file in files)])
 
 

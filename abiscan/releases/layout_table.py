@@ -6,7 +6,6 @@ beside the release index, opened late.
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from bisect import bisect_right
@@ -14,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
+import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
@@ -78,14 +78,14 @@ class LayoutTable:
         end = _PREAMBLE + int.from_bytes(data[12:16], "little")
         self._data = data[end:]
         try:
-            header = json.loads(self._unpacked(data[_PREAMBLE:end]))
+            header = msgspec.json.decode(self._unpacked(data[_PREAMBLE:end]))
             self.releases: tuple[str, ...] = tuple(header["releases"])
             self.read_from: Mapping[str, str] = dict(zip(header["releases"], header["read_from"], strict=True))
             self._changing: tuple[int, int] = tuple(header["changing"])
             self._assertions: tuple[int, int] = tuple(header["assertions"])
             self._traces: tuple[int, int] = tuple(header["traces"])
             self._blocks: list[tuple[str, int, int]] = [(str(n), int(a), int(b)) for n, a, b in header["records"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, msgspec.DecodeError) as error:
             raise self._damaged() from error
         self._first = [name for name, _offset, _size in self._blocks]
         self._known: dict[str, Mapping[str, Layout]] = {}
@@ -280,6 +280,8 @@ def pack(
         "traces": add("\n".join(_trace_lines(traces, frozenset(changing)))),
         "records": blocks,
     }
+    import json
+
     packed = zlib.compress(json.dumps(header, separators=(",", ":")).encode(), 9)
     return MAGIC + FORMAT_VERSION.to_bytes(4, "little") + len(packed).to_bytes(4, "little") + packed + bytes(body)
 

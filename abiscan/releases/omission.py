@@ -8,6 +8,7 @@ another `RULE_VERSION`, which the index file carries.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 
 RULE_VERSION = 3
@@ -36,31 +37,31 @@ class Omission(enum.StrEnum):
 # C names that torch itself defines: C shims (aoti_torch_, torch_), C names of the Python binding (THP, THC, ...), entry
 # points of modules, gflags-like variables (FLAGS_caffe2_...); and cpuinfo, which libc10 carries and fbgemm
 # takes from it.
-_C_NAMES = re.compile(
-    r"(?:aoti_|_?torch_|_pytorch_|DisableTorch|TH[A-Z]|PyInit_|initModule|c10_|caffe2_|at_|FLAGS_|cpuinfo_"
-    r"|ParameterClass$)"
+_C_NAMES = (
+    *("aoti_", "torch_", "_torch_", "_pytorch_", "DisableTorch", "PyInit_", "initModule"),
+    *("c10_", "caffe2_", "at_", "FLAGS_", "cpuinfo_"),
 )
-_VECTOR = re.compile(r"_ZGV[a-zA-Z][MN](?:\d+|x)[vlRULsu\d]*_")
-_CUDA = re.compile(r"__nv_(?:hdl|dl|static)_|__device_stub__|__cudart_|__cudaRegister|__fatbin")
+_VECTOR = r"_ZGV[a-zA-Z][MN](?:\d+|x)[vlRULsu\d]*_"
+_CUDA = ("__nv_hdl_", "__nv_dl_", "__nv_static_", "__device_stub__", "__cudart_", "__cudaRegister", "__fatbin")
 # A template or kernel in the global namespace (<source-name> directly behind _Z): torch declares none of those without
 # a type of its own in the signature.
-_CUDA_MATH = re.compile(
+_CUDA_MATH = (
     r"_Z(?:T[VIS]|GV)?Z*(?:"
     r"N[KVRO]*\d+(?:cusparse|cusolver|cublas|magma_|fmha_|FMHA_)"
     r"|\d+(?=\w*(?:kernel|magma|lapack|gem[mv]|_batched|cusparse|cusolver|cublas|fmha_))"
     r")"
     r"|.*(?:\d+(?:cusolverDn|cusparse|cublas)(?:Context|MatDescr|LtContext)|\d+magma_)"
 )
-_STANDARD = re.compile(
+_STANDARD = (
     r"_Z(?:T[VISTHWAv](?:h?n?\d+_)*|Th?n?\d+_|GV|GR|GT[tn])*Z*(?:N[rVKRO]*)?(?:St|S[absiod]|9__gnu_cxx|10__cxxabiv1)"
     # <operator-name> new, new[], delete, delete[] without a scope; Itanium C++ ABI 5.1.3.
     r"|_Z(?:nw|na|dl|da)"
     # Typeinfo of builtin types is libsupc++'s; that of pointer and function types is emitted by any file that uses it.
     r"|_ZT[IS](?:[a-zFPKORVMA]|D[a-z])"
 )
-_GLOBAL_NAME = re.compile(r"_ZZ*(\d{1,4})")
+_GLOBAL_NAME = r"_ZZ*(\d{1,4})"
 # A length and a name, as <source-name> of the Itanium C++ ABI writes an identifier.
-_TORCH_SCOPE = re.compile(r"(?<!\d)(?:2at|3c10|5torch|4c10d|6caffe2)")
+_TORCH_SCOPES = ("2at", "3c10", "5torch", "4c10d", "6caffe2")
 
 
 # Names of these kinds are made anew in each build, or by each compiler for itself: no other file can ask for them.
@@ -75,23 +76,44 @@ def recorded(name: str) -> bool:
 def omission(name: str) -> Omission | None:
     """Why the index does not record this mangled name; None where it does, if any build exports it."""
     if not name.startswith("_Z"):
-        return None if _C_NAMES.match(name) else Omission.C_LIBRARY
-    if _VECTOR.match(name):
+        return None if _is_torchs_c_name(name) else Omission.C_LIBRARY
+    if name.startswith("_ZGV") and re.match(_VECTOR, name):
         return Omission.VECTOR_FUNCTION
     if "_GLOBAL__N_" in name:
         return Omission.ANONYMOUS_NAMESPACE
-    if _CUDA.search(name):
+    if "__" in name and any(mark in name for mark in _CUDA):
         return Omission.CUDA_GENERATED
-    if _TORCH_SCOPE.search(name):
+    if _has_torch_scope(name):
         return None
-    if _STANDARD.match(name):
+    standard, cuda_math, global_name = _of_others()
+    if standard.match(name):
         return Omission.STANDARD_LIBRARY
-    if _CUDA_MATH.match(name) or _is_global_template(name):
+    if cuda_math.match(name):
+        return Omission.CUDA_MATH
+    found = global_name.match(name)
+    # `_Z<length><identifier>I...`: a template instantiation in the global namespace.
+    if found is not None and name[found.end() + int(found[1]) :][:1] == "I":
         return Omission.CUDA_MATH
     return None
 
 
-def _is_global_template(name: str) -> bool:
-    """`_Z<length><identifier>I...`: a template instantiation in the global namespace."""
-    found = _GLOBAL_NAME.match(name)
-    return found is not None and name[found.end() + int(found[1]) :][:1] == "I"
+@functools.cache
+def _of_others() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    # Most imports are torch's own, and a file that has no others pays for no pattern.
+    return re.compile(_STANDARD), re.compile(_CUDA_MATH), re.compile(_GLOBAL_NAME)
+
+
+def _is_torchs_c_name(name: str) -> bool:
+    of_binding = name.startswith("TH") and "A" <= name[2:3] <= "Z"
+    return of_binding or name.startswith(_C_NAMES) or name == "ParameterClass"
+
+
+def _has_torch_scope(name: str) -> bool:
+    """Whether a torch namespace stands in the name as a <source-name>: no digit before its length."""
+    for scope in _TORCH_SCOPES:
+        at = name.find(scope)
+        while at >= 0:
+            if not name[at - 1].isdecimal():
+                return True
+            at = name.find(scope, at + 1)
+    return False

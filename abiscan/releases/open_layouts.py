@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import glob
 import os
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from abiscan.filesystem import HERE
 from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable, pack
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def open_layouts(directory: str | None) -> LayoutTable:
     Raises:
         UnreadableFile: an index is damaged.
     """
-    own = sorted(glob.glob(os.path.join(glob.escape(directory), f"*{SUFFIX}"))) if directory else []
+    own = HERE.matching(directory, f"*{SUFFIX}") if directory else []
     if not own:
         return LayoutTable(SHIPPED)
     tables = [LayoutTable(SHIPPED), *map(LayoutTable, own)]
@@ -45,7 +45,7 @@ def open_layouts(directory: str | None) -> LayoutTable:
         with open(unfinished, "wb") as out:
             out.write(packed)
         os.replace(unfinished, file)
-        for old in glob.glob(os.path.join(glob.escape(os.path.dirname(file)), f"*{_TOGETHER}")):
+        for old in HERE.matching(os.path.dirname(file), f"*{_TOGETHER}"):
             if old != file:
                 os.unlink(old)
     return LayoutTable(file, packed)

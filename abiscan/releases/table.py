@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from abiscan.errors import UnreadableFile
 from abiscan.releases.build import Build, ExportKind, ReleaseExport
@@ -29,6 +30,8 @@ PREAMBLE_SIZE = 32
 MAX_UNPACKED = 1 << 26
 # Name blocks kept unpacked, some 45 KB each.
 _KEPT_BLOCKS = 128
+# Vtables kept: a file is asked about few classes, each in every build.
+_KEPT_VTABLES = 256
 
 # A word of a vtable: the mangled name of the function or typeinfo it points to; a number where it holds no address
 # (offset to top, virtual base offset, 0 for a function that was never emitted); None where it points to something
@@ -72,6 +75,7 @@ class ReleaseTable:
             )
         self._name_blocks: dict[int, tuple[list[bytes], memoryview[int]]] = {}
         self._made_states: dict[int, ReleaseExport] = {}
+        self._found_vtables: dict[str, tuple[tuple[VtableWord, ...] | None, ...] | None] = {}
 
     # --- queries ------------------------------------------------------------------------------------------------
 
@@ -127,6 +131,13 @@ class ReleaseTable:
 
     def vtable(self, name: str) -> tuple[tuple[VtableWord, ...] | None, ...] | None:
         """The words of vtable `name` (`_ZTV...`) in each of `builds`; None for a name without a vtable."""
+        if name not in self._found_vtables:
+            if len(self._found_vtables) >= _KEPT_VTABLES:
+                self._found_vtables.clear()
+            self._found_vtables[name] = self._find_vtable(name)
+        return self._found_vtables[name]
+
+    def _find_vtable(self, name: str) -> tuple[tuple[VtableWord, ...] | None, ...] | None:
         raw = name.encode("utf-8", "surrogateescape")
         at = self._vtables.block_of(raw)
         if at < 0 or not raw:
@@ -200,10 +211,8 @@ class ReleaseTable:
         self._base = PREAMBLE_SIZE + size
         if len(packed) != size or zlib.crc32(packed) != _u32(buffer, 16):
             raise self._damaged("its header's checksum does not match")
-        import json
-
         try:
-            header = json.loads(_inflate(packed))
+            header = _decoded(_inflate(packed))
         except (ValueError, zlib.error) as error:
             raise self._damaged("its header cannot be read") from error
         if not isinstance(header, dict):
@@ -253,10 +262,8 @@ class ReleaseTable:
     @cached_property
     def _raw_states(self) -> tuple[list[str], list[list[Any]]]:
         """Sonames, and the rows that state numbers count."""
-        import json
-
         try:
-            raw = json.loads(self._inflated(self._states_section))
+            raw = _decoded(self._inflated(self._states_section))
             return raw["libraries"], raw["states"]
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged("its states cannot be read") from error
@@ -318,9 +325,26 @@ def _inflate(packed: bytes) -> bytes:
     return data
 
 
+def _decoded(text: bytes) -> Any:
+    """A value of JSON.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        # A name that is no UTF-8 stands as a lone surrogate, which the fast reader refuses.
+        import json
+
+        return json.loads(text)
+
+
 def _integers(view: memoryview, code: Literal["H", "I"]) -> memoryview[int]:
     if sys.byteorder == "little":
         return view.cast(code)
+    from array import array
+
     swapped = array(code, view.tobytes())
     swapped.byteswap()
     return memoryview(swapped)

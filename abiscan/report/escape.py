@@ -25,11 +25,11 @@ def printable_lines(text: str) -> str:
 
 
 # Controls (C1 and DEL), line ends that not every reader knows, and marks that turn the direction of writing.
-_INVISIBLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_INVISIBLE = "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 # What a runner of GitHub or Azure takes for a command, in whatever a step prints: `::name` at the start of a line, and
 # `##[name]` anywhere.
-_COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-_OLD_COMMAND = re.compile(r"##(?=\[)")
+_COMMAND = r"(?m)^([^\S\n]*):(?=:)"
+_OLD_COMMAND = r"##(?=\[)"
 
 
 def safe_json(text: str) -> str:
@@ -38,17 +38,19 @@ def safe_json(text: str) -> str:
         text = text.replace("##[", "##\\u005b")
     if text.isascii() and "\x7f" not in text:
         return text
-    return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return re.sub(_INVISIBLE, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def safe_markup(text: str) -> str:
     """XML or HTML of which no line is a command to the runner of a CI service that prints it."""
-    return _OLD_COMMAND.sub("#&#35;", _COMMAND.sub(r"\1&#58;", text))
+    text = re.sub(_COMMAND, r"\1&#58;", text)
+    return re.sub(_OLD_COMMAND, "#&#35;", text) if "##[" in text else text
 
 
 def safe_text(text: str) -> str:
     """The same for plain text."""
-    return _OLD_COMMAND.sub(r"#\\x23", _COMMAND.sub(r"\1\\x3a", text))
+    text = re.sub(_COMMAND, r"\1\\x3a", text)
+    return re.sub(_OLD_COMMAND, r"#\\x23", text) if "##[" in text else text
 
 
 def code_fence(text: str) -> str:

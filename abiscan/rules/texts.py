@@ -14,7 +14,7 @@ from abiscan.rules.rule_subject import RuleSubject
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
 
-_PLAIN = re.compile(r"[A-Za-z0-9_$.@]+")
+_PLAIN = r"[A-Za-z0-9_$.@]+"
 # Names shown in one sentence before "and N more".
 SHOWN = 4
 
@@ -132,7 +132,7 @@ def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject:
 
 def pasteable(fields: dict[str, str]) -> dict[str, str]:
     """The fields for a fix, whose commands are pasted: a hostile file can name its symbols as it likes."""
-    return fields if _PLAIN.fullmatch(fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
+    return fields if re.fullmatch(_PLAIN, fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
 
 
 def known_windows(bound: BoundImport, subject: RuleSubject) -> Windows | None:

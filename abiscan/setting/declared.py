@@ -41,11 +41,11 @@ class DeclaredTorch(Struct, frozen=True):
 
     def admits_release(self, version: str) -> bool:
         """Whether a public version satisfies every specifier, whichever build of it a label asks for."""
-        return all(_admits(_LABEL.sub("", specifier), version, version) for specifier in self.specifiers)
+        return all(_admits(re.sub(_LABEL, "", specifier), version, version) for specifier in self.specifiers)
 
 
 # A local version label in a specifier: `==2.6.0+cu118`.
-_LABEL = re.compile(r"\+[\w.]+")
+_LABEL = r"\+[\w.]+"
 
 
 def _admits(specifier: str, version: str, public: str) -> bool:
@@ -159,17 +159,15 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
 
 # Projects that ship one build for each release of torch name the folder or the file for it: `torch-2.9/`,
 # `libx_torch24.so`, `_C_torch2_4.so`. Two digits without a point are major and minor.
-_OF_A_TORCH = re.compile(
-    r"(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
-)
+_OF_A_TORCH = r"(?:^|[/_.-])(?:py)?torch[-_.]?v?(?P<version>[12](?:[._]\d{1,2}(?:[._]\d)?|\d{1,2}))(?=$|[/_.-])"
 # `2.1.2+pt24cu121` (torch-scatter), `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn), `0.0.29+torch2.5.1.cu124`.
-_LABEL_TORCH = re.compile(r"(?:pt|torch)(?P<version>[12](?:\.\d+){1,2}|[12]\d{1,2})(?=$|[a-z.])")
-_LABEL_VARIANT = re.compile(r"(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)")
+_LABEL_TORCH = r"(?:pt|torch)(?P<version>[12](?:\.\d+){1,2}|[12]\d{1,2})(?=$|[a-z.])"
+_LABEL_VARIANT = r"(?<![a-z])(cu\d{2,3}|cpu|rocm[\d.]+)"
 
 
 def release_in_name(place: str) -> str | None:
     """The release that a path inside of a package names (`torch-2.9/lib/x.so`, `libx_torch24.so`): `2.9`, `2.4`."""
-    found = _OF_A_TORCH.search(place)
+    found = re.search(_OF_A_TORCH, place) if "torch" in place else None
     return None if found is None else _dotted(found["version"])
 
 
@@ -185,7 +183,7 @@ def _of_a_build() -> re.Pattern[str]:
 def without_build(place: str) -> str:
     """The path with the release of torch, the accelerator and the instruction set taken out, so that the builds of one
     module that a package chooses among are alike."""
-    return _of_a_build().sub("", _OF_A_TORCH.sub("torch", f"/{place}"))
+    return _of_a_build().sub("", re.sub(_OF_A_TORCH, "torch", f"/{place}"))
 
 
 def _dotted(text: str) -> str:
@@ -209,9 +207,9 @@ def _torches(container: ContainerFacts, place: str, environment: Mapping[str, st
         if specifiers:
             yield DeclaredTorch(specifiers, Source.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
     label = (container.version or "").partition("+")[2].lower()
-    found = _LABEL_TORCH.search(label)
+    found = re.search(_LABEL_TORCH, label) if label else None
     if found is not None:
-        variant = _LABEL_VARIANT.search(label[: found.start()] + " " + label[found.end() :])
+        variant = re.search(_LABEL_VARIANT, label[: found.start()] + " " + label[found.end() :])
         release = _dotted(found["version"])
         yield DeclaredTorch(
             (_any_patch(release),),
@@ -287,7 +285,7 @@ def unread_of(container: ContainerFacts) -> Iterator[str]:
 
 def _is_known(python: str, abi: str) -> bool:
     """Whether the table of CPythons has one that a wheel's tags are for (PEP 425), or they are for any."""
-    if _ANY_PYTHON.fullmatch(python):
+    if re.fullmatch(_ANY_PYTHON, python):
         return True
     tag = _of_tag(python, abi)
     if tag is None:
@@ -309,7 +307,7 @@ def _unread_line(line: str) -> Iterator[str]:
 
 # A word of a file's or folder's name or of a label: `_cu12.`, `libx_cuda118.so`, `/rocm6/`, `+pt24cu121`, `+rocm700`.
 # CUDA's major version has two digits, ROCm's one.
-_GPU_WORD = re.compile(
+_GPU_WORD = (
     r"(?:^|[/_.+-]|(?<=\d))(?:cu(?:da)?[-_]?(?P<cuda>1\d)(?:[._]?\d)?x?|(?:rocm|hip)[-_]?(?P<rocm>\d)(?:\d{1,2}|(?:\.\d+)*))"
     r"(?=$|[/_.+-]|torch)"
 )
@@ -335,14 +333,16 @@ def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
 
 def _gpu_of(text: str, source: Source, because: str) -> Iterator[DeclaredGpu]:
     """The last one that a text names: a file's own name tells more than the folders above it."""
-    for found in reversed(list(_GPU_WORD.finditer(text.lower()))):
+    text = text.lower()
+    words = re.finditer(_GPU_WORD, text) if any(name in text for name in ("cu", "rocm", "hip")) else ()
+    for found in reversed(list(words)):
         yield DeclaredGpu(f"CUDA {found['cuda']}" if found["cuda"] else f"ROCm {found['rocm']}", source, because)
 
 
 # --- Python -----------------------------------------------------------------------------------------------------
 
-_ANY_PYTHON = re.compile(r"py\d+|cp[23]")
-_CP = re.compile(r"(?:cp)?(\d)(\d+)(t?)$")
+_ANY_PYTHON = r"py\d+|cp[23]"
+_CP = r"(?:cp)?(\d)(\d+)(t?)$"
 
 
 def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[DeclaredPython, ...]:
@@ -377,5 +377,5 @@ def _of_tag(python: str, abi: str) -> DeclaredPython | None:
 
 
 def _version(text: str) -> PythonVersion | None:
-    found = _CP.match(text)
+    found = re.match(_CP, text)
     return None if found is None else PythonVersion(int(found[1]), int(found[2]), bool(found[3]))

@@ -20,7 +20,7 @@ __all__ = [
     "system_named_like",
 ]
 
-_SHARED_OBJECT_NAME = re.compile(r"\.so(\.\d+)*$")
+_SHARED_OBJECT_NAME = r"\.so(\.\d+)*$"
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
 _ARCHIVE_SUFFIXES = (
     ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
@@ -33,7 +33,7 @@ _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.tr
 
 def named_like_shared_object(name: str) -> bool:
     """`x.so`, `x.so.1`, `x.so.1.2`."""
-    return _SHARED_OBJECT_NAME.search(name) is not None
+    return name.endswith(".so") or (".so." in name and re.search(_SHARED_OBJECT_NAME, name) is not None)
 
 
 def system_named_like(name: str) -> str | None:

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from abiscan.model.module_name import without_tag
 
-_DIST_INFO_FILE = re.compile(r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$")
-_PKG_INFO = re.compile(r"^[^/]+/PKG-INFO$")
-_DATA = re.compile(r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$")
-_CONDA_SITE = re.compile(r"^lib/python\d[^/]*/site-packages/(.+)$")
+_DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$"
+_PKG_INFO = r"^[^/]+/PKG-INFO$"
+_DATA = r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$"
+_CONDA_SITE = r"^lib/python\d[^/]*/site-packages/(.+)$"
 # From lib/pythonX.Y/site-packages up to the prefix, in every layout that wheels are installed to on Linux.
 _TO_PREFIX = "../../../"
 
@@ -62,7 +62,11 @@ class ContainerFacts(Struct, frozen=True):
 
 def is_metadata(name: str) -> bool:
     """Whether a member is one whose content `container_facts` wants."""
-    return _DIST_INFO_FILE.match(name) is not None or _PKG_INFO.match(name) is not None or name == "info/index.json"
+    return (
+        re.match(_DIST_INFO_FILE, name) is not None
+        or re.match(_PKG_INFO, name) is not None
+        or name == "info/index.json"
+    )
 
 
 def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
@@ -72,7 +76,7 @@ def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
         return ContainerKind.WHEEL
     if file_name.endswith(".conda") or "info/index.json" in names:
         return ContainerKind.CONDA
-    return ContainerKind.SDIST if any(_PKG_INFO.match(name) for name in names) else ContainerKind.ARCHIVE
+    return ContainerKind.SDIST if any(re.match(_PKG_INFO, name) for name in names) else ContainerKind.ARCHIVE
 
 
 def headers(raw: bytes) -> dict[str, list[str]]:
@@ -208,7 +212,7 @@ def _module(file_name: str) -> str | None:
 def install_path(kind: ContainerKind, name: str) -> str | None:
     """Where a member is installed, relative to site-packages; None where installing has no fixed place."""
     if kind is ContainerKind.WHEEL:
-        match = _DATA.match(name)
+        match = re.match(_DATA, name)
         if match is None:
             return posixpath.normpath(name)
         root, rest = match.groups()
@@ -216,6 +220,6 @@ def install_path(kind: ContainerKind, name: str) -> str | None:
             return posixpath.normpath(rest)
         return _TO_PREFIX + {"data": "", "scripts": "bin/", "headers": "include/"}[root] + rest
     if kind is ContainerKind.CONDA:
-        site = _CONDA_SITE.match(name)
+        site = re.match(_CONDA_SITE, name)
         return site.group(1) if site else _TO_PREFIX + name
     return None

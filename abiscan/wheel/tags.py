@@ -16,10 +16,10 @@ from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
 from abiscan.wheel.metadata import split_wheel_name
 
-_PERENNIAL = re.compile(r"^manylinux_(\d+)_(\d+)_(.+)$")
-_LEGACY = re.compile(r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$")
-_MUSL = re.compile(r"^musllinux_(\d+)_(\d+)_(.+)$")
-_LINUX = re.compile(r"^linux_(.+)$")
+_PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
+_LEGACY = r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$"
+_MUSL = r"^musllinux_(\d+)_(\d+)_(.+)$"
+_LINUX = r"^linux_(.+)$"
 # PEP 600, "Legacy manylinux tags".
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 # Newest symbol versions that the images of a tag's reference distributions define: auditwheel's
@@ -43,8 +43,7 @@ _LIBSTDCXX: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
 }
 # Tag machine -> the reader's name for the ELF machine, where they differ.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
-_VERSION = re.compile(r"^(GLIBCXX|GLIBC|CXXABI|GCC)_(\d+(?:\.\d+)*)$")
-_CPYTHON_TAG = re.compile(r"^cp(\d)(\d+)$")
+_CPYTHON_TAG = r"^cp(\d)(\d+)$"
 
 
 class System(enum.StrEnum):
@@ -75,13 +74,13 @@ def platform_tag(tag: str) -> PlatformTag:
     """Read the platform part of a compatibility tag (`manylinux_2_28_x86_64`)."""
     if tag == "any":
         return PlatformTag(tag, System.ANY, None, None)
-    if match := _PERENNIAL.match(tag):
+    if match := re.match(_PERENNIAL, tag):
         return PlatformTag(tag, System.GLIBC, (int(match[1]), int(match[2])), _machine(match[3]))
-    if match := _LEGACY.match(tag):
+    if match := re.match(_LEGACY, tag):
         return PlatformTag(tag, System.GLIBC, _LEGACY_GLIBC[match[1]], _machine(match[2]))
-    if match := _MUSL.match(tag):
+    if match := re.match(_MUSL, tag):
         return PlatformTag(tag, System.MUSL, (int(match[1]), int(match[2])), _machine(match[3]))
-    if match := _LINUX.match(tag):
+    if match := re.match(_LINUX, tag):
         return PlatformTag(tag, System.LINUX, None, _machine(match[1]))
     return PlatformTag(tag, System.OTHER, None, None)
 
@@ -166,16 +165,18 @@ def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Ite
         needs: of one shared object.
         bundled: sonames that the wheel brings itself, so that the system's are not asked.
     """
-    if promise.glibc is None:
-        return ()
-    limits: dict[str, tuple[int, ...]] = {"GLIBC": promise.glibc, **_LIBSTDCXX.get(promise.glibc, {})}
+    return () if promise.glibc is None else _newer(promise.glibc, needs, bundled)
+
+
+def _newer(glibc: tuple[int, int], needs: Iterable[VersionNeed], bundled: Iterable[str]) -> tuple[Excess, ...]:
+    limits: dict[str, tuple[int, ...]] = {"GLIBC": glibc, **_LIBSTDCXX.get(glibc, {})}
     own = set(bundled)
     found: dict[tuple[str, tuple[int, ...]], Excess] = {}
     for need in needs:
-        match = _VERSION.match(need.name)
-        if match is None or need.weak or need.library in own:
+        numbered = need.numbered
+        if numbered is None or need.weak or need.library in own:
             continue
-        family, version = match[1], tuple(int(part) for part in match[2].split("."))
+        family, version = numbered
         limit = limits.get(family)
         if limit is not None and version > limit:
             promised = f"{family}_{'.'.join(map(str, limit))}"
@@ -186,21 +187,22 @@ def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Ite
 def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:
     """The oldest manylinux tag whose systems all have the versions; None where no tag is known to."""
     needs, bundled = tuple(needs), tuple(bundled)
-    glibc = [_glibc(need.name) for need in needs if not need.weak]
+    glibc = [_glibc(need) for need in needs if not need.weak]
     newest = max((found for found in glibc if found is not None), default=(0, 0))
     candidates = [tag for tag in sorted(_LIBSTDCXX) if tag >= newest]
     for major, minor in candidates or [newest]:
-        tag = f"manylinux_{major}_{minor}_{machine}"
-        if not versions_exceed(promise_of([f"py3-none-{tag}"]), needs, bundled):
-            return tag
+        if not _newer((major, minor), needs, bundled):
+            return f"manylinux_{major}_{minor}_{machine}"
     return None
 
 
-def _glibc(version: str) -> tuple[int, int] | None:
-    if version == "GLIBC_ABI_DT_RELR":
+def _glibc(need: VersionNeed) -> tuple[int, int] | None:
+    if need.name == "GLIBC_ABI_DT_RELR":
         return 2, 36  # which made it (NEWS of glibc 2.36)
-    match = re.match(r"^GLIBC_(\d+)\.(\d+)", version)
-    return (int(match[1]), int(match[2])) if match else None
+    match need.numbered:
+        case ("GLIBC", (major, minor, *_)):
+            return major, minor
+    return None
 
 
 def machine_fits(promise: Promise, machine: str) -> bool:
@@ -232,7 +234,7 @@ def module_fits(promise: Promise, module: ModuleName) -> bool:
 
 def cpython_of_tag(tag: str) -> tuple[int, int] | None:
     """(major, minor) of an interpreter tag (`cp311`); None for any other."""
-    match = _CPYTHON_TAG.match(tag)
+    match = re.match(_CPYTHON_TAG, tag)
     return (int(match[1]), int(match[2])) if match else None
 
 

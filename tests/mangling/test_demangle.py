@@ -8,7 +8,7 @@ import sys
 import cxxfilt
 import pytest
 
-from abiscan.mangling import Demangler
+from abiscan.mangling import Demangler, cxx_runtime
 from abiscan.model.binding import DemangledBy
 from tests.mangling.test_cxxname import CLANG
 
@@ -43,10 +43,22 @@ def test_llvm_reads_what_gnu_cannot() -> None:
 def test_without_a_cxx_runtime_llvm_serves_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = cxxfilt.DeferedErrorDemangler(cxxfilt.LibraryNotFound("none here"))
     monkeypatch.setattr(cxxfilt, "default_demangler", missing)
+    monkeypatch.setattr(cxx_runtime, "_LIBSTDCXX", "libnone.so.6")
     demangler = Demangler()
     answer = demangler.demangle("_ZN2at6TensorC1Ev")
     assert not demangler.gnu_available
     assert (answer.text, answer.by, answer.only_llvm) == ("at::Tensor::Tensor()", "llvm", False)
+
+
+def test_a_runtime_of_another_name_is_found_by_cxxfilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = cxx_runtime.cxa_demangle()
+    monkeypatch.setattr(cxx_runtime, "_LIBSTDCXX", "libnone.so.6")
+    other = cxx_runtime.cxa_demangle()
+    assert own is not None
+    assert other is not None
+    assert "cxxfilt" in sys.modules
+    for name, text in ((b"_ZN2at6TensorC1Ev", b"at::Tensor::Tensor()"), (b"_Z3fo", None)):
+        assert own(name) == other(name) == text
 
 
 def test_neither() -> None:
@@ -81,11 +93,11 @@ def test_versions_and_suffixes_stay() -> None:
 def test_long_names_reach_no_native_demangler_before_our_parser_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[bytes] = []
 
-    def record(self: object, name: bytes, external_only: bool = True) -> bytes:
+    def record(name: bytes) -> bytes:
         handed.append(name)
         return b"text"
 
-    monkeypatch.setattr(cxxfilt.Demangler, "demangleb", record)
+    monkeypatch.setattr(cxx_runtime, "cxa_demangle", lambda: record)
     demangler = Demangler()
     assert demangler.demangle("_Z1f" + "P" * 5000 + "i").text is None
     assert handed == []

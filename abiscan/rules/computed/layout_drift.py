@@ -29,7 +29,7 @@ from abiscan.releases.type_text import made_for
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
-_LENGTH = re.compile(r"\d+")
+_LENGTH = r"\d+"
 # What refers to a class's vtable: code of the file that sets it in an object, a constructor or destructor.
 _TABLES = frozenset({SpecialKind.VTABLE, SpecialKind.VTT, SpecialKind.CONSTRUCTION_VTABLE})
 
@@ -125,7 +125,7 @@ def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> I
 def _named_in(name: str, table: LayoutTable) -> list[str]:
     """The changing records whose unqualified name stands in a mangled one, as <source-name> (Itanium ABI, 5.1.3)."""
     records: list[str] = []
-    for length in _LENGTH.finditer(name):
+    for length in re.finditer(_LENGTH, name):
         at = length.end()
         if len(length[0]) <= 3:
             records += table.by_last_name.get(name[at : at + int(length[0])], ())

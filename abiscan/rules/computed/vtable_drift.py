@@ -166,7 +166,8 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
 
 def functions_of(tables: Iterable[Words]) -> frozenset[str]:
     """The virtual functions, as entities, that a base had in any release."""
-    names = {entity for words in tables for entity in _entities(words)[_PREFIX:] if entity is not None}
+    distinct = dict.fromkeys(map(tuple, tables))  # most releases have the table of the one before
+    names = {entity for words in distinct for entity in _entities(words)[_PREFIX:] if entity is not None}
     return frozenset(names - {_PURE})
 
 
