@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,6 +12,9 @@ from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.model.report import ArtifactKind
 from abiscan.targets import Artifact
+
+# Libraries that are kept open, mapped and not read: the files of one package need the same ones.
+_KEPT = 1024
 
 
 def load_path(artifact: Artifact, options: ScanOptions) -> str:
@@ -112,7 +116,18 @@ def _beside(path: str, name: str, files: FileSystem) -> Iterator[tuple[str, Bina
         candidate = os.path.join(place, name)
         if files.is_file(candidate) and candidate != path:
             try:
-                yield candidate, open_binary(files.host(candidate), candidate)
+                host = files.host(candidate)
+                status = os.stat(host)
+                yield (
+                    candidate,
+                    _opened(host, candidate, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size),
+                )
             except (UnreadableFile, FileNotFoundError):
                 continue
             return
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _opened(host: str, shown: str, *identity: int) -> Binary:
+    """The library at a path, as long as it is the same file: what is known of it serves every file that needs it."""
+    return open_binary(host, shown)

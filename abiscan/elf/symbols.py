@@ -379,8 +379,10 @@ class SymbolTable:
             if address is None:
                 return VER_NDX_GLOBAL
             offset, end = self._image.extent_of(address, "the symbol version table")
-            room = (end - offset) // 2
-            self._versym = self._image.words(offset, min(self.count(), room), "H", "the symbol version table")
+            # As far as the tables can reach, as the loader reads them: to count the entries of a large library is to
+            # read all its buckets.
+            room = min((end - offset) // 2, (self._end - self._offset) // self._layout.size)
+            self._versym = self._image.words(offset, room, "H", "the symbol version table")
         return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
 
     def version_numbers(self, indices: Sequence[int]) -> set[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -133,6 +132,8 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def _symbol_pattern(pattern: str) -> re.Pattern[str]:
+    from fnmatch import translate
+
     return re.compile(translate(pattern), re.DOTALL)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 # Control, format (bidirectional overrides among them), surrogate, private use, unassigned; line and paragraph ends.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -16,6 +15,8 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    import unicodedata
+
     return "".join(c if unicodedata.category(c) not in _UNSAFE else _escape(c) for c in text)
 
 
