@@ -9,7 +9,7 @@ import enum
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
@@ -22,7 +22,7 @@ from abiscan.model.operators import Registration
 from abiscan.model.provenance import Topic
 from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState
-from abiscan.model.report import ArtifactKind, ArtifactVerdict, Verdict
+from abiscan.model.report import ArtifactKind, ArtifactVerdict, ImportsShown, Verdict
 from abiscan.model.setting import Source
 from abiscan.model.stable_plan import CounterpartKind
 from abiscan.model.subject import SubjectKind
@@ -47,6 +47,7 @@ ENUMS: dict[str, list[str | None]] = {
     "properties/verdict": _values(Verdict),
     # The severities, and not to fail at all.
     "properties/fail_on": [*_values(Severity), "never"],
+    "properties/imports_shown": list(get_args(ImportsShown)),
     "$defs/target/properties/kind": _values(TargetKind),
     "$defs/cause/properties/cause": _values(CauseId),
     "$defs/cause_group/properties/cause": _values(CauseId),

@@ -182,6 +182,8 @@ def policy_of(given: dict[str, object]) -> Policy:
         from abiscan.gate.config import parse_fail_on
 
         policy = replace(policy, fail_on=parse_fail_on(str(given["fail_on"])))
+    if given.get("imports") is not None:
+        policy = replace(policy, imports_shown="unresolved" if given["imports"] == "unresolved" else "all")
     select, ignore = rules_of(given["select"], "--select"), rules_of(given["ignore"], "--ignore")
     if select or ignore:
         policy = replace(policy, select=select, ignore_rules=ignore)

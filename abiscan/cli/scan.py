@@ -53,6 +53,11 @@ if TYPE_CHECKING:
     help="text, json, ndjson, sarif, junit, github, markdown, html; repeatable.",
 )
 @click.option(
+    "--imports",
+    type=click.Choice(["all", "unresolved"]),
+    help="Imports that -f json lists (default: all); they are all counted.",
+)
+@click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
     help="Lowest severity that fails the run (default: error).",

@@ -69,7 +69,14 @@ def apply(
         verdict = Verdict.INCOMPLETE
     else:
         verdict = Verdict.PASS
-    return replace(report, verdict=verdict, stale=tuple(stale), notes=tuple(notes), fail_on=policy.fail_on)
+    return replace(
+        report,
+        verdict=verdict,
+        stale=tuple(stale),
+        notes=tuple(notes),
+        fail_on=policy.fail_on,
+        imports_shown=policy.imports_shown,
+    )
 
 
 def _fails_without_a_finding(report: Report) -> list[str]:

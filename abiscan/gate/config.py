@@ -5,18 +5,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from abiscan.errors import UsageError
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_stable_abi
 from abiscan.model.finding import Severity
+from abiscan.model.report import ImportsShown
 
 _FILE = "abiscan.toml"
 _PROJECT = "pyproject.toml"
 _LIMIT = 1 << 20
 
-_KEYS = ("fail-on", "severity", "ignore", "baseline", "allow-stale", "require-torch", "require-stable-abi")
+_KEYS = ("fail-on", "severity", "ignore", "baseline", "allow-stale", "require-torch", "require-stable-abi", "imports")
 _IGNORE_KEYS = ("rule", "symbol", "path", "reason", "expires")
 
 
@@ -74,7 +75,16 @@ def load_config(text: str, where: str, rules: Collection[str]) -> Policy:
         require_torch=required,
         require_stable_abi=bool(stable),
         stable_abi_version=stable if isinstance(stable, str) else None,
+        imports_shown=_imports_shown(_string(table, "imports", where) or "all", where),
     )
+
+
+def _imports_shown(value: str, where: str) -> ImportsShown:
+    for known in get_args(ImportsShown):
+        if value == known:
+            shown: ImportsShown = known
+            return shown
+    raise UsageError(f"{where}: imports must be 'all' or 'unresolved'")
 
 
 def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.report import ArtifactReport
+from abiscan.model.report import ArtifactReport, ImportsShown
 
 if TYPE_CHECKING:
     import datetime
@@ -76,6 +76,7 @@ class Policy(Struct, frozen=True):
         require_torch: a version specifier (PEP 440); every known build that satisfies it must load every file.
         require_stable_abi: only torch's C shims may be used.
         stable_abi_version: ... and only those of this release or older.
+        imports_shown: as in `Report`.
     """
 
     fail_on: Severity | None = Severity.ERROR
@@ -88,6 +89,7 @@ class Policy(Struct, frozen=True):
     require_torch: str | None = None
     require_stable_abi: bool = False
     stable_abi_version: str | None = None
+    imports_shown: ImportsShown = "all"
 
     def left_out(self, rule: str) -> str | None:
         """Why the findings of a rule do not count in this run; None where they do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -139,6 +140,9 @@ class StaleEntry(Struct, frozen=True):
     fails: bool
 
 
+ImportsShown = Literal["all", "unresolved"]
+
+
 class Report(Struct, frozen=True):
     """One run.
 
@@ -149,6 +153,7 @@ class Report(Struct, frozen=True):
         fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
         root: the directory whose file system was looked at (`--root`), as the user wrote it: paths are those of that
             system; None for this machine's own.
+        imports_shown: which imports a format that has them all lists; counts are of all.
     """
 
     version: str
@@ -162,6 +167,7 @@ class Report(Struct, frozen=True):
     fail_on: Severity | None = Severity.ERROR
     containers: tuple[Container, ...] = ()
     root: str | None = None
+    imports_shown: ImportsShown = "all"
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""

@@ -16,14 +16,22 @@ from typing import Any
 
 import msgspec
 
-from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
+from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Status
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report, StaleEntry
+from abiscan.model.report import (
+    ArtifactReport,
+    ArtifactVerdict,
+    Container,
+    ImportsShown,
+    InputError,
+    Report,
+    StaleEntry,
+)
 from abiscan.model.setting import Setting, Stated
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
@@ -60,7 +68,8 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
             "verdict": head.verdict,
             "fail_on": head.fail_on if head.fail_on is not None else "never",
             "summary": summary(counts),
-            "artifacts": (artifact(a) for a in artifacts),
+            "imports_shown": head.imports_shown,
+            "artifacts": (artifact(a, imports_shown=head.imports_shown) for a in artifacts),
             "containers": [plain(c) for c in sorted(head.containers, key=lambda c: c.path)],
             "errors": [plain(e) for e in sorted_errors(head)],
             "stale": plain(head.stale),
@@ -128,9 +137,12 @@ def summary(counts: Summary) -> dict[str, Any]:
     }
 
 
-def artifact(value: ArtifactReport) -> dict[str, Any]:
+def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:
     """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_judged`
     tells the two apart."""
+    imports: Iterable[BoundImport] = value.imports
+    if imports_shown == "unresolved":
+        imports = (each for each in imports if each.status is not Status.RESOLVED)
     return {
         "path": text(value.path),
         "member": plain(value.member),
@@ -143,7 +155,7 @@ def artifact(value: ArtifactReport) -> dict[str, Any]:
         "verdict": value.verdict,
         "loader": plain(value.loader),
         "needed": plain(value.needed),
-        "imports": [_import(b) for b in sorted_imports(value.imports)],
+        "imports": [_import(b) for b in sorted_imports(imports)],
         "import_counts": status_counts(value.imports),
         "releases": [_release(r) for r in value.releases or ()],
         "releases_judged": value.releases is not None,

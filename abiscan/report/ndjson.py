@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from abiscan.model.binding import Status
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report import json_v1
 from abiscan.report.order import sorted_artifacts, sorted_errors
@@ -48,6 +47,5 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     }
     yield json_v1.compact({"record": "run", **shared, **run}) + "\n"
     for artifact in artifacts:
-        record = json_v1.artifact(artifact)
-        record["imports"] = [i for i in record["imports"] if i["status"] is not Status.RESOLVED]
+        record = json_v1.artifact(artifact, imports_shown="unresolved")
         yield json_v1.compact({"record": "artifact", **shared, **record}) + "\n"

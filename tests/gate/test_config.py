@@ -16,6 +16,7 @@ RULES = ("missing-import", "const-data-ptr", "unstable-abi")
 
 FULL = """
 fail-on = "warning"
+imports = "unresolved"
 baseline = "abiscan-baseline.json"
 allow-stale = true
 require-torch = ">=2.4,<2.9"
@@ -58,6 +59,7 @@ def test_everything_that_can_be_said() -> None:
         require_torch=">=2.4,<2.9",
         require_stable_abi=True,
         stable_abi_version="2.10",
+        imports_shown="unresolved",
     )
 
 
@@ -73,6 +75,7 @@ def test_pyproject_has_it_below_tool() -> None:
         ("fail_on = 'error'", "unknown key 'fail_on'; did you mean 'fail-on'?"),
         ("fialon = 'error'", "did you mean 'fail-on'?"),
         ("zzz = 1", "known: allow-stale"),
+        ("imports = 'none'", "imports must be 'all' or 'unresolved'"),
         ("fail-on = 'fatal'", "unknown severity 'fatal'"),
         ("fail-on = 'warn'", "did you mean 'warning'?"),
         ("fail-on = 3", "fail-on must be a text"),

@@ -203,3 +203,16 @@ def test_ndjson_has_a_line_for_the_run_and_for_each_artifact(name: str) -> None:
     ]
     assert all(a["run_verdict"] == report.verdict.value for a in artifacts)
     assert not any(i["status"] == "resolved" for a in artifacts for i in a["imports"])
+
+
+def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:
+    whole = json.loads(json_v1.render(REPORTS["mixed"]))
+    short = json.loads(json_v1.render(replace(REPORTS["mixed"], imports_shown="unresolved")))
+    assert (whole["imports_shown"], short["imports_shown"]) == ("all", "unresolved")
+    assert not list(Draft202012Validator(SCHEMA).iter_errors(short))
+    resolved = 0
+    for old, new in zip(whole["artifacts"], short["artifacts"], strict=True):
+        assert new["imports"] == [each for each in old["imports"] if each["status"] != "resolved"]
+        resolved += len(old["imports"]) - len(new["imports"])
+        assert {**old, "imports": []} == {**new, "imports": []}
+    assert resolved

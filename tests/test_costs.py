@@ -1,0 +1,119 @@
+"""What a plain scan costs, in counts that no machine changes. docs/architecture.md ("Speed") has what they stand for.
+
+A count that a change raises on purpose is raised here, with the reason in that commit; the figure measured last stands
+beside each limit.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
+
+MODULES = 180  # of abiscan; measured: 177
+ALL_MODULES = 345  # measured: 317 with CPython 3.11
+PATTERNS_AT_IMPORT = 1
+PATTERNS = 16  # measured: 15
+ALLOCATED = 32 << 20  # bytes; measured: 27.2 MiB
+READ_MORE = 64 << 10  # bytes; measured: none
+
+# Runs the command in this process, without its hurried end, and tells what it took.
+PROGRAM = """
+import os, re, sys, tracemalloc
+
+compiled = []
+builtin = re._compiler.compile
+
+def compile(pattern, flags=0):
+    frame = sys._getframe(1)
+    # The first frame outside of re, functools and fnmatch: whose pattern it is.
+    while frame is not None and frame.f_code.co_filename.replace(os.sep, "/").split("/")[-2:][0] == "re":
+        frame = frame.f_back
+    if frame is not None and "abiscan/" in frame.f_code.co_filename:
+        compiled.append((str(pattern), frame.f_code.co_name == "<module>"))
+    return builtin(pattern, flags)
+
+re._compiler.compile = compile
+
+def leave(status):
+    raise SystemExit(status)
+
+os._exit = leave
+from abiscan.cli import run
+
+if sys.argv[1] == "allocations":
+    tracemalloc.start()
+sys.argv = ["abiscan", "--torch", "2.13.0", "-q", *sys.argv[2:]]
+try:
+    run()
+except SystemExit as stop:
+    status = stop.code
+modules = sorted(sys.modules)
+peak = tracemalloc.get_traced_memory()[1] if tracemalloc.is_tracing() else 0
+with open("/proc/self/io") as file:
+    read = next(int(line.split()[1]) for line in file if line.startswith("rchar:"))
+import json
+
+print(json.dumps({
+    "status": status,
+    "own": [m for m in modules if m.split(".")[0] == "abiscan"],
+    "all": modules,
+    "at import": sorted({p for p, imported in compiled if imported}),
+    "compiled": sorted({p for p, _ in compiled}),
+    "peak": peak,
+    "read": read,
+}), file=sys.stderr)
+"""
+
+
+def costs(*arguments: str, what: str = "plain") -> dict[str, Any]:
+    # Not this folder: a configuration that lies upward would be read too.
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, what, *arguments], capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert ran.returncode == 0, ran.stderr
+    told: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
+    return told
+
+
+@pytest.fixture(scope="module")
+def plain() -> dict[str, Any]:
+    return costs(str(GOOD))
+
+
+def test_a_plain_scan_imports_few_modules(plain: dict[str, Any]) -> None:
+    assert len(plain["own"]) <= MODULES, plain["own"]
+    assert len(plain["all"]) <= ALL_MODULES
+
+
+def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, Any]) -> None:
+    """Each of these takes a millisecond or more, or starts a process."""
+    heavy = {"subprocess", "tempfile", "pathlib", "tomllib", "json", "multiprocessing", "importlib.metadata", "cxxfilt"}
+    heavy |= {"ctypes.util", "hashlib", "logging", "email", "packaging", "jinja2", "numpy", "elftools", "torch"}
+    assert not heavy & set(plain["all"])
+
+
+def test_a_plain_scan_compiles_few_patterns(plain: dict[str, Any]) -> None:
+    assert len(plain["at import"]) <= PATTERNS_AT_IMPORT, plain["at import"]
+    assert len(plain["compiled"]) <= PATTERNS, plain["compiled"]
+
+
+def test_a_plain_scan_allocates_little() -> None:
+    """The largest that all values of a run were together, modules not counted (tracemalloc)."""
+    assert costs(str(GOOD), what="allocations")["peak"] <= ALLOCATED
+
+
+def test_a_large_file_is_mapped_and_not_read(plain: dict[str, Any], tmp_path: Path) -> None:
+    """The bytes that the kernel handed over by read(2) (`rchar` of proc(5)) do not grow with the file."""
+    large = tmp_path / GOOD.name
+    large.write_bytes(GOOD.read_bytes())
+    with large.open("r+b") as file:
+        file.truncate(1 << 30)  # sparse: holes behind the section headers, as a file with much data has
+    read = costs(str(large))["read"]
+    assert read - plain["read"] <= READ_MORE, read - plain["read"]
