@@ -17,7 +17,7 @@ _DRIVER = frozenset({"cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-op
 _RUNTIME = "cudart"
 # Libraries whose soname has the toolkit's release; those of cuFFT, cuSPARSE, cuSOLVER, cuRAND and cuDNN count by
 # themselves (libcufft.so.11 of CUDA 12, libcusparse.so.12 of CUDA 13).
-_TOOLKIT = re.compile(r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?")
+_TOOLKIT = r"^lib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink|(amdhip64))\.so\.(\d+)(?:\.(\d+))?"
 
 
 class Toolkit(Struct, frozen=True):
@@ -37,7 +37,7 @@ class Toolkit(Struct, frozen=True):
 def toolkit_of(sonames: Iterable[str]) -> Toolkit | None:
     """By the first needed library that tells it; None where none does."""
     for soname in sonames:
-        found = _TOOLKIT.match(soname)
+        found = re.match(_TOOLKIT, soname) if soname.startswith(("libcu", "libnv", "libamd")) else None
         if found is not None:
             version = found[2] if found[3] in (None, "0") else f"{found[2]}.{found[3]}"
             return Toolkit("ROCm" if found[1] else "CUDA", version, soname)
