@@ -16,10 +16,10 @@ import pytest
 
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
-MODULES = 180  # of abiscan; measured: 177
+MODULES = 180  # of abiscan; measured: 178
 ALL_MODULES = 345  # measured: 317 with CPython 3.11
 PATTERNS_AT_IMPORT = 1
-PATTERNS = 16  # measured: 15
+PATTERNS = 18  # measured: 17
 ALLOCATED = 32 << 20  # bytes; measured: 27.2 MiB
 READ_MORE = 64 << 10  # bytes; measured: none
 
