@@ -2,11 +2,11 @@
 
     python -m tests.truth.gpu.load_rewrites DIRECTORY [sm_90]
 
-makes three programs of `tests/source/compiled/load.cu` with nvcc and torch's headers: `before`, the source as it is
-(for the types that it compiles for), `after`, what `abiscan fix` makes of it, and `advised`, the cast behind
-`if constexpr` that the rule describes. A machine with a GPU needs the directory and no more: `sh DIRECTORY/run.sh`
-copies every value of each 16-bit type and a million patterns of the others through the kernel, compares all bits, and
-ends with 1 where one differs.
+makes four programs of `tests/source/compiled/load.cu` with nvcc and torch's headers: `before`, the source as it is
+(for the types that it compiles for), `after`, what `abiscan fix` makes of it, `advised`, the cast behind `if
+constexpr` that the rule describes, and `explained`, the one that `abiscan explain` writes out. A machine with a GPU
+needs the directory and no more: `sh DIRECTORY/run.sh` copies every value of each 16-bit type and a million patterns
+of the others through the kernel, compares all bits, and ends with 1 where one differs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ ADVISED = """    scalar_t val;
     if constexpr (std::is_same_v<scalar_t, c10::Half>) {
       const __half raw = __ldg(reinterpret_cast<const __half*>(src_data + i));
       val = *reinterpret_cast<const c10::Half*>(&raw);
+    } else {
+      val = doLdg(src_data + i);
+    }
+"""
+EXPLAINED = """    scalar_t val;
+    if constexpr (std::is_same_v<scalar_t, c10::Half>) {
+      val = c10::Half(__ldg(reinterpret_cast<const unsigned short*>(src_data + i)), c10::Half::from_bits());
     } else {
       val = doLdg(src_data + i);
     }
@@ -65,7 +72,7 @@ int main() { return CHECKS ? 1 : 0; }
 """
 RUN = """cd "$(dirname "$0")" || exit 1
 bad=0
-for program in before after advised; do
+for program in before after advised explained; do
   echo "$program:"
   ./$program || bad=1
 done
@@ -78,11 +85,12 @@ def texts() -> dict[str, tuple[str, tuple[str, ...]]]:
     before = SOURCE.read_text(encoding="utf-8")
     after = rewrite_source(before, SOURCE.name, SourceRules(load_rules()), NoOthers()).after
     line = next(line for line in after.splitlines(keepends=True) if "doLdg(" in line)
-    advised = "#include <cuda_fp16.h>\n#include <type_traits>\n" + after.replace(line, ADVISED)
+    headers = "#include <cuda_fp16.h>\n#include <type_traits>\n"
     return {
         "before": (before, PLAIN),
         "after": (after, PLAIN + SIXTEEN_BITS),
-        "advised": (advised, PLAIN + SIXTEEN_BITS),
+        "advised": (headers + after.replace(line, ADVISED), PLAIN + SIXTEEN_BITS),
+        "explained": (headers + after.replace(line, EXPLAINED), PLAIN + SIXTEEN_BITS),
     }
 
 
