@@ -46,8 +46,12 @@ class Report(values.Report, frozen=True):
         Raises:
             UsageError: there is no such format.
         """
-        from abiscan.report import render
+        from abiscan.report import page, render
 
+        if form == "html":
+            from abiscan.compare.set_of import together_in
+
+            return page(self, together_in(self))
         return render(form, self)
 
     def __repr__(self) -> str:
@@ -60,7 +64,7 @@ class Report(values.Report, frozen=True):
         notebook around it (HTML, "The iframe element": srcdoc, sandbox)."""
         page = html.escape(self.render("html"))
         return (
-            f'<iframe title="abiscan" srcdoc="{page}" sandbox="allow-scripts allow-popups" '
+            f'<iframe title="abiscan" srcdoc="{page}" sandbox="allow-scripts allow-popups allow-downloads" '
             'style="width: 100%; height: 40em; border: 0"></iframe>'
         )
 

@@ -14,6 +14,7 @@ import click
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
+    from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
     from abiscan.report.style import Style
 
@@ -56,7 +57,7 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
     return outputs
 
 
-def emit(report: Report, name: str, path: str | None, style: Style) -> None:
+def emit(report: Report, name: str, path: str | None, style: Style, earlier: Sequence[RunSummary] = ()) -> None:
     from abiscan import report as formats
     from abiscan.report import text
     from abiscan.report.escape import safe_text
@@ -65,6 +66,12 @@ def emit(report: Report, name: str, path: str | None, style: Style) -> None:
         from msgspec.structs import replace
 
         rendered = safe_text(text.render(report, style if path is None else replace(style, width=None, color=False)))
+    elif name == "html":
+        from abiscan.compare.set_of import summary_of_run, together_in
+
+        together = together_in(report)
+        runs = [*earlier, summary_of_run(report, together, "now")] if earlier else []
+        rendered = formats.page(report, together, runs)
     else:
         rendered = formats.render(name, report)
     if path is None:

@@ -18,6 +18,7 @@ from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
     from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
 
 
@@ -56,6 +57,11 @@ if TYPE_CHECKING:
     "--imports",
     type=click.Choice(["all", "unresolved"]),
     help="Imports that -f json lists (default: all); they are all counted.",
+)
+@click.option(
+    "--history",
+    metavar="DIR",
+    help="JSON reports of earlier runs (*.json): the page shows windows and findings over time.",
 )
 @click.option(
     "--fail-on",
@@ -122,9 +128,12 @@ def _scan(given: dict[str, object]) -> int:
 
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
     outputs = outputs_of(strings(given["formats"]))
+    earlier = _earlier_runs(text_option(given["history"]), [name for name, _ in outputs])
     target = text_option(given["write_baseline"])
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
-    options = scan_options(given, files, matrix=policy.require_torch is not None, within=policy.require_torch)
+    # The page's first table asks every release; that adds about a hundredth to the time of a scan.
+    matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
+    options = scan_options(given, files, matrix=matrix, within=policy.require_torch)
     found = _run(targets, options, int(str(given["jobs"])))
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)
@@ -138,7 +147,7 @@ def _scan(given: dict[str, object]) -> int:
         click.echo(f"abiscan: wrote the baseline {target}", err=True)
     style = style_for(given, sys.stdout)
     for name, path in outputs:
-        emit(report, name, path, style)
+        emit(report, name, path, style, earlier)
     if not given["quiet"]:
         from abiscan.report.text import summary_line
 
@@ -146,6 +155,16 @@ def _scan(given: dict[str, object]) -> int:
     if target is not None:
         return PASS
     return STATUS[report.verdict.value]
+
+
+def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[RunSummary]:
+    if directory is None:
+        return ()
+    if "html" not in formats:
+        raise UsageError("--history is for the page: add -f html:FILE")
+    from abiscan.cli.earlier_runs import read_earlier_runs
+
+    return read_earlier_runs(directory)
 
 
 def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from abiscan.model.difference import Change, Effect
-from abiscan.model.reach import Aspect, BuildOfTorch, Floor, Reach
-from abiscan.model.versions import Windows
+from abiscan.model.reach import Aspect, BuildOfTorch, Floor, Reach, windows_of
 
 
 def changes_of_reach(old: Reach, new: Reach) -> Iterator[Change]:
@@ -45,14 +44,6 @@ def _torch(old: Reach, new: Reach) -> Iterator[Change]:
         names = {b.name for b in gained}
         text = f"works on torch {windows_of(new.torch, lambda b: b.name in names).text()} now"
         yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))
-
-
-def windows_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch], bool]) -> Windows:
-    """The releases with a build that is selected."""
-    versions: dict[str, bool] = {}
-    for build in builds:
-        versions[build.torch] = versions.get(build.torch, False) or selected(build)
-    return Windows.of_known(versions, versions.__getitem__)
 
 
 def windows_text(builds: Sequence[BuildOfTorch]) -> str:

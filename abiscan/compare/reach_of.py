@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Protocol
 
 from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import Scope, place_of
@@ -11,13 +12,25 @@ from abiscan.model.module_name import module_name
 from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.releases import Build
 from abiscan.setting.declared import Declared, pythons_of_tags, without_build
 from abiscan.setting.file_setting import importing_pythons
 from abiscan.setting.package_builds import covered
 from abiscan.wheel.tags import System, promise_of, torch_allowed, torch_requirements
 
-Builds = Callable[[str], Sequence[Build]]
+
+
+class NamedBuild(Protocol):
+    """A known build of torch, as `releases.Build` has it: its unique key, public version and variant."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def torch(self) -> str: ...
+    @property
+    def variant(self) -> str: ...
+
+
+Builds = Callable[[str], Sequence[NamedBuild]]
 """Architecture -> the known builds of torch for it, oldest first."""
 
 _VERSION = re.compile(r"^(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)$")
@@ -69,27 +82,33 @@ def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[Build
         return None
     serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
     working = [(f, keys) for f, keys in serving if keys]
-    reasons = _reasons(working or serving)
+    reasons = _worst(working or serving)
     on = covered((place_of(f), keys) for f, keys in working)[0]
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
         allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known))
         for build in known:
-            reason = "" if not users or build.key in on else reasons.get(build.key, "does not load")
-            if not reason and allowed is not None and build.torch not in allowed:
+            reason, state = "", ReleaseState.LOADS
+            if users and build.key not in on:
+                worst = reasons.get(build.key)
+                reason = "does not load" if worst is None else release_reason(worst)
+                state = ReleaseState.FAILS if worst is None else worst.state
+            admitted = None if allowed is None else build.torch in allowed
+            if not reason and admitted is False:
                 reason = "not allowed by " + ", ".join(f"torch{r.specifier}" for r in asked)
-            found.append(BuildOfTorch(build.torch, build.variant, not reason, reason))
+            found.append(BuildOfTorch(build.torch, build.variant, not reason, reason, state, admitted))
     return tuple(found)
 
 
-def _reasons(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, str]:
-    """Build -> why the first file that it fails does not load: one that lacks names before one whose library does."""
+def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
+    """Build -> how the file fares that fares worst: one that lacks names before one whose library does, and those
+    before one that only does not fit."""
     failing = [r for file, _keys in files for r in file.releases or () if not r.fits]
-    reasons: dict[str, str] = {}
-    for release in sorted(failing, key=lambda r: not r.missing):
-        reasons.setdefault(release.build, release_reason(release))
-    return reasons
+    worst: dict[str, ReleaseVerdict] = {}
+    for release in sorted(failing, key=lambda r: (r.state is not ReleaseState.FAILS, not r.missing)):
+        worst.setdefault(release.build, release)
+    return worst
 
 
 def release_reason(release: ReleaseVerdict) -> str:

@@ -53,10 +53,10 @@ def scope_of(target: str, report: Report) -> Scope:
         raise UsageError(f"{target}: holds {len(containers)} wheels or packages ({names}, ...): name one of them")
     if not shared and not report.errors and not containers:
         raise UsageError(f"{target}: there is no shared object in it")
-    return Scope(target, containers[0] if containers else None, _by_place(shared), report.errors)
+    return Scope(target, containers[0] if containers else None, files_by_place(shared), report.errors)
 
 
-def _by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
+def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:
     """The files by module key; of two with one key (`x.cpython-310-...so` and `x.cpython-311-...so`) each by its own
     name."""
     found: dict[str, list[ArtifactReport]] = {}

@@ -64,6 +64,9 @@ MAX_TEXT_FILE = 64 * MIB
 # A source file, and source files of one tree.
 MAX_SOURCE_SIZE = 16 * MIB
 MAX_SOURCE_FILES = 50_000
+# A report of an earlier run; the 95 wheels of the corpus make one of some 60 MiB. A page shows the newest ones.
+MAX_EARLIER_REPORT = 256 * MIB
+MAX_EARLIER_RUNS = 60
 
 
 class Limit(Struct, frozen=True):
@@ -109,4 +112,6 @@ LIMITS = (
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
+    Limit("the report of an earlier run (`--history`)", MAX_EARLIER_REPORT, "bytes", "a usage error"),
+    Limit("earlier runs that a page shows", MAX_EARLIER_RUNS, "", "left out, the oldest first"),
 )

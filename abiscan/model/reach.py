@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+
+from abiscan.model.release import ReleaseState
+from abiscan.model.versions import Windows
 
 
 class Aspect(enum.StrEnum):
@@ -32,17 +36,30 @@ class BuildOfTorch(Struct, frozen=True):
         torch: public version; `variant`: as that of a `ReleaseVerdict`.
         works: whether all that must load does, and no requirement stands against it.
         reason: in a word why it does not work; empty where it does.
+        state: how its files fare on the build, whatever its requirements say of it; of several files that of the one
+            that fares worst.
+        admitted: whether its requirements on torch let an installer put it beside the build; None where it has none.
     """
 
     torch: str
     variant: str
     works: bool
     reason: str
+    state: ReleaseState = ReleaseState.LOADS
+    admitted: bool | None = None
 
     @property
     def name(self) -> str:
         """`2.6.0+cu124`."""
         return f"{self.torch}+{self.variant}" if self.variant else self.torch
+
+
+def windows_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch], bool]) -> Windows:
+    """The releases with a build that is selected."""
+    versions: dict[str, bool] = {}
+    for build in builds:
+        versions[build.torch] = versions.get(build.torch, False) or selected(build)
+    return Windows.of_known(versions, versions.__getitem__)
 
 
 class Floor(Struct, frozen=True):

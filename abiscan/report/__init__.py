@@ -7,13 +7,18 @@ that can be written artifact by artifact has a `stream` beside its `render`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.summary import Summary
+
+if TYPE_CHECKING:
+    from abiscan.model.history import RunSummary
+    from abiscan.model.together import Together
 
 
 class Format(Struct, frozen=True):
@@ -56,6 +61,13 @@ def render(name: str, report: Report) -> str:
     """
     function: Callable[[Report], str] = importlib.import_module(_row(name).module).render
     return _safe(name, function(report))
+
+
+def page(report: Report, together: Together, history: Sequence[RunSummary] = ()) -> str:
+    """The HTML page with what one report alone does not tell: see `html.render`."""
+    from abiscan.report import html
+
+    return _safe("html", html.render(report, together, history))
 
 
 def stream(name: str, head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abiscan.model.reach import Aspect, Reach
+from abiscan.model.reach import Aspect, Reach, windows_of
 from abiscan.model.together import Together
-from abiscan.model.versions import Windows
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import python_words
 
@@ -60,7 +59,4 @@ def _words(aspect: Aspect, reach: Reach) -> str:
 
 
 def _torch(reach: Reach) -> str:
-    versions: dict[str, bool] = {}
-    for build in reach.torch or ():
-        versions[build.torch] = versions.get(build.torch, False) or build.works
-    return Windows.of_known(versions, versions.__getitem__).text(last=", ") or "no known release"
+    return windows_of(reach.torch or (), lambda build: build.works).text(last=", ") or "no known release"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from abiscan.model.cause import CauseGroup
 from abiscan.model.finding import Finding, Location, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
+from abiscan.report.html.commands import steps_of
 from abiscan.report.html.values import CauseView, Hit, RuleView
 from abiscan.report.order import sorted_findings
 from abiscan.report.wording import readable_names, source_place
 
-# Hits of a rule that stand in the page itself; the script adds the rest when it is asked to.
-HITS = 25
+# Places of a hit that the page shows.
+_PLACES = 12
 
 
 def merged_causes(artifacts: Sequence[ArtifactReport]) -> list[CauseView]:
@@ -38,31 +40,51 @@ def merged_causes(artifacts: Sequence[ArtifactReport]) -> list[CauseView]:
 def _add(view: CauseView, group: CauseGroup, number: int, names: Mapping[str, str]) -> None:
     view.files.append(number)
     if group.fix:
-        view.fixes.setdefault(_stripped(group.fix), []).append(number)
+        view.fixes.setdefault(steps_of(_stripped(group.fix)), []).append(number)
     for symbol in group.symbols:
         view.symbols.setdefault(symbol, printable(names.get(symbol, symbol)))
 
 
-def merged_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
-    """Each rule that hit something once, with its hits: those that stand first, then by severity."""
+def failing_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
+    """Each rule whose findings fail the run, with these."""
+    return _rules(report, artifacts, report.failing, "rule")
+
+
+def noted_rules(report: Report, artifacts: Sequence[ArtifactReport]) -> list[RuleView]:
+    """Each rule with the findings that fail nothing: those that stand, then those that are accepted."""
+    return _rules(report, artifacts, lambda finding: not report.failing(finding), "noted")
+
+
+def _rules(
+    report: Report, artifacts: Sequence[ArtifactReport], chosen: Callable[[Finding], bool], anchor: str
+) -> list[RuleView]:
     infos = {rule.id: rule for rule in report.rules}
-    hits: dict[str, list[Hit]] = {}
+    hits: dict[str, dict[tuple[object, ...], Hit]] = {}
     worst: dict[str, Severity] = {}
     for number, artifact in enumerate(artifacts):
         for finding in sorted_findings(artifact.findings):
-            hits.setdefault(finding.rule, []).append(_hit(report, number, finding))
+            if not chosen(finding):
+                continue
+            _hit(hits.setdefault(finding.rule, {}), report, number, finding)
             worst[finding.rule] = min(worst.get(finding.rule, finding.severity), finding.severity, key=lambda s: s.rank)
-    views = []
-    for rule_id, found in hits.items():
-        # What stands before what is accepted.
-        found.sort(key=lambda hit: (hit.suppression is not None, not hit.failing))
-        views.append(_rule(rule_id, infos.get(rule_id), worst[rule_id], tuple(found)))
+    views = [
+        # What stands before what is accepted, then what most files have.
+        _rule(
+            rule_id,
+            anchor,
+            infos.get(rule_id),
+            worst[rule_id],
+            tuple(sorted(found.values(), key=lambda hit: (hit.suppression is not None, -len(hit.files)))),
+        )
+        for rule_id, found in hits.items()
+    ]
     return sorted(views, key=lambda v: (v.standing == 0, Severity(v.severity).rank, -v.standing, v.id))
 
 
-def _rule(rule_id: str, info: RuleInfo | None, severity: Severity, hits: tuple[Hit, ...]) -> RuleView:
+def _rule(rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, hits: tuple[Hit, ...]) -> RuleView:
     return RuleView(
         printable(rule_id),
+        f"{anchor}-{re.sub(r'[^a-z0-9-]', '-', rule_id.lower())}",
         severity.value,
         _stripped(info.summary) if info else "",
         _stripped(info.why) if info else "",
@@ -70,21 +92,27 @@ def _rule(rule_id: str, info: RuleInfo | None, severity: Severity, hits: tuple[H
         _stripped(info.use_instead) if info else "",
         tuple(r for r in info.references if r.startswith(("https://", "http://"))) if info else (),
         hits,
-        hits[:HITS],
-        sum(hit.suppression is None for hit in hits),
+        sum(len(hit.files) for hit in hits),
+        sum(len(hit.files) for hit in hits if hit.suppression is None),
     )
 
 
-def _hit(report: Report, number: int, finding: Finding) -> Hit:
-    return Hit(
-        number,
-        finding.severity.value,
-        _stripped(finding.message),
-        _stripped(finding.fix),
-        tuple(where for location in finding.locations if (where := _where(location))),
-        printable(finding.suppression or "accepted") if finding.suppressed else None,
-        report.failing(finding),
-    )
+def _hit(found: dict[tuple[object, ...], Hit], report: Report, number: int, finding: Finding) -> None:
+    key = (finding.severity, finding.message, finding.fix, finding.suppressed, finding.suppression)
+    hit = found.get(key)
+    if hit is None:
+        hit = found[key] = Hit(
+            finding.severity.value,
+            _stripped(finding.message),
+            steps_of(_stripped(finding.fix)),
+            printable(finding.suppression or "accepted") if finding.suppressed else None,
+            report.failing(finding),
+        )
+    hit.files.append(number)
+    for location in finding.locations[: _PLACES + 1]:
+        where = _where(location)
+        if where and where not in hit.where and len(hit.where) <= _PLACES:
+            hit.where.append(where)
 
 
 def _where(location: Location) -> str:

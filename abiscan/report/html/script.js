@@ -51,64 +51,122 @@
     setTimeout(() => { button.textContent = "Copy"; }, 1500);
   });
 
-  // --- links into closed parts ---------------------------------------------------------------------------------
-  const reveal = () => {
-    const target = location.hash.length > 1 && $(decodeURIComponent(location.hash.slice(1)));
-    if (target && target.tagName === "DETAILS") { target.open = true; target.scrollIntoView(); }
+  // --- state: in the address, so that a link shows what its sender saw -------------------------------------------
+  document.documentElement.classList.add("js");
+  const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+  if (location.hash.length > 1 && !location.hash.includes("=")) state.set("at", decodeURIComponent(location.hash.slice(1)));
+  const keep = (push) => {
+    for (const [name, value] of [...state]) if (!value) state.delete(name);
+    try { history[push ? "pushState" : "replaceState"](null, "", "#" + state); } catch { /* a frame without an address of its own */ }
   };
-  addEventListener("hashchange", reveal);
-  reveal();
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#file-"]');
-    const target = link && $(link.getAttribute("href").slice(1));
-    if (target) target.open = true;
-  });
-
-  // --- the rest of a rule's hits -------------------------------------------------------------------------------
-  document.querySelectorAll("[data-all]").forEach((button) => button.addEventListener("click", () => {
-    const list = button.closest("details").querySelector(".hits");
-    const first = list.children.length;
-    for (const [file, severity, message, where, accepted] of data.hits[button.dataset.all] || []) {
-      const item = make("li", accepted === null ? "" : "settled");
-      const line = make("p");
-      line.append(make("span", "message", message));
-      const meta = make("p", "meta");
-      const link = make("a", "file", data.files[file][1]);
-      link.href = "#file-" + file;
-      meta.append(link);
-      for (const place of where.slice(0, 3)) meta.append(" · ", make("code", "", place));
-      item.append(line, meta);
-      if (accepted !== null) item.append(make("p", "meta", "Accepted: " + accepted));
-      item.dataset.severity = severity;
-      list.append(item);
+  const listOf = (name) => (state.get(name) || "").split(",").filter(Boolean);
+  const setIn = (name, item, on) => {
+    const items = listOf(name).filter((other) => other !== item);
+    state.set(name, (on ? [...items, item] : items).join(","));
+  };
+  const reveal = (id) => {
+    const target = id && $(id);
+    if (!target) return;
+    for (let box = target; box; box = box.parentElement) {
+      if (box.tagName === "DETAILS") box.open = true;
+      if (box.classList.contains("off")) clearFilter();
     }
-    button.parentElement.remove();
-    const next = list.children[first];
-    if (next) { next.tabIndex = -1; next.focus(); }
+    target.scrollIntoView();
+    const heading = target.tagName === "DETAILS" ? target.querySelector("summary") : target;
+    if (!heading.matches("summary, a, button")) heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const id = link.getAttribute("href").slice(1);
+    state.set("at", id);
+    keep(true);
+    reveal(id);
+  });
+  document.querySelectorAll("details[id]").forEach((box) => box.addEventListener("toggle", () => {
+    if (printing) return;
+    setIn("open", box.id, box.open);
+    keep(false);
   }));
+  let printing = false;
+  const closed = [];
+  addEventListener("beforeprint", () => {
+    printing = true;
+    document.querySelectorAll("details:not([open])").forEach((box) => { closed.push(box); box.open = true; });
+    fillPaper();
+  });
+  addEventListener("afterprint", () => {
+    closed.splice(0).forEach((box) => { box.open = false; });
+    setTimeout(() => { printing = false; });
+  });
 
   // --- matrix --------------------------------------------------------------------------------------------------
   const matrix = $("matrix");
   const tip = $("tip");
+  const marks = {};
+  const rowsOf = matrix ? [...matrix.tBodies[0].rows] : [];
   let pointed = null;
   const hideTip = () => { tip.hidden = true; pointed = null; };
+  const fold = (number, shown) => {
+    rowsOf.forEach((row) => { if (row.dataset.group === number) row.classList.toggle("shut", !shown); });
+    const button = matrix.querySelector('[data-open="' + number + '"]');
+    if (button) button.setAttribute("aria-expanded", String(shown));
+  };
   if (matrix) {
     const body = matrix.tBodies[0];
+    matrix.closest("section").querySelectorAll(".legend li").forEach((item) => {
+      const kind = (item.firstElementChild.className.match(/c-([\w-]+)/) || [])[1];
+      if (kind) marks[kind] = item.textContent.trim();
+    });
+    const buttons = [...matrix.querySelectorAll("[data-open]")];
+    const folding = $("fold");
+    const allOpen = () => buttons.every((button) => button.getAttribute("aria-expanded") === "true");
+    const label = () => { if (folding) folding.textContent = allOpen() ? "Close all" : "Open all"; };
+    const remember = () => {
+      state.set("map", buttons.filter((b) => b.getAttribute("aria-expanded") === "true").map((b) => b.dataset.open).join(","));
+      keep(false);
+      label();
+    };
+    buttons.forEach((button) => {
+      button.hidden = false;
+      button.addEventListener("click", () => {
+        fold(button.dataset.open, button.getAttribute("aria-expanded") !== "true");
+        remember();
+      });
+    });
+    if (folding) folding.addEventListener("click", () => {
+      const shown = !allOpen();
+      buttons.forEach((button) => fold(button.dataset.open, shown));
+      remember();
+    });
+    matrix.closest("section").querySelector(".tools").hidden = false;
+    const single = buttons.length === 1;
+    buttons.forEach((button) => fold(button.dataset.open, single || listOf("map").includes(button.dataset.open)));
+    label();
     const showTip = (cell) => {
-      const file = Number(cell.parentElement.dataset.file);
+      const row = cell.parentElement;
       const column = cell.cellIndex - 1;
-      const kind = cell.className.match(/c-(\w+)/)[1];
-      const words = { loads: "loads", fails: "does not load", drift: "loads, but a data object changed size", layout: "binds, but a record lies otherwise", unknown: "not judged" };
-      tip.replaceChildren(make("b", "", data.columns[column] + ": " + words[kind]), make("span", "", data.files[file][1]));
-      const known = data.cells[file + "," + column];
+      const kind = cell.className.match(/c-([\w-]+)/)[1];
+      const name = row.querySelector(".who a").textContent;
+      tip.replaceChildren(make("b", "", "torch " + data.columns[column] + ": " + marks[kind]), make("span", "", name));
+      const known = data.cells[row.dataset.r + "," + column];
       if (known) {
-        const [reason, count, missing, drift] = known;
+        const [reason, count, names] = known;
         if (data.texts[reason]) tip.append(make("div", "", data.texts[reason]));
-        if (count) tip.append(make("div", "", count + (count === 1 ? " import is" : " imports are") + " not exported:"));
-        missing.forEach((text) => tip.append(make("code", "", data.texts[text])));
-        if (count > missing.length) tip.append(make("code", "", "and " + (count - missing.length) + " more"));
-        if (drift.length) tip.append(make("div", "", kind === "layout" ? "changed:" : "changed size:"));
-        drift.forEach((text) => tip.append(make("code", "", data.texts[text])));
+        if (count) {
+          const many = count > 1;
+          const wheel = row.querySelector("button.open");
+          tip.append(make("div", "", wheel ? count + (many ? " files:" : " file:")
+            : kind === "fails" ? count + (many ? " imports are not exported:" : " import is not exported:") : "changed:"));
+        }
+        names.forEach((text) => tip.append(make("code", "", data.texts[text])));
+        if (count > names.length) tip.append(make("code", "", "and " + (count - names.length) + " more"));
+      }
+      if (cell.classList.contains("target")) tip.append(make("div", "", "What it was judged on."));
+      if (matrix.querySelector("td.range") && row.querySelector("td.range")) {
+        tip.append(make("div", "", cell.classList.contains("range") ? "Its requirement admits this release." : "Its requirement does not admit this release."));
       }
       tip.hidden = false;
       pointed = cell;
@@ -127,11 +185,11 @@
       tip.style.top = (below + size.height < innerHeight ? below : Math.max(8, at.top - size.height - 8)) + "px";
     };
     // The newest builds are the ones that most people ask about.
-    matrix.parentElement.scrollLeft = matrix.parentElement.scrollWidth;
+    const scroller = matrix.parentElement;
+    scroller.scrollLeft = scroller.scrollWidth;
     const cellOf = (event) => event.target.closest("td.cell");
-    const first = body.querySelector("td.cell");
-    let current = first;
-    if (first) first.tabIndex = 0;
+    let current = body.querySelector("td.cell");
+    if (current) current.tabIndex = 0;
     const go = (cell) => {
       if (!cell) return;
       current.tabIndex = -1;
@@ -139,12 +197,17 @@
       current = cell;
       cell.focus();
     };
+    const beside = (row, step) => {
+      let next = row[step];
+      while (next && !next.checkVisibility()) next = next[step];
+      return next;
+    };
     body.addEventListener("mouseover", (event) => { const cell = cellOf(event); if (cell) showTip(cell); else hideTip(); });
     matrix.addEventListener("mouseleave", () => { if (document.activeElement !== current) hideTip(); });
     body.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) showTip(cell); });
     body.addEventListener("focusout", hideTip);
     body.addEventListener("click", (event) => { const cell = cellOf(event); if (cell) { go(cell); showTip(cell); } });
-    matrix.parentElement.addEventListener("scroll", placeTip, { passive: true });
+    scroller.addEventListener("scroll", placeTip, { passive: true });
     addEventListener("scroll", placeTip, { passive: true });
     body.addEventListener("keydown", (event) => {
       const cell = cellOf(event);
@@ -153,8 +216,8 @@
       const moves = {
         ArrowRight: () => cell.nextElementSibling,
         ArrowLeft: () => cell.cellIndex > 1 && cell.previousElementSibling,
-        ArrowDown: () => row.nextElementSibling && row.nextElementSibling.cells[cell.cellIndex],
-        ArrowUp: () => row.previousElementSibling && row.previousElementSibling.cells[cell.cellIndex],
+        ArrowDown: () => { const next = beside(row, "nextElementSibling"); return next && next.cells[cell.cellIndex]; },
+        ArrowUp: () => { const next = beside(row, "previousElementSibling"); return next && next.cells[cell.cellIndex]; },
         Home: () => row.cells[1],
         End: () => row.cells[row.cells.length - 1],
         Escape: () => { hideTip(); return null; },
@@ -163,34 +226,173 @@
       event.preventDefault();
       go(moves[event.key]());
     });
+    // RFC 4180. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    const field = (value) => {
+      const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : value;
+      return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+    };
+    $("csv").addEventListener("click", () => {
+      const lines = [[...data.csvHead, ...data.columns.map((name) => "torch " + name)]];
+      for (const row of rowsOf) {
+        lines.push([...data.csv[row.dataset.r], ...[...row.cells].slice(1).map((cell) => cell.textContent)]);
+      }
+      const text = lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+      const link = make("a");
+      link.href = URL.createObjectURL(new Blob(["\ufeff" + text], { type: "text/csv;charset=utf-8" }));
+      link.download = "abiscan-releases.csv";
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
   }
+
+  // --- one search over everything, and what fails alone --------------------------------------------------------
+  const finder = $("finder");
+  const query = $("q");
+  const only = $("only");
+  const cards = [...document.querySelectorAll(".find")];
+  const texts = new Map();
+  const textOf = (card) => {
+    if (!texts.has(card)) {
+      // A wheel's own text: that of its files is theirs.
+      const parts = card.dataset.kind === "wheel" ? card.querySelectorAll(":scope > summary, :scope > .facts") : [card];
+      texts.set(card, [...parts].map((part) => part.textContent).join(" ").toLowerCase());
+    }
+    return texts.get(card);
+  };
+  const clearFilter = () => { if (query) { query.value = ""; only.checked = false; filter(true); } };
+  let showImports = () => {};
+  const filter = (remembered) => {
+    const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = (text) => words.every((word) => text.includes(word));
+    const files = new Set();
+    const fits = data.bindings.map((binding) => words.length > 0 && has(bindingText(binding)));
+    if (words.length) {
+      data.imports.forEach((list, file) => { if (list.some((binding) => fits[binding])) files.add(file); });
+      for (const card of cards) {
+        if (card.dataset.files !== undefined && has(card.dataset.head.toLowerCase())) card.dataset.files.split(",").forEach((f) => files.add(Number(f)));
+        if (card.dataset.kind === "file" && has(textOf(card))) files.add(Number(card.dataset.file));
+      }
+    }
+    const wheels = new Set();
+    const whole = new Set();
+    for (const card of cards) {
+      if (card.dataset.kind !== "wheel" || !words.length) continue;
+      const number = Number(card.dataset.wheel);
+      if (has(textOf(card))) { wheels.add(number); whole.add(number); }
+    }
+    files.forEach((file) => wheels.add(data.files[file][2]));
+    const counts = { wheel: [0, 0], file: [0, 0], cause: [0, 0], rule: [0, 0] };
+    const matches = (card) => {
+      if (only.checked && card.dataset.bad === "0") return false;
+      if (!words.length) return true;
+      if (card.dataset.kind === "wheel") return wheels.has(Number(card.dataset.wheel));
+      if (card.dataset.kind === "file") return files.has(Number(card.dataset.file)) || whole.has(data.files[card.dataset.file][2]);
+      return has(textOf(card));
+    };
+    for (const card of cards) {
+      const shown = matches(card);
+      card.classList.toggle("off", !shown);
+      counts[card.dataset.kind][1] += 1;
+      if (shown) counts[card.dataset.kind][0] += 1;
+    }
+    document.querySelectorAll("[data-fold]").forEach((section) => {
+      section.classList.toggle("off", !section.querySelector(".find:not(.off)"));
+    });
+    document.querySelectorAll(".nest").forEach((box) => box.classList.toggle("off", !box.querySelector(".find:not(.off)")));
+    for (const row of rowsOf) {
+      const card = $(row.dataset.at);
+      const own = row.dataset.files ? row.dataset.files.split(",").some((f) => !$("file-" + f).classList.contains("off")) : card && !card.classList.contains("off");
+      row.classList.toggle("off", !own || (only.checked && row.dataset.bad === "0"));
+    }
+    const parts = [["wheel", "wheels"], ["file", "files"], ["cause", "causes"], ["rule", "rules"]]
+      .filter(([kind]) => counts[kind][1]).map(([kind, word]) => counts[kind][0] + " of " + counts[kind][1] + " " + word);
+    const found = showImports(words.length ? fits : null, words, only.checked);
+    if (found !== undefined) parts.push(found);
+    $("count").textContent = words.length || only.checked ? parts.join(" · ") : "";
+    state.set("q", query.value.trim());
+    state.set("only", only.checked ? "failing" : "");
+    if (remembered) keep(false);
+  };
+  const lowered = new Map();
+  const bindingText = (binding) => {
+    if (!lowered.has(binding)) {
+      const [mangled, demangled] = data.symbols[binding[0]];
+      lowered.set(binding, ((demangled || "") + "\n" + mangled + "\n" + data.texts[binding[3]]).toLowerCase());
+    }
+    return lowered.get(binding);
+  };
+  const begin = () => {
+    if (!finder) return;
+    finder.hidden = false;
+    query.value = state.get("q") || "";
+    only.checked = state.get("only") === "failing";
+    filter(false);
+    listOf("open").forEach((id) => { if ($(id) && $(id).tagName === "DETAILS") $(id).open = true; });
+    if (matrix) rowsOf.forEach((row) => { if (row.querySelector("[data-open]") && listOf("map").includes(row.dataset.r)) fold(row.dataset.r, true); });
+    reveal(state.get("at"));
+  };
+  if (finder) {
+    query.addEventListener("input", () => filter(true));
+    only.addEventListener("change", () => filter(true));
+    finder.addEventListener("submit", (event) => { event.preventDefault(); const list = $("rows"); if (list) list.focus(); });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
+      event.preventDefault();
+      query.focus();
+    });
+    addEventListener("hashchange", () => {
+      for (const name of [...state.keys()]) state.delete(name);
+      const hash = location.hash.slice(1);
+      if (hash.includes("=")) new URLSearchParams(hash).forEach((value, name) => state.set(name, value));
+      else if (hash) state.set("at", decodeURIComponent(hash));
+      begin();
+    });
+  }
+  // What does not bind, for paper: the list on the screen shows a part at a time.
+  const fillPaper = () => {
+    const paper = $("paper");
+    if (!paper || paper.firstChild) return;
+    const open = new Set(["missing", "unreachable", "undecided"].map((name) => data.statuses.indexOf(name)));
+    const list = new Map();
+    data.imports.forEach((numbers) => numbers.forEach((n) => { if (open.has(data.bindings[n][1])) list.set(n, (list.get(n) || 0) + 1); }));
+    const total = data.imports.reduce((sum, numbers) => sum + numbers.length, 0);
+    paper.append(make("p", "", list.size ? "Those that do not bind here, each with the number of files that import it:" : "All of the " + total + " bind."));
+    const items = make("ul");
+    [...list].slice(0, 5000).forEach(([n, count]) => {
+      const [mangled, demangled] = data.symbols[data.bindings[n][0]];
+      items.append(make("li", "", (demangled || mangled) + " (" + data.statuses[data.bindings[n][1]] + ", " + count + ")"));
+    });
+    if (list.size > 5000) items.append(make("li", "", "and " + (list.size - 5000) + " more"));
+    paper.append(items, make("p", "", "The JSON report lists every import."));
+  };
 
   // --- imports -------------------------------------------------------------------------------------------------
   const rows = $("rows");
-  if (!rows) return;
+  if (!rows) { begin(); return; }
   const HEIGHT = 44;
   const AHEAD = 6;
   const spacer = $("spacer");
   const detail = $("detail");
-  const query = $("q");
   const [statusBox, ownerBox, fileBox] = [$("status"), $("owner"), $("where")];
-  // Worst first, then by name: the order in which the statuses are listed.
-  const all = data.imports.map((entry) => ({
-    file: entry[0], mangled: entry[1], demangled: entry[2] || "", status: entry[3], owner: entry[4],
-    provider: entry[5], windows: entry[6], causes: entry[7],
-    text: ((entry[2] || "") + "\n" + entry[1] + "\n" + data.texts[entry[5]]).toLowerCase(),
-  }));
-  all.sort((a, b) => a.status - b.status || a.file - b.file);
+  // Pairs of a file and a binding; worst first, then by file: the order in which the statuses are listed.
+  const all = [];
+  data.imports.forEach((numbers, file) => numbers.forEach((binding) => all.push([file, binding])));
+  all.sort((a, b) => data.bindings[a[1]][1] - data.bindings[b[1]][1] || a[0] - b[0]);
   const option = (box, value, text) => { const item = make("option", "", text); item.value = value; box.append(item); };
-  const used = (key) => new Set(all.map((entry) => entry[key]));
   const counts = new Map();
-  all.forEach((entry) => counts.set(entry.status, (counts.get(entry.status) || 0) + 1));
+  const owners = new Set();
+  all.forEach(([, n]) => {
+    const [, status, owner] = data.bindings[n];
+    counts.set(status, (counts.get(status) || 0) + 1);
+    owners.add(owner);
+  });
   data.statuses.forEach((name, n) => { if (counts.has(n)) option(statusBox, n, name + " (" + counts.get(n) + ")"); });
-  const owners = used("owner");
   data.owners.forEach((name, n) => { if (owners.has(n)) option(ownerBox, n, name); });
-  const files = used("file");
-  data.files.forEach((names, n) => { if (files.has(n)) option(fileBox, n, names[1]); });
-  if (files.size < 2) fileBox.parentElement.hidden = true;
+  const having = data.files.map((names, n) => n).filter((n) => data.imports[n].length);
+  const wheelName = (n) => (data.files[n][2] >= 0 && data.wheels.length > 1 ? data.wheels[data.files[n][2]] + " · " : "");
+  having.forEach((n) => option(fileBox, n, wheelName(n) + data.files[n][1]));
+  if (having.length < 2) fileBox.parentElement.hidden = true;
 
   let found = all;
   let selected = -1;
@@ -202,7 +404,8 @@
     drawn = [from, to];
     const made = [spacer];
     for (let n = from; n < to; n += 1) {
-      const entry = found[n];
+      const [file, binding] = found[n];
+      const [symbol, status, , provider] = data.bindings[binding];
       const row = make("div", "row");
       row.id = "row-" + n;
       row.dataset.n = n;
@@ -211,29 +414,30 @@
       row.setAttribute("aria-setsize", found.length);
       row.setAttribute("aria-posinset", n + 1);
       row.style.top = n * HEIGHT + "px";
-      const dot = make("span", "dot i-" + data.statuses[entry.status]);
-      dot.append(make("span", "sr", data.statuses[entry.status]));
-      row.append(dot, make("span", "name", entry.demangled || entry.mangled));
-      row.append(make("span", "of", data.texts[entry.provider] || data.files[entry.file][1]));
+      const dot = make("span", "dot i-" + data.statuses[status]);
+      dot.append(make("span", "sr", data.statuses[status]));
+      row.append(dot, make("span", "name", data.symbols[symbol][1] || data.symbols[symbol][0]));
+      row.append(make("span", "of", data.texts[provider] || data.files[file][1]));
       made.push(row);
     }
     rows.replaceChildren(...made);
     if (selected >= from && selected < to) rows.setAttribute("aria-activedescendant", "row-" + selected);
     else rows.removeAttribute("aria-activedescendant");
   };
-  const search = () => {
-    const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const wanted = [[statusBox, "status"], [ownerBox, "owner"], [fileBox, "file"]]
-      .filter(([box]) => box.value !== "").map(([box, key]) => [key, Number(box.value)]);
-    found = all.filter((entry) =>
-      wanted.every(([key, value]) => entry[key] === value) && words.every((word) => entry.text.includes(word)));
+  const unbound = new Set(["missing", "unreachable", "undecided"].map((name) => data.statuses.indexOf(name)));
+  showImports = (fits, words, failing) => {
+    const [status, owner, file] = [statusBox, ownerBox, fileBox].map((box) => (box.value === "" ? -1 : Number(box.value)));
+    found = all.filter(([of, n]) => (!fits || fits[n]) && (file < 0 || of === file)
+      && (status < 0 || data.bindings[n][1] === status) && (owner < 0 || data.bindings[n][2] === owner)
+      && (!failing || unbound.has(data.bindings[n][1])));
     selected = -1;
     rows.scrollTop = 0;
     spacer.style.height = found.length * HEIGHT + "px";
-    $("count").textContent = found.length === all.length
-      ? all.length + (all.length === 1 ? " import" : " imports")
-      : found.length + " of " + all.length + " imports";
+    const words2 = found.length + " of " + all.length + " imports";
+    $("found").textContent = found.length === all.length ? "" : words2;
+    [["status", statusBox], ["owner", ownerBox], ["file", fileBox]].forEach(([name, box]) => state.set(name, box.value));
     draw(true);
+    return words2;
   };
   const choose = (n) => {
     if (!found.length) return;
@@ -242,12 +446,15 @@
     if (top < rows.scrollTop) rows.scrollTop = top;
     else if (top + HEIGHT > rows.scrollTop + rows.clientHeight) rows.scrollTop = top + HEIGHT - rows.clientHeight;
     draw(true);
-    const entry = found[selected];
+    const [file, binding] = found[selected];
+    const [symbol, status, owner, provider, windows, causes] = data.bindings[binding];
+    const [mangled, demangled] = data.symbols[symbol];
     const list = make("dl");
     const fact = (name, value) => { if (value) list.append(make("dt", "", name), make("dd", "", value)); };
     const code = (text) => {
       const box = make("div", "copyable");
       const pre = make("pre");
+      pre.tabIndex = 0;
       pre.append(make("code", "", text));
       const button = make("button", "copy", "Copy");
       button.type = "button";
@@ -256,14 +463,14 @@
       return box;
     };
     detail.replaceChildren();
-    if (entry.demangled) detail.append(make("p", "label", "Name"), code(entry.demangled));
-    detail.append(make("p", "label", entry.demangled ? "Mangled" : "Name"), code(entry.mangled));
-    fact("status", data.statuses[entry.status]);
-    fact("owner", data.owners[entry.owner]);
-    fact("provider", data.texts[entry.provider]);
-    fact("exported by torch", data.texts[entry.windows]);
-    fact("causes", data.texts[entry.causes]);
-    fact("file", data.files[entry.file][0]);
+    if (demangled) detail.append(make("p", "label", "Name"), code(demangled));
+    detail.append(make("p", "label", demangled ? "Mangled" : "Name"), code(mangled));
+    fact("status", data.statuses[status]);
+    fact("owner", data.owners[owner]);
+    fact("provider", data.texts[provider]);
+    fact("exported by torch", data.texts[windows]);
+    fact("causes", data.texts[causes]);
+    fact("file", data.files[file][0]);
     detail.append(list);
   };
   let pending = 0;
@@ -284,24 +491,15 @@
     choose(Math.abs(move) === Infinity ? (move > 0 ? found.length - 1 : 0) : selected < 0 ? 0 : selected + move);
   });
   rows.addEventListener("focus", () => { if (selected < 0 && rows.matches(":focus-visible")) choose(0); });
-  query.addEventListener("input", search);
-  [statusBox, ownerBox, fileBox].forEach((box) => box.addEventListener("change", search));
-  $("search").addEventListener("submit", (event) => { event.preventDefault(); rows.focus(); });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-    event.preventDefault();
-    query.focus();
-  });
+  [statusBox, ownerBox, fileBox].forEach((box) => box.addEventListener("change", () => filter(true)));
   document.querySelectorAll("[data-search]").forEach((link) => link.addEventListener("click", () => {
+    [query.value, statusBox.value, ownerBox.value, only.checked] = ["", "", "", false];
     fileBox.value = link.dataset.search;
-    query.value = "";
-    statusBox.value = "";
-    ownerBox.value = "";
-    search();
+    filter(true);
   }));
   addEventListener("resize", () => draw(true));
-  $("search").hidden = false;
+  $("narrow").hidden = false;
   $("browser").hidden = false;
-  search();
+  [["status", statusBox], ["owner", ownerBox], ["file", fileBox]].forEach(([name, box]) => { box.value = state.get(name) || ""; });
+  begin();
 })();

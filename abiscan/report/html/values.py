@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from msgspec import Struct, field
+
+from abiscan.report.html.commands import Step
+from abiscan.report.html.heat_map import HeatMap
+from abiscan.report.html.trends import Trend
 
 # Names that a cause lists at the most.
 _SYMBOLS = 400
 
 
-class Hit(Struct, frozen=True):
-    """One finding in one file."""
+class Hit(Struct):
+    """One finding, in all the files that have the same."""
 
-    file: int
     severity: str
     message: str
-    fix: str
-    where: tuple[str, ...]
+    steps: tuple[Step, ...]
     suppression: str | None
     failing: bool
+    files: list[int] = field(default_factory=list)
+    where: list[str] = field(default_factory=list)
 
 
 class RuleView(Struct, frozen=True):
-    """A rule with its hits."""
+    """A rule with its hits; `findings` counts them with their files."""
 
     id: str
+    anchor: str
     severity: str
     summary: str
     why: str
@@ -31,7 +38,7 @@ class RuleView(Struct, frozen=True):
     use_instead: str
     references: tuple[str, ...]
     hits: tuple[Hit, ...]
-    shown: tuple[Hit, ...]
+    findings: int
     standing: int
 
 
@@ -47,7 +54,7 @@ class CauseView(Struct):
     confidence: str
     summary: str
     evidence: tuple[str, ...]
-    fixes: dict[str, list[int]] = field(default_factory=dict)
+    fixes: dict[tuple[Step, ...], list[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
 
@@ -57,7 +64,13 @@ class CauseView(Struct):
 
 
 class FileView(Struct, frozen=True):
-    """A file with the facts that its panel shows."""
+    """A file with the facts that its panel shows.
+
+    Attributes:
+        facts: (name, value) of the file itself; made: (topic, value, source, confidence) of its making.
+        images: rows of its device code; operators: what it registers.
+        bad: it is why the run does not pass.
+    """
 
     number: int
     name: str
@@ -66,46 +79,96 @@ class FileView(Struct, frozen=True):
     display: str
     verdict: str
     word: str
+    bad: bool
     loader: str | None
     needed: tuple[tuple[str, str | None], ...]
     counts: tuple[tuple[str, int], ...]
     imports: int
     facts: tuple[tuple[str, str], ...]
+    made: tuple[tuple[str, str, str, str], ...]
+    images: tuple[tuple[str, ...], ...]
+    gpu_unread: str | None
+    operators: tuple[str, ...]
+    more_operators: int
     what_if: tuple[str, ...]
     notes: tuple[str, ...]
     errors: int
     warnings: int
-    row: tuple[str, ...]
 
 
-class Column(Struct, frozen=True):
-    """A build of the matrix."""
+class WheelView(Struct, frozen=True):
+    """A wheel, package or archive, or what is in none (`title` is then empty).
 
-    build: str
-    torch: str
-    variant: str
-    first_of_minor: bool
+    Attributes:
+        facts: (name, value) of what it declares and where it loads; requirements: those that are not on torch.
+        files: its members, those that concern torch first; plain: how many of them do not.
+        unread: (path, message) of what could not be read in it.
+    """
+
+    number: int
+    title: str
+    path: str
+    verdict: str
+    word: str
+    bad: bool
+    reason: str
+    line: str
+    facts: tuple[tuple[str, str], ...]
+    requirements: tuple[str, ...]
+    files: tuple[FileView, ...]
+    plain: int
+    unread: tuple[tuple[str, str], ...]
+
+
+class Place(Struct, frozen=True):
+    """A file of a wheel, and how many more of that wheel; `wheel` is empty on a page about one."""
+
+    wheel: str
+    anchor: str
+    file: str
+    file_anchor: str
+    more: int
 
 
 class PageView(Struct, frozen=True):
-    """All that the template sees."""
+    """All that the template sees.
+
+    Attributes:
+        wheel_of: the wheel of each file, by its number, on a page about several.
+    """
 
     title: str
     version: str
     verdict: str
     word: str
     headline: str
+    together: str | None
     target: str | None
     target_facts: tuple[tuple[str, str], ...]
     tallies: tuple[tuple[str, str, int], ...]
     causes: tuple[CauseView, ...]
-    columns: tuple[Column, ...]
-    matrix: tuple[FileView, ...]
-    legend: tuple[str, ...]
-    variants: bool
-    rules: tuple[RuleView, ...]
+    heat: HeatMap
+    apart: tuple[str, ...]
+    failing: tuple[RuleView, ...]
+    noted: tuple[RuleView, ...]
+    wheels: tuple[WheelView, ...]
     files: tuple[FileView, ...]
     imports: int
+    trends: tuple[Trend, ...]
     notes: tuple[str, ...]
     errors: tuple[tuple[str, str], ...]
     stale: tuple[tuple[str, str, bool], ...]
+    wheel_of: Mapping[int, WheelView]
+
+    def places(self, numbers: Sequence[int]) -> list[Place]:
+        """The files of these numbers, by wheel where the page has several."""
+        by_wheel: dict[int, list[int]] = {}
+        for number in dict.fromkeys(numbers):
+            wheel = self.wheel_of.get(number)
+            by_wheel.setdefault(-1 - number if wheel is None else wheel.number, []).append(number)
+        found = []
+        for place, inside in by_wheel.items():
+            first = self.files[inside[0]]
+            title, anchor = ("", "") if place < 0 else (self.wheel_of[inside[0]].title, f"wheel-{place}")
+            found.append(Place(title, anchor, first.label, f"file-{first.number}", len(inside) - 1))
+        return found

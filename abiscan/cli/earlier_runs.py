@@ -1,0 +1,46 @@
+"""The JSON reports of earlier runs (`--history`)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from abiscan.errors import UsageError
+from abiscan.model.history import RunSummary
+from abiscan.model.limits import MAX_EARLIER_REPORT, MAX_EARLIER_RUNS
+
+
+def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
+    """The reports of a directory, oldest first: by file name, numbers in it by their value (a date, a version).
+
+    Raises:
+        UsageError: there is no such directory, or a file in it is no report.
+    """
+    from abiscan.compare.earlier_runs import run_of_json
+
+    try:
+        names = [name for name in os.listdir(directory) if name.endswith(".json")]
+    except OSError as error:
+        raise UsageError(f"--history {directory}: {error.strerror}") from None
+    if not names:
+        raise UsageError(f"--history {directory}: no *.json in it")
+    found = []
+    for name in sorted(names, key=_order)[-MAX_EARLIER_RUNS:]:
+        path = os.path.join(directory, name)
+        try:
+            with open(path, "rb") as file:
+                data = file.read(MAX_EARLIER_REPORT + 1)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        if len(data) > MAX_EARLIER_REPORT:
+            raise UsageError(f"{path}: larger than {MAX_EARLIER_REPORT >> 20} MiB")
+        try:
+            found.append(run_of_json(data, name.removesuffix(".json")))
+        except ValueError as error:
+            raise UsageError(f"{path}: no JSON report of abiscan: {error}") from None
+    return tuple(found)
+
+
+def _order(name: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(1, int(part[:18]), part) if part.isdecimal() else (0, 0, part) for part in parts]

@@ -1,0 +1,108 @@
+"""A JSON report (version 1) read back, as far as a later run is shown beside it."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from abiscan.compare.set_of import summary_of_run, together_in
+from abiscan.model import report as values
+from abiscan.model.cause import Confidence
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.history import RunSummary
+from abiscan.model.release import ReleaseState, ReleaseVerdict
+
+
+class _Release(Struct, frozen=True):
+    build: str
+    torch: str
+    variant: str
+    verdict: str
+    state: str | None = None
+    reason: str = ""
+
+
+class _Finding(Struct, frozen=True):
+    rule: str
+    severity: Severity
+    suppressed: bool = False
+
+
+class _Artifact(Struct, frozen=True):
+    path: str
+    verdict: values.ArtifactVerdict
+    kind: values.ArtifactKind = values.ArtifactKind.SHARED_OBJECT
+    member: str | None = None
+    machine: str | None = None
+    releases: tuple[_Release, ...] = ()
+    releases_judged: bool = False
+    findings: tuple[_Finding, ...] = ()
+    served_by: str | None = None
+
+
+class _Container(Struct, frozen=True):
+    path: str
+    kind: str
+    verdict: values.ArtifactVerdict
+    name: str | None = None
+    version: str | None = None
+    tags: tuple[str, ...] = ()
+    requires_dist: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+
+
+class _Document(Struct, frozen=True):
+    """What is read of the report; other members are passed over."""
+
+    schema_version: int
+    verdict: values.Verdict
+    artifacts: tuple[_Artifact, ...]
+    containers: tuple[_Container, ...] = ()
+
+
+def run_of_json(data: bytes, label: str) -> RunSummary:
+    """The run that a report is of.
+
+    Raises:
+        ValueError: it is no JSON, or no report of version 1.
+    """
+    try:
+        document = msgspec.json.decode(data, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(str(error) or "nested too deep") from None
+    if document.schema_version != 1:
+        raise ValueError(f"schema_version is {document.schema_version}")
+    containers = tuple(
+        values.Container(c.path, c.kind, c.name, c.version, c.tags, (), c.requires_dist, (), c.verdict, c.artifacts)
+        for c in document.containers
+    )
+    files = tuple(map(_file, document.artifacts))
+    report = values.Report("", None, files, (), (), verdict=document.verdict, containers=containers)
+    return summary_of_run(report, together_in(report), label)
+
+
+def _file(found: _Artifact) -> values.ArtifactReport:
+    # `none` stands in the report for a file of no machine.
+    machine = None if found.machine == "none" else found.machine
+    judged = found.releases_judged or bool(found.releases)
+    return values.ArtifactReport(
+        found.path,
+        found.member,
+        found.kind,
+        0,
+        machine,
+        found.verdict,
+        releases=tuple(map(_release, found.releases)) if judged else None,
+        findings=tuple(
+            Finding(f.rule, f.severity, Confidence.HIGH, None, "", "", "", suppressed=f.suppressed) for f in found.findings
+        ),
+        served_by=found.served_by,
+    )
+
+
+def _release(found: _Release) -> ReleaseVerdict:
+    # A report that was written before there were states has the verdict alone; a later one may have states of its own.
+    state = ReleaseState.LOADS if found.verdict == "loads" else ReleaseState.FAILS
+    if found.state in tuple(ReleaseState):
+        state = ReleaseState(found.state)
+    return ReleaseVerdict(found.build, found.torch, found.variant, True, state, (), (), found.reason)

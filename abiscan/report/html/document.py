@@ -1,0 +1,69 @@
+"""Pages that need nothing else: a template of this folder with its style sheet, its script and its data in it.
+
+The page asks the network for nothing and says so to the browser: its content security policy allows these two texts by
+their hashes and nothing else, so even a name that got through as markup could not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+
+from abiscan.errors import UsageError
+
+
+def document(template: str, data: str, **values: object) -> str:
+    """A page.
+
+    Args:
+        template: name of one that extends `frame.html`.
+        data: escaped JSON for the script (`page_data.escaped`).
+        values: what the template sees; everything is escaped where it is put in.
+
+    Raises:
+        UsageError: Jinja2 is not installed.
+    """
+    try:
+        import jinja2
+        import markupsafe
+    except ImportError:
+        raise UsageError("the HTML report needs Jinja2: pip install abiscan") from None
+    style, script = _resource("style.css"), _resource("script.js")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_resource),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+    def prose(text: str) -> markupsafe.Markup:
+        """Words between backticks as code; everything is escaped."""
+        pieces = text.split("`")
+        if len(pieces) % 2 == 0:
+            return markupsafe.escape(text)
+        wrapped = (
+            markupsafe.Markup("<code>{}</code>").format(piece) if number % 2 else markupsafe.escape(piece)
+            for number, piece in enumerate(pieces)
+        )
+        return markupsafe.Markup("").join(wrapped)
+
+    environment.filters["prose"] = prose
+    return environment.get_template(template).render(
+        **values,
+        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        # These three are the only texts that go in unescaped: two are this package's own, one is escaped JSON.
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        data=markupsafe.Markup(data),
+    )
+
+
+def _resource(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") + "'"

@@ -1,0 +1,146 @@
+"""One file as its panel shows it: verdict, imports, how it was made, its device code and its operators."""
+
+from __future__ import annotations
+
+from abiscan.model.binding import Status
+from abiscan.model.finding import Severity
+from abiscan.model.provenance import Provenance, Topic
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.setting import Setting
+from abiscan.model.versions import Windows
+from abiscan.report.escape import printable
+from abiscan.report.html.values import FileView
+from abiscan.report.provenance_text import operator_words
+from abiscan.report.summary import severity_counts, status_counts
+from abiscan.report.wording import counted, verdict_words
+from abiscan.report.wording import windows_words as known_windows
+
+# Unresolved first: the order in which the page offers and sorts them.
+STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)
+STRINGS = {True: "new (C++11)", False: "old (pre-C++11)", None: None}
+# Operators that a panel lists at the most.
+_OPERATORS = 300
+_BAD = (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
+
+
+def is_bad(report: Report, artifact: ArtifactReport) -> bool:
+    """Whether the file is why the run does not pass: it, or a finding of it, fails, and nothing accepts that."""
+    if any(report.failing(finding) for finding in artifact.findings):
+        return True
+    if artifact.served_by is not None or artifact.verdict not in _BAD:
+        return False
+    return not artifact.findings or any(not f.suppressed for f in artifact.findings if f.severity is Severity.ERROR)
+
+
+def file_view(report: Report, number: int, artifact: ArtifactReport, label: str) -> FileView:
+    """The panel of one file; `number` is unique on the page."""
+    display = printable(artifact.display)
+    inside = printable(artifact.member if artifact.member is not None else artifact.path)
+    folder, _, name = inside.rpartition("/")
+    severities = severity_counts(artifact.standing)
+    statuses = status_counts(artifact.imports)
+    made = artifact.provenance
+    return FileView(
+        number=number,
+        name=name or display,
+        label=label,
+        folder=folder,
+        display=display,
+        verdict=artifact.verdict.value,
+        word=verdict_words(artifact.verdict),
+        bad=is_bad(report, artifact),
+        loader=printable(artifact.loader.error) if artifact.loader.error is not None else None,
+        needed=tuple(
+            (printable(n.soname), printable(n.found) if n.found is not None else None) for n in artifact.needed
+        ),
+        counts=tuple((status.value, statuses[status]) for status in STATUSES if statuses[status]),
+        imports=len(artifact.imports),
+        facts=_facts(artifact),
+        made=tuple(
+            (fact.topic.value, printable(fact.value), printable(fact.source), fact.confidence.value)
+            for fact in made.facts
+            # The images are told one by one.
+            if fact.topic is not Topic.GPU or not made.gpu_images
+        ),
+        images=_images(made),
+        gpu_unread=printable(made.gpu_unread) if made.gpu_unread else None,
+        operators=tuple(
+            f"{printable(operator_words(o))} [{o.registration.value}]" for o in artifact.operators[:_OPERATORS]
+        ),
+        more_operators=max(0, len(artifact.operators) - _OPERATORS),
+        what_if=tuple(
+            f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
+            f"{windows_words(w.windows)} ({printable(w.assumes)})"
+            for w in artifact.what_if
+        ),
+        notes=_notes(artifact),
+        errors=severities[Severity.ERROR],
+        warnings=severities[Severity.WARNING],
+    )
+
+
+def windows_words(windows: Windows | None) -> str:
+    """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty where it was not looked up."""
+    return "" if windows is None else printable(windows.text(last=", ")) or "no known release"
+
+
+def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
+    served = artifact.served_by
+    own = [] if served is None else [f"{served.rpartition('!')[2]} is taken in its place, so it does not count"]
+    return tuple(printable(note) for note in (*own, *artifact.notes))
+
+
+def _images(made: Provenance) -> tuple[tuple[str, ...], ...]:
+    """(architecture, form, images, what else) of each."""
+    return tuple(
+        (
+            printable(image.architecture),
+            image.code.value,
+            str(image.images),
+            ", ".join(
+                text
+                for text, true in (
+                    (f"{image.compressed} compressed", image.compressed),
+                    (f"PTX ISA {image.ptx_version}", image.ptx_version),
+                    ("relocatable", image.relocatable),
+                )
+                if true
+            ),
+        )
+        for image in made.gpu_images
+    )
+
+
+def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
+    """(name, value) of the file and its setting; what the facts of its making tell already is left to them."""
+    made = artifact.provenance
+    built = made.built_for + (f" ({made.built_for_basis})" if made.built_for_basis else "") if made.built_for else None
+    windows = None
+    if artifact.releases is not None:
+        versions: dict[str, bool] = {}
+        for release in artifact.releases:
+            versions[release.torch] = versions.get(release.torch, False) or release.fits
+        windows = known_windows(Windows.of_known(versions, versions.__getitem__))
+    facts = [
+        ("loads on torch", windows),
+        *_setting(artifact.setting),
+        ("built for torch", built),
+        ("torch releases with all its imports", windows_words(made.torch_window) if windows is None else None),
+        ("std::string", STRINGS[made.cxx11_abi]),
+        ("torch interface", made.abi),
+        ("GPU code", " ".join(made.gpu_archs)),
+        *([] if made.facts else [("Python", made.python_abi), ("CUDA", made.cuda), ("glibc", made.glibc_needed)]),
+        *([] if made.facts else [("libstdc++", made.libstdcxx_needed), ("compiler", "; ".join(made.compilers))]),
+        ("machine", artifact.machine),
+        ("size", f"{artifact.size:,} bytes"),
+        ("build id", artifact.build_id),
+        ("sha256", artifact.sha256),
+    ]
+    return tuple((name, printable(value)) for name, value in facts if value)
+
+
+def _setting(setting: Setting | None) -> list[tuple[str, str | None]]:
+    if setting is None:
+        return []
+    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.system))
+    return [(f"judged in: {name}", f"{stated.value} ({stated.because})") for name, stated in parts if stated]

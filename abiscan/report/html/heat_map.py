@@ -1,0 +1,225 @@
+"""The heat map: a row a wheel (or file) that opens into its members, a column a build of torch.
+
+A page that has its answers from elsewhere than a `Report` can make the rows itself; the macro `heat_map` of
+`heat_map.html` writes them, and `script.js` does the rest.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.model.reach import BuildOfTorch, Compared, windows_of
+from abiscan.model.release import ReleaseState, ReleaseVerdict
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.versions import Windows, minor, order
+from abiscan.report.escape import printable
+
+
+class Mark(enum.StrEnum):
+    """What a cell says; the template has a colour, a sign and words for each."""
+
+    LOADS = "loads"
+    DRIFT = "drift"
+    """It loads; a data object that it shares with torch has another size."""
+    OTHER_LAYOUT = "other-layout"
+    OTHER_CUDA = "other-cuda"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    UNKNOWN = "unknown"
+    """Not judged."""
+
+
+_STATES = {
+    ReleaseState.LOADS: Mark.LOADS,
+    ReleaseState.FAILS: Mark.FAILS,
+    ReleaseState.OTHER_CUDA: Mark.OTHER_CUDA,
+    ReleaseState.OTHER_LAYOUT: Mark.OTHER_LAYOUT,
+}
+_VERDICTS = {
+    ArtifactVerdict.LOADS: Mark.LOADS,
+    ArtifactVerdict.FAILS: Mark.FAILS,
+    ArtifactVerdict.UNDECIDED: Mark.UNDECIDED,
+    ArtifactVerdict.UNREADABLE: Mark.UNDECIDED,
+}
+
+
+class Column(Struct, frozen=True):
+    """A build of torch.
+
+    Attributes:
+        name: `2.6.0+cu124`.
+        first_of_minor: a gap stands before it.
+        target: every row was judged on it.
+    """
+
+    name: str
+    torch: str
+    variant: str
+    first_of_minor: bool
+    target: bool = False
+
+
+class Cell(Struct, frozen=True):
+    """How one row fares on one build.
+
+    Attributes:
+        reason: in a word, where it does not load; names, of `count`: what is missing or lies otherwise.
+        declared: inside the range of torch that the wheel declares; first, last: where that range begins and ends.
+        target: the row was judged on this build.
+    """
+
+    mark: Mark
+    reason: str = ""
+    count: int = 0
+    names: tuple[str, ...] = ()
+    declared: bool = False
+    first: bool = False
+    last: bool = False
+    target: bool = False
+
+
+class MapRow(Struct, frozen=True):
+    """A row.
+
+    Attributes:
+        number: unique on the page.
+        group: number of the wheel's row that this one is opened from; None for a row of its own.
+        title: its name; `lines`: what stands below that.
+        link: the element that tells more.
+        verdict: of the run; bad: it fails the run.
+        members: files that were judged, for the row of a wheel; files: numbers of those that it is about, else.
+        csv: what the CSV has before the builds: path, name, version, files, verdict, declared, loads on.
+    """
+
+    number: int
+    group: int | None
+    title: str
+    lines: tuple[str, ...]
+    link: str
+    verdict: str
+    bad: bool
+    cells: tuple[Cell, ...]
+    csv: tuple[str, ...]
+    members: int = 0
+    files: tuple[int, ...] = ()
+
+
+class HeatMap(Struct, frozen=True):
+    """The rows, the columns, and which marks occur."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[MapRow, ...]
+    marks: tuple[Mark, ...]
+    variants: bool
+    targets: bool
+    declared: bool
+    alarms: bool
+
+
+# --- columns ----------------------------------------------------------------------------------------------------
+
+
+def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, str]]) -> tuple[Column, ...]:
+    """Every build (public version, variant) once, oldest first; those that are judged on and not among the known ones
+    stand behind these of their version."""
+    known = dict.fromkeys(builds)
+    judged = dict.fromkeys(targets)
+    every = sorted([*known, *(t for t in judged if t not in known)], key=lambda b: order(b[0]) or ())
+    columns: list[Column] = []
+    for torch, variant in every:
+        first = not columns or minor(columns[-1].torch) != minor(torch)
+        name = f"{torch}+{variant}" if variant else torch
+        columns.append(Column(name, torch, variant, first, len(judged) == 1 and (torch, variant) in judged))
+    return tuple(columns)
+
+
+# --- cells ------------------------------------------------------------------------------------------------------
+
+
+def wheel_cells(
+    columns: Sequence[Column], target: Compared, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+) -> tuple[Cell, ...]:
+    """A row for all of a wheel.
+
+    Args:
+        verdict: its own; judged: names of the builds that this is about.
+        whole: all of it could be read.
+    """
+    known = {b.name: b for b in target.reach.torch or ()}
+    admitted = {b.torch for b in known.values() if b.admitted}
+    cells = [_wheel_cell(c, known.get(c.name), verdict, judged, whole=whole) for c in columns]
+    return outlined([replace(cell, declared=c.torch in admitted) for c, cell in zip(columns, cells, strict=True)])
+
+
+def _wheel_cell(
+    column: Column, build: BuildOfTorch | None, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+) -> Cell:
+    mine = column.name in judged
+    if build is None:
+        # A build that is not among the known ones: the run's own verdict is all that is known of it.
+        return Cell(_VERDICTS.get(verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine)
+    mark = _STATES[build.state]
+    open_here = mine and len(judged) == 1 and _VERDICTS.get(verdict) is Mark.UNDECIDED
+    if mark is Mark.LOADS and (open_here or not whole):
+        return Cell(Mark.UNDECIDED, "not all of it could be read or decided", target=mine)
+    reason = "" if mark is Mark.LOADS else printable(build.reason)
+    return Cell(mark, reason, target=mine)
+
+
+def file_cells(
+    columns: Sequence[Column], file: ArtifactReport, names: dict[str, str], judged: frozenset[str], *, shown: int
+) -> tuple[Cell, ...]:
+    """A row for one file.
+
+    Args:
+        names: readable names of its imports; shown: how many of them a cell keeps at the most.
+    """
+    known = {_name(r): r for r in file.releases or ()}
+    cells = []
+    for column in columns:
+        release, mine = known.get(column.name), column.name in judged
+        if release is None:
+            cells.append(Cell(_VERDICTS.get(file.verdict, Mark.UNKNOWN) if mine else Mark.UNKNOWN, target=mine))
+            continue
+        mark = Mark.DRIFT if release.fits and release.drift else _STATES[release.state]
+        if mark is Mark.LOADS and mine and file.verdict is ArtifactVerdict.UNDECIDED:
+            mark = Mark.UNDECIDED
+        listed = release.missing or release.drift
+        texts = tuple(names.get(name, name) for name in listed[:shown])
+        cells.append(Cell(mark, printable(release.reason), len(listed), texts, target=mine))
+    return tuple(cells)
+
+
+def _name(release: ReleaseVerdict) -> str:
+    return f"{release.torch}+{release.variant}" if release.variant else release.torch
+
+
+def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells with the ends of their declared ranges marked."""
+    found = []
+    for place, cell in enumerate(cells):
+        if cell.declared:
+            before = place > 0 and cells[place - 1].declared
+            after = place + 1 < len(cells) and cells[place + 1].declared
+            cell = replace(cell, first=not before, last=not after)
+        found.append(cell)
+    return tuple(found)
+
+
+# --- windows ----------------------------------------------------------------------------------------------------
+
+
+def loads_on(builds: Sequence[BuildOfTorch]) -> Windows:
+    """The releases with a build that the files load on, whatever the requirements say."""
+    return windows_of(builds, lambda build: build.state is ReleaseState.LOADS)
+
+
+def declared_of(builds: Sequence[BuildOfTorch]) -> Windows | None:
+    """The known releases that its requirements admit; None where it has none on torch."""
+    if not builds or builds[0].admitted is None:
+        return None
+    return windows_of(builds, lambda build: build.admitted is True)

@@ -1,0 +1,104 @@
+"""What the script works on, as JSON: every name once, and for each file the numbers of its imports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.report import ArtifactReport
+from abiscan.report.escape import printable
+from abiscan.report.html.file_view import STATUSES, windows_words
+from abiscan.report.html.heat_map import HeatMap
+from abiscan.report.html.values import PageView
+from abiscan.report.order import sorted_imports
+
+_OWNERS = list(Owner)
+CSV_HEAD = ("path", "name", "version", "files", "verdict", "admits torch", "loads on torch")
+
+
+def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
+    """JSON that no name in it can end: `<`, `>`, `&` and line separators are escaped."""
+    texts = Texts()
+    bindings: dict[tuple[Any, ...], int] = {}
+    symbols: dict[tuple[str, str | None], int] = {}
+    wheel_of = {file.number: wheel.number for wheel in view.wheels for file in wheel.files}
+    value = {
+        "wheels": [w.title or w.path for w in view.wheels],
+        "files": [[f.display, f.label, wheel_of.get(f.number, -1)] for f in view.files],
+        "statuses": [s.value for s in STATUSES],
+        "owners": [o.value for o in _OWNERS],
+        # A file's imports are numbers of bindings; files mostly share these.
+        "imports": [
+            [_binding(bound, bindings, symbols, texts) for bound in sorted_imports(a.imports)] for a in artifacts
+        ],
+        **heat_data(view.heat, texts),
+    }
+    value["symbols"] = [[name, demangled or 0] for name, demangled in symbols]
+    value["bindings"] = list(bindings)
+    value["texts"] = texts.values
+    return escaped(value)
+
+
+def heat_data(heat: HeatMap, texts: Texts) -> dict[str, Any]:
+    """The columns, what the cells tell when they are pointed at, and the CSV's columns that are no builds."""
+    return {
+        "columns": [column.name for column in heat.columns],
+        "csvHead": CSV_HEAD,
+        "csv": {row.number: row.csv for row in heat.rows},
+        "cells": {
+            f"{row.number},{place}": [
+                texts.add(cell.reason),
+                cell.count,
+                [texts.add(name) for name in cell.names],
+            ]
+            for row in heat.rows
+            for place, cell in enumerate(row.cells)
+            if cell.reason or cell.count
+        },
+    }
+
+
+def escaped(value: object) -> str:
+    """JSON for an element `script`, which no text in it can end."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _binding(
+    bound: BoundImport,
+    bindings: dict[tuple[Any, ...], int],
+    symbols: dict[tuple[str, str | None], int],
+    texts: Texts,
+) -> int:
+    symbol = (printable(bound.name), printable(bound.demangled) if bound.demangled is not None else None)
+    key = (
+        symbols.setdefault(symbol, len(symbols)),
+        STATUSES.index(bound.status),
+        _OWNERS.index(bound.owner),
+        texts.add(printable(bound.provider or "")),
+        texts.add(windows_words(bound.windows)),
+        texts.add("; ".join(c.cause.value for c in bound.causes)),
+    )
+    return bindings.setdefault(key, len(bindings))
+
+
+class Texts:
+    """Texts that occur often, each kept once."""
+
+    __slots__ = ("_places", "values")
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def add(self, text: str) -> int:
+        """The place of a text in `values`."""
+        place = self._places.get(text)
+        if place is None:
+            place = self._places[text] = len(self.values)
+            self.values.append(text)
+        return place

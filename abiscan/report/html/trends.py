@@ -1,0 +1,127 @@
+"""Small multiples: for each project the window of releases and the findings, run by run.
+
+Drawn as SVG whose shapes have classes for the style sheet and no style of their own, so that the page's content
+security policy holds for them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from abiscan.model.history import RunSummary, WheelSummary
+from abiscan.model.reach import BuildOfTorch, windows_of
+from abiscan.model.release import ReleaseState
+from abiscan.model.versions import order
+from abiscan.report.escape import printable
+from abiscan.report.wording import windows_words
+
+# Units of the drawing: a column a run, a row a release; below them the findings.
+_WIDE, _HIGH, _BARS = 14, 6, 40
+
+
+class Shape(Struct, frozen=True):
+    """A rectangle."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Trend(Struct, frozen=True):
+    """One project over the runs.
+
+    Attributes:
+        shapes: the windows, then the findings; `floor`: y of the line below the windows.
+        newest, oldest: releases at the top and the bottom; most: findings of the highest bar.
+        rows: (run, version, loads on, errors, warnings, notes) for a table.
+        change: what is different from the run before, in a sentence; empty where nothing is.
+    """
+
+    name: str
+    width: int
+    height: int
+    floor: int
+    shapes: tuple[Shape, ...]
+    newest: str
+    oldest: str
+    most: int
+    rows: tuple[tuple[str, ...], ...]
+    change: str
+
+
+def trends_of(runs: Sequence[RunSummary]) -> tuple[Trend, ...]:
+    """A multiple for each project of the last run, over all runs; none where there is no earlier one."""
+    if len(runs) < 2:
+        return ()
+    names = dict.fromkeys(wheel.name for wheel in runs[-1].wheels if wheel.torch)
+    return tuple(_trend(name, runs) for name in names)
+
+
+def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
+    each = [[wheel for wheel in run.wheels if wheel.name == name] for run in runs]
+    releases = dict.fromkeys(b.torch for wheels in each for wheel in wheels for b in wheel.torch)
+    versions = sorted(releases, key=lambda v: order(v) or ())
+    floor = _HIGH * len(versions)
+    counts = [_findings(wheels) for wheels in each]
+    most = max(1, *(sum(found) for found in counts))
+    shapes: list[Shape] = []
+    rows = []
+    words = []
+    for place, (run, wheels) in enumerate(zip(runs, each, strict=True)):
+        x = place * _WIDE + 2
+        loading = [v for v in versions if _loads(wheels, v)]
+        for version in loading:
+            y = floor - _HIGH * (versions.index(version) + 1)
+            shapes.append(Shape("window", x, y, _WIDE - 4, _HIGH - 1))
+        top = float(floor + 6 + _BARS)
+        for kind, number in zip(("error", "warning", "note"), counts[place], strict=True):
+            height = _BARS * number / most
+            top -= height
+            if number:
+                shapes.append(Shape(kind, x, round(top, 2), _WIDE - 4, round(height, 2)))
+        words.append(_words(wheels))
+        version = ", ".join(dict.fromkeys(w.version for w in wheels if w.version))
+        rows.append((printable(run.label), printable(version), words[-1], *map(str, counts[place])))
+    change = ""
+    if words[-2] != words[-1] and each[-2]:
+        change = f"loads on {words[-1]}; {words[-2]} in the run before"
+    return Trend(
+        printable(name),
+        _WIDE * len(runs),
+        floor + 6 + _BARS,
+        floor,
+        tuple(shapes),
+        printable(versions[-1]) if versions else "",
+        printable(versions[0]) if versions else "",
+        most,
+        tuple(rows),
+        change,
+    )
+
+
+def _findings(wheels: Sequence[WheelSummary]) -> tuple[int, int, int]:
+    return (sum(w.errors for w in wheels), sum(w.warnings for w in wheels), sum(w.notes for w in wheels))
+
+
+def _loads(wheels: Sequence[WheelSummary], version: str) -> bool:
+    """Whether all of the project's wheels load on a build of the release."""
+    judged = [wheel for wheel in wheels if wheel.torch]
+    return bool(judged) and all(any(b.torch == version and _fits(b) for b in wheel.torch) for wheel in judged)
+
+
+def _fits(build: BuildOfTorch) -> bool:
+    return build.state is ReleaseState.LOADS
+
+
+def _words(wheels: Sequence[WheelSummary]) -> str:
+    judged = [wheel for wheel in wheels if wheel.torch]
+    if not wheels:
+        return "not in this run"
+    if not judged:
+        return "not judged on the releases"
+    found = windows_of(judged[0].torch, lambda build: _loads(judged, build.torch))
+    return windows_words(found)
