@@ -94,7 +94,8 @@ def _file(found: _Artifact) -> values.ArtifactReport:
         found.verdict,
         releases=tuple(map(_release, found.releases)) if judged else None,
         findings=tuple(
-            Finding(f.rule, f.severity, Confidence.HIGH, None, "", "", "", suppressed=f.suppressed) for f in found.findings
+            Finding(f.rule, f.severity, Confidence.HIGH, None, "", "", "", suppressed=f.suppressed)
+            for f in found.findings
         ),
         served_by=found.served_by,
     )

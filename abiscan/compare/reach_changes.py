@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from abiscan.model.difference import Change, Effect
 from abiscan.model.reach import Aspect, BuildOfTorch, Floor, Reach, windows_of

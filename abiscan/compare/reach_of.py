@@ -18,7 +18,6 @@ from abiscan.setting.package_builds import covered
 from abiscan.wheel.tags import System, promise_of, torch_allowed, torch_requirements
 
 
-
 class NamedBuild(Protocol):
     """A known build of torch, as `releases.Build` has it: its unique key, public version and variant."""
 

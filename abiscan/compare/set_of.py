@@ -14,6 +14,7 @@ from abiscan.model.finding import Severity
 from abiscan.model.history import RunSummary, WheelSummary
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
 from abiscan.model.together import Together
+from abiscan.wheel.requirement_lines import normal_name
 
 
 class _Judged(Struct, frozen=True):
@@ -27,10 +28,12 @@ class _Judged(Struct, frozen=True):
 def together_in(report: Report) -> Together:
     """What each wheel, package and file of a run works on, in the order of the report, and what all do.
 
-    The builds of torch are those that the run's files were judged on (`--matrix`); without that nothing is known of any.
+    The builds of torch are those that the run's files were judged on (`--matrix`); without it none is known.
     """
     known = _builds(report.artifacts)
-    return together_of_targets(tuple(compared(scope, lambda machine: known.get(machine, ())) for scope in _scopes(report)))
+    return together_of_targets(
+        tuple(compared(scope, lambda machine: known.get(machine, ())) for scope in _scopes(report))
+    )
 
 
 def summary_of_run(report: Report, together: Together, label: str) -> RunSummary:
@@ -46,7 +49,7 @@ def summary_of_run(report: Report, together: Together, label: str) -> RunSummary
         counts = Counter(f.severity for file in own for f in file.standing)
         container = containers.get(target.path)
         verdict = container.verdict if container is not None else own[0].verdict
-        name = (None if container is None else container.name) or target.path
+        name = target.path if container is None or not container.name else normal_name(container.name)
         found = (counts[severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
         wheels.append(WheelSummary(name, target.version, verdict, target.reach.torch or (), *found))
     return RunSummary(label, report.verdict, tuple(wheels))

@@ -12,7 +12,7 @@ class WheelSummary(Struct, frozen=True):
     """A wheel, package or file of a run.
 
     Attributes:
-        name: of its distribution, or the path of a file that is in none.
+        name: of its distribution as an index compares it, or the path of a file that is in none.
         torch: how it fares on each build that it was judged on, oldest first; empty where it was on none.
         errors, warnings, notes: findings of its files that nothing accepts.
     """

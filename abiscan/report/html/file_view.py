@@ -65,7 +65,9 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         images=_images(made),
         gpu_unread=printable(made.gpu_unread) if made.gpu_unread else None,
         operators=tuple(
-            f"{printable(operator_words(o))} [{o.registration.value}]" for o in artifact.operators[:_OPERATORS]
+            # A schema may stand in the source over several lines.
+            f"{' '.join(printable(operator_words(o)).split())} [{o.registration.value}]"
+            for o in artifact.operators[:_OPERATORS]
         ),
         more_operators=max(0, len(artifact.operators) - _OPERATORS),
         what_if=tuple(

@@ -109,12 +109,16 @@ class MapRow(Struct, frozen=True):
 
 
 class HeatMap(Struct, frozen=True):
-    """The rows, the columns, and which marks occur."""
+    """The rows and the columns.
+
+    Attributes:
+        marks: those that occur; targets, declared: whether cells are marked as judged on, or outlined; alarms: whether
+            something does not load where it is judged or admitted.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[MapRow, ...]
     marks: tuple[Mark, ...]
-    variants: bool
     targets: bool
     declared: bool
     alarms: bool
@@ -205,8 +209,9 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         if cell.declared:
             before = place > 0 and cells[place - 1].declared
             after = place + 1 < len(cells) and cells[place + 1].declared
-            cell = replace(cell, first=not before, last=not after)
-        found.append(cell)
+            found.append(replace(cell, first=not before, last=not after))
+        else:
+            found.append(cell)
     return tuple(found)
 
 

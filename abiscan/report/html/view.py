@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct
-from msgspec.structs import replace
+from collections.abc import Sequence
 
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
-from abiscan.model.reach import Aspect, Compared
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report, Verdict
+from abiscan.model.reach import Aspect, windows_of
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import Target
 from abiscan.model.together import Together
-from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STRINGS, file_view, windows_words
-from abiscan.report.html.heat_map import (
-    Cell,
-    Column,
-    HeatMap,
-    MapRow,
-    Mark,
-    columns_of,
-    declared_of,
-    file_cells,
-    loads_on,
-    wheel_cells,
-)
+from abiscan.report.html.heat_map import loads_on
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
+from abiscan.report.html.release_rows import release_map
 from abiscan.report.html.trends import trends_of
 from abiscan.report.html.values import FileView, PageView, WheelView
+from abiscan.report.html.wheel_view import Unit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
-from abiscan.report.summary import Summary, failure_reason, summary_of
-from abiscan.report.wording import TARGET_KINDS, counted, readable_names, verdict_words
-
-# What a cell holds of a release's missing names; the JSON report is the place for the rest.
-_NAMES_SHOWN = 6
-_NAME_LENGTH = 240
-_NUMBER = re.compile(r"(\d+)")
-
-
-class _Unit(Struct, frozen=True):
-    """A wheel, package or archive with its files, or one file that is in none."""
-
-    container: Container | None
-    target: Compared | None
-    files: tuple[int, ...]
+from abiscan.report.summary import Summary, summary_of
+from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
 
 
 def page_view(
@@ -62,8 +35,8 @@ def page_view(
     counts = summary_of(report)
     labels = _labels(artifacts)
     files = tuple(file_view(report, number, artifact, labels[number]) for number, artifact in enumerate(artifacts))
-    units = _units(report, artifacts, together)
-    wheels = tuple(_wheel(number, report, unit, artifacts, files) for number, unit in enumerate(units))
+    units = units_of(report, artifacts, together)
+    wheels = tuple(wheel_view(number, report, unit, artifacts, files) for number, unit in enumerate(units))
     named = [wheel for wheel in wheels if wheel.title]
     target = _common_target(artifacts, report.target)
     return PageView(
@@ -77,7 +50,7 @@ def page_view(
         target_facts=_target_facts(target),
         tallies=_tallies(counts),
         causes=tuple(merged_causes(artifacts)),
-        heat=_heat(units, wheels, files, artifacts),
+        heat=release_map(units, wheels, files, artifacts),
         apart=tuple(w.title for w in wheels if w.title and not any(artifacts[f.number].releases for f in w.files)),
         failing=tuple(failing_rules(report, artifacts)),
         noted=tuple(noted_rules(report, artifacts)),
@@ -100,271 +73,6 @@ def page_view(
 def ordered(report: Report) -> list[ArtifactReport]:
     """The files as the page numbers them: worst first, then by path."""
     return sorted(sorted_artifacts(report.artifacts), key=lambda a: WORST_FIRST.index(a.verdict))
-
-
-def natural(text: str) -> list[tuple[int, int, str]]:
-    """A key that sorts `2.10` behind `2.9`."""
-    parts = _NUMBER.split(text.lower())
-    return [(1, int(p), "") if n % 2 else (0, 0, p) for n, p in enumerate(parts)]
-
-
-# --- wheels -----------------------------------------------------------------------------------------------------
-
-
-def _units(report: Report, artifacts: Sequence[ArtifactReport], together: Together | None) -> list[_Unit]:
-    reach = {} if together is None else {target.path: target for target in together.targets}
-    owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
-    members: list[list[int]] = [[] for _ in report.containers]
-    loose: list[int] = []
-    for number, artifact in enumerate(artifacts):
-        place = owner.get(artifact.display)
-        (loose if place is None else members[place]).append(number)
-    units = [
-        _Unit(container, reach.get(container.path), tuple(inside))
-        for container, inside in zip(report.containers, members, strict=True)
-    ]
-    units.sort(key=lambda unit: natural(unit.container.path.rpartition("/")[2] if unit.container else ""))
-    return units + [_Unit(None, reach.get(artifacts[number].display), (number,)) for number in loose]
-
-
-def _wheel(
-    number: int, report: Report, unit: _Unit, artifacts: Sequence[ArtifactReport], files: Sequence[FileView]
-) -> WheelView:
-    inside = [files[n] for n in unit.files]
-    container = unit.container
-    if container is None:
-        (only,) = inside
-        reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
-        return WheelView(number, "", only.display, only.verdict, only.word, only.bad, reason, "", (), (), (only,), 0, ())
-    unread = tuple(
-        (printable(e.path), printable(e.message))
-        for e in report.errors
-        if e.path == container.path or e.path.startswith(f"{container.path}!")
-    )
-    bad = any(f.bad for f in inside) or bool(unread)
-    concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
-    return WheelView(
-        number=number,
-        title=printable(_name(container)),
-        path=printable(container.path),
-        verdict=container.verdict.value,
-        word=verdict_words(container.verdict),
-        bad=bad,
-        reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
-        line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
-        facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container) if value),
-        requirements=tuple(printable(r) for r in container.requires_dist if r not in container.requires_torch),
-        files=tuple(concerned + [f for f in inside if f not in concerned]),
-        plain=len(inside) - len(concerned),
-        unread=unread,
-    )
-
-
-def _name(container: Container) -> str:
-    if container.name and container.version:
-        return f"{container.name} {container.version}"
-    return container.path.rpartition("/")[2]
-
-
-def _reason(bad: Sequence[ArtifactReport]) -> str:
-    """Why the first of the failing files fails."""
-    failing = [a for a in bad if a.verdict is ArtifactVerdict.FAILS]
-    if failing:
-        return printable(failure_reason(failing[0])[0])
-    messages = [f.message for a in bad for f in a.standing]
-    return printable(messages[0].split("\n")[0]) if messages else ""
-
-
-def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: _Unit) -> Iterator[str]:
-    """What tells it from its like: `cp311`, `x86_64`."""
-    interpreters = dict.fromkeys(tag.split("-")[0] for tag in container.tags)
-    abis = dict.fromkeys(tag.split("-")[1] for tag in container.tags if tag.count("-") >= 2)
-    yield "-".join(["/".join(list(interpreters)[:3]), *(abi for abi in abis if abi == "abi3" or abi.endswith("t"))])
-    if len({a.machine for a in artifacts if a.machine is not None}) > 1:
-        yield "/".join(dict.fromkeys(m for n in unit.files if (m := artifacts[n].machine)))
-
-
-def _wheel_facts(unit: _Unit, container: Container) -> list[tuple[str, str]]:
-    builds = unit.target.reach.torch if unit.target is not None else None
-    facts = []
-    if builds and _judged(unit):
-        loads, declared = loads_on(builds), declared_of(builds)
-        facts.append(("loads on torch", windows_words(loads)))
-        if declared is not None:
-            facts.append(("its requirement admits torch", windows_words(declared)))
-            facts.append(("admitted, and does not load there", windows_words(_refused(unit)) if _refused(unit) else ""))
-    facts += [
-        ("requires torch", "; ".join(container.requires_torch) or "no requirement is declared"),
-        ("Requires-Python", container.requires_python or ""),
-        ("tags", ", ".join(container.tags)),
-        ("tags in its metadata", ", ".join(container.metadata_tags) if _differ(container) else ""),
-        ("kind", container.kind),
-        ("file", container.path),
-    ]
-    if unit.target is not None:
-        facts.append(("system", ", ".join(floor.text for floor in unit.target.reach.floors)))
-    return facts
-
-
-def _differ(container: Container) -> bool:
-    return bool(container.metadata_tags) and set(container.metadata_tags) != set(container.tags)
-
-
-def _judged(unit: _Unit) -> bool:
-    """Whether some file of it was judged on the releases; one that imports nothing of torch is not."""
-    return unit.target is not None and bool(unit.target.reach.torch)
-
-
-def _refused(unit: _Unit) -> Windows:
-    """The releases that the requirement admits and that do not load it."""
-    builds = (unit.target.reach.torch if unit.target is not None else None) or ()
-    versions: dict[str, bool] = {}
-    good = {v for b in builds if b.works for v in (b.torch,)}
-    for build in builds:
-        versions[build.torch] = build.admitted is True and build.torch not in good
-    return Windows.of_known(versions, versions.__getitem__)
-
-
-# --- the heat map -----------------------------------------------------------------------------------------------
-
-
-def _heat(
-    units: Sequence[_Unit],
-    wheels: Sequence[WheelView],
-    files: Sequence[FileView],
-    artifacts: Sequence[ArtifactReport],
-) -> HeatMap:
-    judged = [n for unit in units for n in unit.files if artifacts[n].releases]
-    columns = columns_of(
-        ((r.torch, r.variant) for n in judged for r in artifacts[n].releases or ()),
-        ((t.torch, t.variant) for n in judged if (t := artifacts[n].target) is not None),
-    )
-    rows: list[MapRow] = []
-    for unit, wheel in zip(units, wheels, strict=True):
-        _add_unit(rows, unit, wheel, columns, files, artifacts)
-    cells = [cell for row in rows for cell in row.cells]
-    return HeatMap(
-        columns,
-        tuple(rows),
-        tuple(mark for mark in Mark if any(cell.mark is mark for cell in cells)),
-        len({c.variant for c in columns}) > 1,
-        any(cell.target for cell in cells),
-        any(cell.declared for cell in cells),
-        any(cell.mark is Mark.FAILS and (cell.declared or cell.target) for cell in cells),
-    )
-
-
-def _add_unit(
-    rows: list[MapRow],
-    unit: _Unit,
-    wheel: WheelView,
-    columns: Sequence[Column],
-    files: Sequence[FileView],
-    artifacts: Sequence[ArtifactReport],
-) -> None:
-    judged = [n for n in unit.files if artifacts[n].releases]
-    if not judged:
-        return
-    groups: dict[tuple[tuple[Mark, str, bool], ...], list[int]] = {}
-    cells: dict[int, tuple[Cell, ...]] = {}
-    for n in judged:
-        names = {mangled: _cut(text) for mangled, text in readable_names(artifacts[n]).items()}
-        mine = _target_names([artifacts[n]])
-        cells[n] = file_cells(columns, artifacts[n], names, mine, shown=_NAMES_SHOWN)
-        groups.setdefault(tuple((c.mark, c.reason, c.target) for c in cells[n]), []).append(n)
-    group = None
-    if unit.container is not None and unit.target is not None:
-        group = len(rows)
-        rows.append(_wheel_row(group, unit, wheel, columns, cells, files, artifacts))
-    for same in groups.values():
-        first = files[same[0]]
-        title = first.label if len(same) == 1 else f"{first.label} and {len(same) - 1} more"
-        rest = [files[n].label for n in same[1:]]
-        lines = [", ".join(rest[:6]) + (f" and {len(rest) - 6} more" if len(rest) > 6 else "")] if rest else []
-        row = MapRow(
-            len(rows),
-            group,
-            title,
-            tuple(lines),
-            f"file-{first.number}",
-            first.verdict,
-            any(files[n].bad for n in same),
-            cells[same[0]],
-            (
-                wheel.path,
-                printable(unit.container.name or "") if unit.container else "",
-                printable(unit.container.version or "") if unit.container else "",
-                "; ".join(files[n].display.rpartition("!")[2] for n in same),
-                first.word,
-                "",
-                _window_text(cells[same[0]], columns),
-            ),
-            files=tuple(same),
-        )
-        rows.append(row)
-
-
-def _wheel_row(
-    number: int,
-    unit: _Unit,
-    wheel: WheelView,
-    columns: Sequence[Column],
-    cells: Mapping[int, tuple[Cell, ...]],
-    files: Sequence[FileView],
-    artifacts: Sequence[ArtifactReport],
-) -> MapRow:
-    assert unit.target is not None and unit.container is not None
-    builds = unit.target.reach.torch or ()
-    judged = [n for n in cells if artifacts[n].served_by is None]
-    whole = not wheel.unread and not any(a.verdict is ArtifactVerdict.UNREADABLE for a in map(artifacts.__getitem__, unit.files))
-    found = wheel_cells(
-        columns, unit.target, unit.container.verdict, _target_names(artifacts[n] for n in judged), whole=whole
-    )
-    full = []
-    for place, cell in enumerate(found):
-        failing = [files[n].label for n in cells if cells[n][place].mark not in (Mark.LOADS, Mark.DRIFT, Mark.UNKNOWN)]
-        good = cell.mark in (Mark.LOADS, Mark.UNKNOWN)
-        full.append(cell if good else replace(cell, count=len(failing), names=tuple(failing[:_NAMES_SHOWN])))
-    loads, declared = windows_words(loads_on(builds)), declared_of(builds)
-    return MapRow(
-        number,
-        None,
-        wheel.title,
-        (" · ".join(part for part in (wheel.line, f"loads on {loads}") if part),),
-        f"wheel-{wheel.number}",
-        wheel.verdict,
-        wheel.bad,
-        tuple(full),
-        (
-            wheel.path,
-            printable(unit.container.name or ""),
-            printable(unit.container.version or ""),
-            "",
-            wheel.word,
-            "" if declared is None else windows_words(declared),
-            loads,
-        ),
-        len(cells),
-    )
-
-
-def _window_text(cells: Sequence[Cell], columns: Sequence[Column]) -> str:
-    versions: dict[str, bool] = {}
-    for cell, column in zip(cells, columns, strict=True):
-        loads = cell.mark in (Mark.LOADS, Mark.DRIFT)
-        versions[column.torch] = versions.get(column.torch, False) or loads
-    return windows_words(Windows.of_known(versions, versions.__getitem__))
-
-
-def _target_names(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
-    """Names of the builds that files were judged on, those that import nothing of torch left out."""
-    targets = (a.target for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
-    return frozenset(f"{t.torch}+{t.variant}" if t.variant else t.torch for t in targets if t is not None)
-
-
-def _cut(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= _NAME_LENGTH else shown[: _NAME_LENGTH - 1] + "…"
 
 
 # --- the head of the page ---------------------------------------------------------------------------------------
@@ -417,8 +125,8 @@ def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], targ
                 return "Nothing here needs torch."
             if len(many) > 1:
                 passing = sum(w.verdict == ArtifactVerdict.LOADS.value for w in many)
-                rest = len(many) - passing
-                others = f"; {rest} {'imports' if rest == 1 else 'import'} nothing of torch" if rest else ""
+                apart = sum(w.verdict == ArtifactVerdict.NOT_TORCH.value for w in many)
+                others = f"; {apart} {'imports' if apart == 1 else 'import'} nothing of torch" if apart else ""
                 return f"{passing} of {len(many)} {'wheels' if _all_wheels(report) else 'packages'} load{on}{others}."
             return f"{'The file loads' if whole == loads == 1 else f'{loads} of {whole} files load'}{on}."
 
@@ -427,7 +135,7 @@ def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _together(units: Sequence[_Unit], together: Together | None) -> str | None:
+def _together(units: Sequence[Unit], together: Together | None) -> str | None:
     """The releases on which all of it loads, of one wheel or of a set that one environment can hold."""
     judged = [u for u in units if u.target is not None and u.target.reach.torch]
     if together is None or not judged:
@@ -436,7 +144,7 @@ def _together(units: Sequence[_Unit], together: Together | None) -> str | None:
         (unit,) = judged
         builds = unit.target.reach.torch if unit.target is not None else None
         text = f"Loads on torch {windows_words(loads_on(builds or ()))}."
-        refused = _refused(unit)
+        refused = refused_by(unit)
         if refused and unit.container is not None:
             text += f" Its requirement on torch also admits {windows_words(refused)}, where it does not load."
         return text
@@ -447,10 +155,7 @@ def _together(units: Sequence[_Unit], together: Together | None) -> str | None:
     if any(len(found) > 1 for found in versions.values()):
         # Two versions of one project are never in one environment.
         return None
-    common = Windows.of_known(
-        dict.fromkeys(b.torch for b in together.common.torch or ()),
-        {b.torch for b in together.common.torch or () if b.works}.__contains__,
-    )
+    common = windows_of(together.common.torch or (), lambda build: build.works)
     if common:
         return f"Together they load on torch {windows_words(common)}."
     alone = {e.target for e in together.exclusions if e.aspect is Aspect.TORCH}

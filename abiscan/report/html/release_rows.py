@@ -1,0 +1,166 @@
+"""The rows of the heat map for the wheels and files of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from abiscan.model.reach import Compared
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.versions import Windows
+from abiscan.report.escape import printable
+from abiscan.report.html.file_view import windows_words
+from abiscan.report.html.heat_map import (
+    Cell,
+    HeatMap,
+    MapRow,
+    Mark,
+    columns_of,
+    declared_of,
+    file_cells,
+    loads_on,
+    wheel_cells,
+)
+from abiscan.report.html.values import FileView, WheelView
+from abiscan.report.html.wheel_view import Unit
+from abiscan.report.wording import readable_names
+
+# What a cell holds of a release's missing names; the JSON report is the place for the rest.
+_NAMES_SHOWN = 6
+_NAME_LENGTH = 240
+# Names of files below a row that stands for several.
+_FILES_SHOWN = 6
+
+
+def release_map(
+    units: Sequence[Unit], wheels: Sequence[WheelView], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]
+) -> HeatMap:
+    """A row a wheel, and below it a row for all of its files that fare the same."""
+    rows = _Rows(units, files, artifacts)
+    for unit, wheel in zip(units, wheels, strict=True):
+        rows.add(unit, wheel)
+    cells = [cell for row in rows.rows for cell in row.cells]
+    return HeatMap(
+        rows.columns,
+        tuple(rows.rows),
+        tuple(mark for mark in Mark if any(cell.mark is mark for cell in cells)),
+        targets=any(cell.target for cell in cells),
+        declared=any(cell.declared for cell in cells),
+        alarms=any(cell.mark is Mark.FAILS and (cell.declared or cell.target) for cell in cells),
+    )
+
+
+class _Rows:
+    """The rows so far, and what all of them are made of."""
+
+    __slots__ = ("artifacts", "columns", "files", "rows")
+
+    def __init__(self, units: Sequence[Unit], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]) -> None:
+        judged = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
+        self.columns = columns_of(
+            ((r.torch, r.variant) for a in judged for r in a.releases or ()),
+            ((t.torch, t.variant) for a in judged if (t := a.target) is not None),
+        )
+        self.files = files
+        self.artifacts = artifacts
+        self.rows: list[MapRow] = []
+
+    def add(self, unit: Unit, wheel: WheelView) -> None:
+        """A wheel with its files; nothing where none of them was judged on the releases."""
+        cells: dict[int, tuple[Cell, ...]] = {}
+        groups: dict[tuple[tuple[Mark, str, bool], ...], list[int]] = {}
+        for n in unit.files:
+            artifact = self.artifacts[n]
+            if artifact.releases:
+                names = {mangled: _cut(text) for mangled, text in readable_names(artifact).items()}
+                cells[n] = file_cells(self.columns, artifact, names, _targets([artifact]), shown=_NAMES_SHOWN)
+                groups.setdefault(tuple((c.mark, c.reason, c.target) for c in cells[n]), []).append(n)
+        group = None
+        if cells and unit.container is not None and unit.target is not None:
+            group = len(self.rows)
+            self._add_wheel(unit.container, unit.target, unit.files, wheel, cells)
+        for same in groups.values():
+            self._add_files(same, group, unit.container, wheel, cells[same[0]])
+
+    def _add_files(
+        self, same: list[int], group: int | None, container: Container | None, wheel: WheelView, cells: tuple[Cell, ...]
+    ) -> None:
+        first = self.files[same[0]]
+        rest = [self.files[n].label for n in same[1:]]
+        more = f" and {len(rest) - _FILES_SHOWN} more" if len(rest) > _FILES_SHOWN else ""
+        members = "; ".join(self.files[n].display.rpartition("!")[2] for n in same)
+        self.rows.append(
+            MapRow(
+                len(self.rows),
+                group,
+                f"{first.label} and {len(rest)} more" if rest else first.label,
+                (", ".join(rest[:_FILES_SHOWN]) + more,) if rest else (),
+                f"file-{first.number}",
+                first.verdict,
+                any(self.files[n].bad for n in same),
+                cells,
+                (wheel.path, *_named(container), members, first.word, "", self._window(cells)),
+                files=tuple(same),
+            )
+        )
+
+    def _add_wheel(
+        self,
+        container: Container,
+        target: Compared,
+        files: Sequence[int],
+        wheel: WheelView,
+        members: Mapping[int, tuple[Cell, ...]],
+    ) -> None:
+        judged = _targets(self.artifacts[n] for n in members if self.artifacts[n].served_by is None)
+        read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
+        found = wheel_cells(self.columns, target, container.verdict, judged, whole=read and not wheel.unread)
+        builds = target.reach.torch or ()
+        loads, declared = windows_words(loads_on(builds)), declared_of(builds)
+        admitted = "" if declared is None else windows_words(declared)
+        self.rows.append(
+            MapRow(
+                len(self.rows),
+                None,
+                wheel.title,
+                (" · ".join(part for part in (wheel.line, f"loads on {loads}") if part),),
+                f"wheel-{wheel.number}",
+                wheel.verdict,
+                wheel.bad,
+                tuple(self._with_files(place, cell, members) for place, cell in enumerate(found)),
+                (wheel.path, *_named(container), "", wheel.word, admitted, loads),
+                len(members),
+            )
+        )
+
+    def _with_files(self, place: int, cell: Cell, members: Mapping[int, tuple[Cell, ...]]) -> Cell:
+        """A wheel's cell with the files that it is about."""
+        if cell.mark in (Mark.LOADS, Mark.UNKNOWN):
+            return cell
+        good = (Mark.LOADS, Mark.DRIFT, Mark.UNKNOWN)
+        names = [self.files[n].label for n, cells in members.items() if cells[place].mark not in good]
+        return replace(cell, count=len(names), names=tuple(names[:_NAMES_SHOWN]))
+
+    def _window(self, cells: Sequence[Cell]) -> str:
+        versions: dict[str, bool] = {}
+        for cell, column in zip(cells, self.columns, strict=True):
+            loads = cell.mark in (Mark.LOADS, Mark.DRIFT)
+            versions[column.torch] = versions.get(column.torch, False) or loads
+        return windows_words(Windows.of_known(versions, versions.__getitem__))
+
+
+def _named(container: Container | None) -> Iterator[str]:
+    for text in (None, None) if container is None else (container.name, container.version):
+        yield printable(text or "")
+
+
+def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
+    """Names of the builds that files were judged on, those that import nothing of torch left out."""
+    targets = (a.target for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
+    return frozenset(f"{t.torch}+{t.variant}" if t.variant else t.torch for t in targets if t is not None)
+
+
+def _cut(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= _NAME_LENGTH else shown[: _NAME_LENGTH - 1] + "…"

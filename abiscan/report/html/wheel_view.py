@@ -1,0 +1,150 @@
+"""The wheels, packages and archives of a run as the page shows them, each with its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.model.reach import Compared, windows_of
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
+from abiscan.model.together import Together
+from abiscan.model.versions import Windows
+from abiscan.report.escape import printable
+from abiscan.report.html.file_view import windows_words
+from abiscan.report.html.heat_map import declared_of, loads_on
+from abiscan.report.html.values import FileView, WheelView
+from abiscan.report.summary import failure_reason
+from abiscan.report.wording import verdict_words
+
+_NUMBER = re.compile(r"(\d+)")
+
+
+class Unit(Struct, frozen=True):
+    """A wheel, package or archive with the numbers of its files, or one file that is in none."""
+
+    container: Container | None
+    target: Compared | None
+    files: tuple[int, ...]
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """A key that sorts `2.10` behind `2.9`."""
+    parts = _NUMBER.split(text.lower())
+    return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]
+
+
+def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: Together | None) -> list[Unit]:
+    reach = {} if together is None else {target.path: target for target in together.targets}
+    owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
+    members: list[list[int]] = [[] for _ in report.containers]
+    loose: list[int] = []
+    for number, artifact in enumerate(artifacts):
+        place = owner.get(artifact.display)
+        (loose if place is None else members[place]).append(number)
+    units = [
+        Unit(container, reach.get(container.path), tuple(inside))
+        for container, inside in zip(report.containers, members, strict=True)
+    ]
+    units.sort(key=lambda unit: _natural(unit.container.path.rpartition("/")[2] if unit.container else ""))
+    return units + [Unit(None, reach.get(artifacts[number].display), (number,)) for number in loose]
+
+
+def wheel_view(
+    number: int, report: Report, unit: Unit, artifacts: Sequence[ArtifactReport], files: Sequence[FileView]
+) -> WheelView:
+    inside = [files[n] for n in unit.files]
+    container = unit.container
+    if container is None:
+        (only,) = inside
+        reason = _reason([artifacts[n] for n in unit.files]) if only.bad else ""
+        return WheelView(
+            number, "", only.display, only.verdict, only.word, only.bad, reason, "", (), (), (only,), 0, ()
+        )
+    unread = tuple(
+        (printable(e.path), printable(e.message))
+        for e in report.errors
+        if e.path == container.path or e.path.startswith(f"{container.path}!")
+    )
+    bad = any(f.bad for f in inside) or bool(unread)
+    concerned = [f for f in inside if f.verdict != ArtifactVerdict.NOT_TORCH.value or f.bad]
+    return WheelView(
+        number=number,
+        title=printable(_name(container)),
+        path=printable(container.path),
+        verdict=container.verdict.value,
+        word=verdict_words(container.verdict),
+        bad=bad,
+        reason=_reason([artifacts[n] for n in unit.files if files[n].bad]) if bad else "",
+        line=" · ".join(printable(part) for part in _line(container, artifacts, unit) if part),
+        facts=tuple((name, printable(value)) for name, value in _wheel_facts(unit, container) if value),
+        requirements=tuple(printable(r) for r in container.requires_dist if r not in container.requires_torch),
+        files=tuple(concerned + [f for f in inside if f not in concerned]),
+        plain=len(inside) - len(concerned),
+        unread=unread,
+    )
+
+
+def _name(container: Container) -> str:
+    if container.name and container.version:
+        return f"{container.name} {container.version}"
+    return container.path.rpartition("/")[2]
+
+
+def _reason(bad: Sequence[ArtifactReport]) -> str:
+    """Why the first of the failing files fails."""
+    failing = [a for a in bad if a.verdict is ArtifactVerdict.FAILS]
+    if failing:
+        return printable(failure_reason(failing[0])[0])
+    messages = [f.message for a in bad for f in a.standing]
+    return printable(messages[0].split("\n")[0]) if messages else ""
+
+
+def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Unit) -> Iterator[str]:
+    """What tells it from its like: `cp311`, `x86_64`."""
+    interpreters = dict.fromkeys(tag.split("-")[0] for tag in container.tags)
+    abis = dict.fromkeys(tag.split("-")[1] for tag in container.tags if tag.count("-") >= 2)
+    yield "-".join(["/".join(list(interpreters)[:3]), *(abi for abi in abis if abi == "abi3" or abi.endswith("t"))])
+    if len({a.machine for a in artifacts if a.machine is not None}) > 1:
+        yield "/".join(dict.fromkeys(m for n in unit.files if (m := artifacts[n].machine)))
+
+
+def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
+    builds = unit.target.reach.torch if unit.target is not None else None
+    facts = []
+    if builds and _judged(unit):
+        loads, declared = loads_on(builds), declared_of(builds)
+        facts.append(("loads on torch", windows_words(loads)))
+        if declared is not None:
+            facts.append(("its requirement admits torch", windows_words(declared)))
+            facts.append(
+                ("admitted, and does not load there", windows_words(refused_by(unit)) if refused_by(unit) else "")
+            )
+    facts += [
+        ("requires torch", "; ".join(container.requires_torch) or "no requirement is declared"),
+        ("Requires-Python", container.requires_python or ""),
+        ("tags", ", ".join(container.tags)),
+        ("tags in its metadata", ", ".join(container.metadata_tags) if _differ(container) else ""),
+        ("kind", container.kind),
+        ("file", container.path),
+    ]
+    if unit.target is not None:
+        facts.append(("system", ", ".join(floor.text for floor in unit.target.reach.floors)))
+    return facts
+
+
+def _differ(container: Container) -> bool:
+    return bool(container.metadata_tags) and set(container.metadata_tags) != set(container.tags)
+
+
+def _judged(unit: Unit) -> bool:
+    """Whether some file of it was judged on the releases; one that imports nothing of torch is not."""
+    return unit.target is not None and bool(unit.target.reach.torch)
+
+
+def refused_by(unit: Unit) -> Windows:
+    """The releases that the requirement admits and that do not load it."""
+    builds = (unit.target.reach.torch if unit.target is not None else None) or ()
+    good = {build.torch for build in builds if build.works}
+    return windows_of(builds, lambda build: build.admitted is True and build.torch not in good)
