@@ -42,6 +42,7 @@ from abiscan.model.report import (
     ArtifactKind,
     ArtifactReport,
     ArtifactVerdict,
+    Container,
     InputError,
     Report,
     StaleEntry,
@@ -454,3 +455,141 @@ SUBJECTS = (
         location=Location(None, "a.cu", 3, None),
     ),
 )
+
+
+# The builds that `wheels` are judged on: three releases of one variant each.
+BUILDS = ("2.7.1", "2.8.0", "2.9.0")
+
+
+def on_builds(*states: ReleaseState) -> tuple[ReleaseVerdict, ...]:
+    """How a file fares on each of `BUILDS`."""
+    return tuple(
+        ReleaseVerdict(
+            f"{version}+cu128-x86_64",
+            version,
+            "cu128",
+            True,
+            state,
+            (TENSOR_PTR,) if state is ReleaseState.FAILS else (),
+            (),
+            "" if state is ReleaseState.LOADS else f"why {state}",
+        )
+        for version, state in zip(BUILDS, states, strict=True)
+    )
+
+
+def a_wheel(
+    name: str, version: str, *members: ArtifactReport, requires: tuple[str, ...] = ()
+) -> tuple[Container, tuple[ArtifactReport, ...]]:
+    """A wheel, and its members with its path."""
+    path = f"dist/{name}-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+    inside = tuple(replace(member, path=path) for member in members)
+    verdicts = [member.verdict for member in inside]
+    worst = next(v for v in (*BAD, ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH) if v in verdicts)
+    container = Container(
+        path,
+        "wheel",
+        name,
+        version,
+        ("cp311-cp311-manylinux_2_28_x86_64",),
+        (),
+        requires,
+        tuple(r for r in requires if r.startswith("torch")),
+        worst,
+        tuple(member.display for member in inside),
+    )
+    return container, inside
+
+
+BAD = (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
+RELEASE = Target(TargetKind.RELEASE, "2.8.0", "cu128", "12.8", None, True, None, None, "x86_64")
+
+
+def wheels() -> Report:
+    """Three wheels, judged on 2.8.0: one that loads there, one that does not though it says so, one without torch."""
+    good, bad, layout, cuda = (
+        ReleaseState.LOADS,
+        ReleaseState.FAILS,
+        ReleaseState.OTHER_LAYOUT,
+        ReleaseState.OTHER_CUDA,
+    )
+    loads, fails = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
+    first = a_wheel(
+        "alpha",
+        "1.0",
+        an_artifact("", "alpha/_C.so", releases=on_builds(bad, good, layout), target=RELEASE, verdict=loads),
+        an_artifact("", "alpha/one.so", releases=on_builds(good, good, good), target=RELEASE, verdict=loads),
+        an_artifact("", "alpha/two.so", releases=on_builds(good, good, good), target=RELEASE, verdict=loads),
+        requires=("torch>=2.8,<2.9", "numpy"),
+    )
+    gone = an_import(TENSOR_PTR, Status.MISSING, demangled="float* at::TensorBase::data_ptr<float>() const")
+    second = a_wheel(
+        "beta",
+        "2.0",
+        an_artifact(
+            "",
+            "beta/_C.so",
+            releases=on_builds(cuda, bad, good),
+            target=RELEASE,
+            verdict=fails,
+            imports=(gone,),
+            findings=(a_finding(symbol=TENSOR_PTR), a_finding("unstable-abi", None, severity=Severity.NOTE)),
+            causes=(
+                CauseGroup(
+                    CauseId.BUILT_FOR_NEWER_TORCH,
+                    Confidence.HIGH,
+                    "the file was built for a newer torch",
+                    ("2.9.0 exports it",),
+                    'Install another build\nor: pip install "torch>=2.9"',
+                    (TENSOR_PTR,),
+                ),
+            ),
+        ),
+        requires=("torch>=2.8",),
+    )
+    third = a_wheel("gamma", "3.0", an_artifact("", "gamma/_g.so", verdict=ArtifactVerdict.NOT_TORCH, target=RELEASE))
+    each = (first, second, third)
+    report = a_report(*(member for _, members in each for member in members))
+    return replace(report, target=RELEASE, verdict=Verdict.FAIL, containers=tuple(container for container, _ in each))
+
+
+def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
+    """Wheels of a release: their files share most of their imports, as those of one project do."""
+    bound = tuple(
+        an_import(
+            f"_ZN2at6native5op{i:04}ERKNS_6TensorE", demangled=f"at::native::op{i:04}(at::Tensor const&)", index=i
+        )
+        for i in range(imports)
+    )
+    each = [
+        a_wheel(
+            f"project{n:02}",
+            "1.0",
+            *(
+                an_artifact(
+                    "",
+                    f"project{n:02}/module_{f}.so",
+                    releases=tuple(
+                        ReleaseVerdict(
+                            f"2.{b}.0+cu128-x86_64",
+                            f"2.{b}.0",
+                            "cu128",
+                            True,
+                            ReleaseState.LOADS if b > (n + f) % 25 else ReleaseState.FAILS,
+                            () if b > (n + f) % 25 else (bound[0].name,),
+                            (),
+                            "" if b > (n + f) % 25 else "too old",
+                        )
+                        for b in range(30)
+                    ),
+                    target=RELEASE,
+                    imports=bound,
+                )
+                for f in range(files)
+            ),
+            requires=("torch>=2.8",),
+        )
+        for n in range(number)
+    ]
+    report = a_report(*(member for _, members in each for member in members))
+    return replace(report, target=RELEASE, verdict=Verdict.PASS, containers=tuple(container for container, _ in each))

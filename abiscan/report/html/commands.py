@@ -6,39 +6,51 @@ import re
 
 from msgspec import Struct
 
-# Programs whose command lines fixes give whole.
-_PROGRAMS = "pip|python3?|abiscan|auditwheel|patchelf|conda|wheel"
+# Beginnings of the command lines that fixes give whole; a sentence can begin with the name of a program too.
+_BEGINNING = (
+    r"(?:[A-Z][A-Z0-9_]*=(?:\"[^\"]*\"|\S+) )*"
+    r"(?:pip (?:install|uninstall|list|show|download) |python3? -[cm] |conda install |apt-get install |export [A-Z_]+="
+    r"|abiscan |auditwheel (?:repair|show) |patchelf --|wheel (?:tags|unpack|pack) |readelf -|ldd |ldconfig -)"
+)
 # To the end of its line, where the line begins with it or a colon stands before it.
-_AT_END = re.compile(rf"(?:^|(?<=: ))(?:{_PROGRAMS}) [^`]+$")
-# Between backticks; one with a word in capitals is a pattern, with fewer than three words a program's name.
-_QUOTED = re.compile(rf"`((?:{_PROGRAMS}) \S+ [^`]+)`")
+_AT_END = re.compile(rf"(?:^|(?<=: )){_BEGINNING}[^`]+$")
+# Between backticks; one with a word in capitals is a pattern.
+_QUOTED = re.compile(rf"`({_BEGINNING}[^`]+)`")
 _PLACEHOLDER = re.compile(r"(?:^|[\s=/])[A-Z]{3,}(?:[\s/]|$)")
+# A command up to where prose goes on behind it, outside of quotes.
+_COMMAND = re.compile(r"""((?:"[^"]*"|'[^']*'|(?! in an? | \(|,? or$)[^"'])+)(.*)""")
+_FULL_STOP = re.compile(r"(?<=[\w\"')\]])\.$")
 
 
 class Step(Struct, frozen=True):
-    """A line of a fix: `text` is prose, `commands` what in it can be run as it stands."""
+    """A line of a fix.
+
+    Attributes:
+        text: prose, empty where there is none; remark: what stood behind the command.
+        commands: what in it can be run as it stands.
+    """
 
     text: str
     commands: tuple[str, ...] = ()
+    remark: str = ""
 
 
 def steps_of(fix: str) -> tuple[Step, ...]:
     """The lines of a fix.
 
     >>> steps_of('Install another build\\nor: pip install "torch>=2.4"')[1]
-    Step(text='or', commands=('pip install "torch>=2.4"',))
+    Step(text='or', commands=('pip install "torch>=2.4"',), remark='')
     """
     return tuple(_step(line.strip()) for line in fix.split("\n") if line.strip())
 
 
 def _step(line: str) -> Step:
     found = _AT_END.search(line)
-    if found is not None and not _PLACEHOLDER.search(found[0]):
-        return Step(line[: found.start()].rstrip().removesuffix(":"), (_bare(found[0]),))
+    if found is not None:
+        command, _, remark = found[0].partition("  # ")
+        plain = _COMMAND.fullmatch(command)
+        if plain is not None and not _PLACEHOLDER.search(plain[1]):
+            before = line[: found.start()].rstrip().removesuffix(":")
+            return Step(before, (_FULL_STOP.sub("", plain[1].rstrip()),), (plain[2] + remark).strip())
     quoted = [match for match in _QUOTED.findall(line) if not _PLACEHOLDER.search(match)]
     return Step(line, tuple(dict.fromkeys(quoted)))
-
-
-def _bare(command: str) -> str:
-    """Without the full stop that ends the sentence, and without a remark behind `#`."""
-    return command.partition("  #")[0].rstrip().removesuffix(".")

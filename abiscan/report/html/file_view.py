@@ -66,7 +66,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         gpu_unread=printable(made.gpu_unread) if made.gpu_unread else None,
         operators=tuple(
             # A schema may stand in the source over several lines.
-            f"{' '.join(printable(operator_words(o)).split())} [{o.registration.value}]"
+            f"{printable(' '.join(operator_words(o).split()))} [{o.registration.value}]"
             for o in artifact.operators[:_OPERATORS]
         ),
         more_operators=max(0, len(artifact.operators) - _OPERATORS),

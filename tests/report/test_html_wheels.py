@@ -1,0 +1,318 @@
+"""The page for a run over several wheels: its heat map, what it says of the set, and earlier runs beside it.
+
+What each wheel works on is asked of the fixtures of `samples.wheels` by hand, cell by cell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.cli.earlier_runs import read_earlier_runs
+from abiscan.compare.earlier_runs import run_of_json
+from abiscan.compare.set_of import summary_of_run, together_in
+from abiscan.errors import UsageError
+from abiscan.model.cause import Confidence
+from abiscan.model.device_code import DeviceCode, GpuImage
+from abiscan.model.operators import Operator, Registration
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
+from abiscan.model.release import ReleaseState
+from abiscan.model.report import ArtifactVerdict, InputError, Report, Verdict
+from abiscan.report import html, json_v1
+from abiscan.report.html.commands import steps_of
+from tests.report import samples
+from tests.report.test_html import ELEMENTS, Elements
+
+
+def page(report: Report) -> Elements:
+    return Elements(html.render(report, together_in(report)))
+
+
+def text_of(found: Elements) -> str:
+    return " ".join("".join(found.words).split())
+
+
+def matrix(found: Elements) -> list[tuple[str, list[str]]]:
+    """The rows of the heat map: whether it stands below a wheel's, and the classes of its cells."""
+    rows: list[tuple[str, list[str]]] = []
+    for tag, attributes in found.found:
+        classes = attributes.get("class") or ""
+        if tag == "tr" and "data-r" in attributes:
+            rows.append((classes, []))
+        elif tag == "td" and classes.startswith("cell "):
+            rows[-1][1].append(classes.removeprefix("cell c-"))
+    return rows
+
+
+def data(found: Elements) -> dict[str, object]:
+    value: dict[str, object] = json.loads(found.scripts[0])
+    return value
+
+
+def test_the_cells_of_wheels_and_of_their_files() -> None:
+    """A wheel loads where all of its files do; the file that fares worst gives the cell; the range is the requirement's
+    (`torch>=2.8,<2.9` admits 2.8.0 alone), and 2.8.0 is what was judged."""
+    rows = matrix(page(samples.wheels()))
+    assert rows == [
+        ("", ["fails minor", "loads minor range from to target", "other-layout minor"]),
+        ("sub", ["fails minor", "loads minor target", "other-layout minor"]),
+        # Two files that fare the same have one row.
+        ("sub", ["loads minor", "loads minor target", "loads minor"]),
+        ("", ["other-cuda minor", "fails minor range from target", "loads minor range to"]),
+        ("sub", ["other-cuda minor", "fails minor target", "loads minor"]),
+    ]
+
+
+def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
+    words = text_of(page(samples.wheels()))
+    assert "1 of 3 wheels fails on torch 2.8.0 (cu128)." in words
+    # 2.8.0 is the one release for the first, 2.9.0 for the second.
+    assert "No known release of torch loads all of them together." in words
+    assert "alpha 1.0" in words
+    assert "cp311 · loads on 2.8.0" in words
+    assert "its requirement admits torch 2.8.0 - 2.9.0" in words
+    assert "admitted, and does not load there 2.8.0" in words
+    assert "one.so and 1 more" in words
+    assert "imports nothing of torch: gamma 3.0" in words
+    assert "the file was built for a newer torch" in words
+
+
+def test_the_releases_on_which_all_load_are_said() -> None:
+    container, members = samples.a_wheel(
+        "delta", "1.0", samples.an_artifact("", "d.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
+    )
+    report = samples.wheels()
+    alone = replace(
+        report,
+        artifacts=tuple(a for a in report.artifacts if "beta" not in a.path) + members,
+        containers=(report.containers[0], container),
+    )
+    # alpha's requirement admits 2.8.0, delta loads everywhere.
+    assert "Together they load on torch 2.8.0." in text_of(page(alone))
+
+
+def test_two_versions_of_one_project_are_no_set() -> None:
+    """They are never in one environment: nothing is said of them together."""
+    one = samples.a_wheel(
+        "p", "1.0", samples.an_artifact("", "p.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
+    )
+    two = samples.a_wheel(
+        "p", "2.0", samples.an_artifact("", "p.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3))
+    )
+    report = replace(samples.a_report(*one[1], *two[1]), containers=(one[0], two[0]), verdict=Verdict.PASS)
+    assert "ogether" not in text_of(page(report))
+
+
+@pytest.mark.parametrize("state", list(ReleaseState))
+def test_every_state_has_a_colour_a_sign_and_words(state: ReleaseState) -> None:
+    report = samples.a_report(samples.an_artifact(releases=samples.on_builds(state, state, state)))
+    text = html.render(report, together_in(report))
+    assert f'class="cell c-{state}' in text
+    assert re.search(rf"^\.c-{state} {{ --field: var\(--[a-z-]+\); color: ", text, re.MULTILINE)
+    signs = re.findall(r'^\.c-([a-z-]+)::before { content: "(.)"; }', text, re.MULTILINE)
+    assert len({sign for _, sign in signs}) == len(signs) == 7
+    assert f"<i>{state}</i>" in text
+
+
+def test_what_could_not_be_read_leaves_a_wheel_undecided() -> None:
+    """A member of the first wheel is broken: where the others load, nobody can say of the wheel; where one fails, it
+    fails."""
+    report = samples.wheels()
+    path = report.containers[0].path
+    broken = replace(report, errors=(InputError(f"{path}!alpha/broken.so", "it ends after 3 bytes"),))
+    first = matrix(page(broken))[0][1]
+    assert [cell.split()[0] for cell in first] == ["fails", "undecided", "other-layout"]
+
+
+def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
+    """The release 2.8.0 of PyPI loads it; the installed CPU build of 2.8.0 is what was judged, and does not."""
+    here = replace(samples.RELEASE, variant="cpu")
+    file = samples.an_artifact(
+        "", "a.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3), target=here, verdict=ArtifactVerdict.FAILS
+    )
+    container, members = samples.a_wheel("a", "1.0", file)
+    report = replace(samples.a_report(*members), containers=(container,), target=here)
+    found = page(report)
+    assert data(found)["columns"] == ["2.7.1+cu128", "2.8.0+cu128", "2.8.0+cpu", "2.9.0+cu128"]
+    assert [cells for _, cells in matrix(found)][0] == ["loads minor", "loads minor", "fails target", "loads minor"]
+
+
+def test_nothing_is_red_on_a_pass_and_what_is_noted_comes_last() -> None:
+    file = samples.an_artifact(
+        findings=(samples.a_finding("unstable-abi", None, severity=samples.Severity.NOTE),),
+        imports=(samples.an_import(samples.TENSOR_PTR),),
+        causes=samples.failing().causes,
+    )
+    text = html.render(replace(samples.a_report(file), verdict=Verdict.PASS))
+    body = text[text.index("<body") :]
+    assert 'class="card find red' not in body
+    assert "s-error" not in body
+    headings = re.findall(r'<h2 id="([a-z]+)"', body)
+    assert headings[-1] == "noted"
+    assert "causes" not in headings
+    failed = html.render(replace(samples.a_report(samples.failing()), verdict=Verdict.FAIL))
+    assert re.findall(r'<h2 id="([a-z]+)"', failed)[:2] == ["releases", "causes"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "commands", "remark"),
+    [
+        ('or: pip install "torch>=2.4,<=2.6"', "or", ['pip install "torch>=2.4,<=2.6"'], ""),
+        (
+            "pip install --no-deps .  # in the source tree of x",
+            "",
+            ["pip install --no-deps ."],
+            "in the source tree of x",
+        ),
+        ('CXXFLAGS="-DA=1 -DB" pip install .', "", ['CXXFLAGS="-DA=1 -DB" pip install .'], ""),
+        ("conda install 'x>=1' in a conda environment", "", ["conda install 'x>=1'"], "in a conda environment"),
+        (
+            "`abiscan explain _Z1f` has its history",
+            "`abiscan explain _Z1f` has its history",
+            ["abiscan explain _Z1f"],
+            "",
+        ),
+        ("judge it where it will run (`abiscan FILE`)", "judge it where it will run (`abiscan FILE`)", [], ""),
+        ("python exports it; torch links it.", "python exports it; torch links it.", [], ""),
+        ("add the index of its variant to pip install.", "add the index of its variant to pip install.", [], ""),
+    ],
+)
+def test_a_command_is_taken_out_of_its_prose(line: str, text: str, commands: list[str], remark: str) -> None:
+    (step,) = steps_of(line)
+    assert (step.text, list(step.commands), step.remark) == (text, commands, remark)
+
+
+def test_each_copy_button_has_one_command() -> None:
+    text = html.render(samples.wheels())
+    copied = re.findall(r"<code>([^<]*)</code></pre><button[^>]*data-copy", text)
+    assert set(copied) == {"pip install &#34;torch&gt;=2.9&#34;"}
+
+
+def test_how_a_file_was_made_its_images_and_its_operators() -> None:
+    made = Provenance(
+        facts=(ProvenanceFact(Topic.COMPILER, "GCC 13.2.1", ".comment", Confidence.MEDIUM),),
+        gpu_images=(
+            GpuImage("sm_90a", DeviceCode.MACHINE_CODE, 3, 2),
+            GpuImage("compute_90", DeviceCode.PTX, 1, 0, ptx_version="8.4"),
+        ),
+    )
+    operators = (
+        Operator("ns::f", Registration.TORCH_LIBRARY, schema="ns::f(Tensor x)   ->\n Tensor"),
+        Operator("ns::g", Registration.STABLE_TORCH_LIBRARY),
+    )
+    words = text_of(page(samples.a_report(samples.an_artifact(provenance=made, operators=operators))))
+    assert "compiler GCC 13.2.1 .comment (medium confidence)" in words
+    assert "sm_90a machine-code 3 images, 2 compressed" in words
+    assert "compute_90 ptx 1 image, PTX ISA 8.4" in words
+    assert "2 operators" in words
+    assert "ns::f(Tensor x) -> Tensor [torch-library]" in words
+    assert "ns::g (its schema is not kept in one piece) [stable-torch-library]" in words
+
+
+def test_hostile_names_of_wheels_facts_and_operators_stay_text() -> None:
+    each = []
+    for name in samples.HOSTILE:
+        fact = ProvenanceFact(Topic.COMPILER, name, name)
+        file = samples.an_artifact(
+            "",
+            f"{name}.so",
+            releases=samples.on_builds(*[ReleaseState.FAILS] * 3),
+            provenance=Provenance(
+                facts=(fact,), gpu_images=(GpuImage(name, DeviceCode.PTX, 1, ptx_version=name),), gpu_unread=name
+            ),
+            operators=(Operator(name, Registration.LEGACY, schema=name),),
+        )
+        container, members = samples.a_wheel(name.replace("/", ""), "1", file, requires=(name, f"torch{name}"))
+        each.append((replace(container, tags=(name,), metadata_tags=(name,), requires_python=name), members))
+    report = samples.a_report(*(member for _, members in each for member in members))
+    report = replace(report, containers=tuple(container for container, _ in each))
+    together = together_in(report)
+    runs = [summary_of_run(report, together, name) for name in samples.HOSTILE[:3]]
+    text = html.render(report, together, runs)
+    found = Elements(text)
+    assert {tag for tag, _ in found.found} <= ELEMENTS
+    assert len(found.scripts) == 2
+    assert not set(found.scripts[0]) & set("<>&\u2028\u2029")
+    assert not [a for _, attributes in found.found for a in attributes if a.startswith("on") or a == "style"]
+    # Every bare id that a link names is one element's, so that no name can take another's place.
+    ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
+    report = samples.many_wheels(30, files=7, imports=200)
+    text = html.render(report, together_in(report))
+    assert len(text.encode()) < 3_000_000
+    # 42,000 imports, and each name of them once.
+    assert text.count("_ZN2at6native5op0001ERKNS_6TensorE") == 1
+
+
+# --- earlier runs -----------------------------------------------------------------------------------------------
+
+
+def test_a_report_that_is_read_back_says_the_same() -> None:
+    report = samples.wheels()
+    read = run_of_json(json_v1.render(report).encode(), "1")
+    assert read == summary_of_run(report, together_in(report), "1")
+    assert [(w.name, w.version, w.verdict.value, w.errors, w.notes) for w in read.wheels] == [
+        ("alpha", "1.0", "loads", 0, 0),
+        ("beta", "2.0", "fails", 1, 1),
+        ("gamma", "3.0", "not-torch", 0, 0),
+    ]
+
+
+def test_the_runs_of_a_directory_come_in_the_order_of_their_names(tmp_path: Path) -> None:
+    text = json_v1.render(samples.wheels())
+    for name in ("run-10.json", "run-9.json", "notes.txt"):
+        (tmp_path / name).write_text(text)
+    assert [run.label for run in read_earlier_runs(str(tmp_path))] == ["run-9", "run-10"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b'{"schema_version": 1}',
+        b"[" * 200_000,
+        b'{"schema_version": 2, "verdict": "pass", "artifacts": []}',
+        b'{"schema_version": 1, "verdict": "pass", "artifacts": [{"path": 3, "verdict": "loads"}]}',
+        b'{"schema_version": 1, "verdict": "pass", "artifacts": [], "x": ' + b"[" * 200_000 + b"}",
+    ],
+    ids=["empty", "no-utf-8", "list", "bare", "deep", "later", "type", "deep-inside"],
+)
+def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(UsageError, match=r"a\.json: no JSON report of abiscan: ") as error:
+        read_earlier_runs(str(tmp_path))
+    assert "\n" not in str(error.value)
+
+
+def test_windows_and_findings_run_by_run() -> None:
+    """beta loads on 2.9.0 in the earlier run and everywhere now: one rectangle, then three; one error, then none."""
+    report = samples.wheels()
+    then = run_of_json(json_v1.render(report).encode(), "2026-01")
+    fixed = replace(
+        report,
+        artifacts=tuple(
+            replace(
+                a, releases=samples.on_builds(*[ReleaseState.LOADS] * 3), findings=(), verdict=ArtifactVerdict.LOADS
+            )
+            for a in report.artifacts
+        ),
+        verdict=Verdict.PASS,
+    )
+    together = together_in(fixed)
+    text = html.render(fixed, together, [then, summary_of_run(fixed, together, "now")])
+    (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
+    assert beta.count('<rect class="window"') == 4
+    assert beta.count('<rect class="error"') == 1
+    assert "loads on 2.7.1 - 2.9.0; 2.9.0 in the run before" in beta
+    assert ">2026-01</th>" in beta
+    assert 'id="trends"' in text
+    assert 'id="trends"' not in html.render(fixed, together)
