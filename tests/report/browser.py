@@ -27,6 +27,26 @@ _FLAGS = (
 )
 
 
+# `npm install --prefix build axe-core` puts it there.
+AXE = Path(__file__).parents[2] / "build" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def serious(browser: webdriver.Chrome) -> list[tuple[str, str, str]]:
+    """What axe-core finds on the open page that is serious or critical: the rule, what it says, and the first element.
+
+    The script comes in through the debugger, which the page's content security policy does not concern.
+    """
+    assert AXE.is_file(), "npm install --prefix build axe-core"
+    browser.execute_script(AXE.read_text(encoding="utf-8"))
+    found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1]);")
+    assert found["passes"], "axe looked at nothing"
+    return [
+        (violation["id"], violation["help"], violation["nodes"][0]["html"])
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
 @contextmanager
 def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
     """A browser with a new profile, its console and network events recorded."""

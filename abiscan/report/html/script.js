@@ -108,11 +108,13 @@
   const marks = {};
   const rowsOf = matrix ? [...matrix.tBodies[0].rows] : [];
   let pointed = null;
+  let keepStop = () => {};
   const hideTip = () => { tip.hidden = true; pointed = null; };
   const fold = (number, shown) => {
     rowsOf.forEach((row) => { if (row.dataset.group === number) row.classList.toggle("shut", !shown); });
     const button = matrix.querySelector('[data-open="' + number + '"]');
     if (button) button.setAttribute("aria-expanded", String(shown));
+    keepStop();
   };
   if (matrix) {
     const body = matrix.tBodies[0];
@@ -190,6 +192,15 @@
     const cellOf = (event) => event.target.closest("td.cell");
     let current = body.querySelector("td.cell");
     if (current) current.tabIndex = 0;
+    // One stop for Tab, in a row that is shown.
+    keepStop = () => {
+      if (!current || current.checkVisibility()) return;
+      const row = rowsOf.find((one) => one.checkVisibility());
+      if (!row) return;
+      current.tabIndex = -1;
+      current = row.cells[1];
+      current.tabIndex = 0;
+    };
     const go = (cell) => {
       if (!cell) return;
       current.tabIndex = -1;
@@ -304,6 +315,7 @@
       const own = row.dataset.files ? row.dataset.files.split(",").some((f) => !$("file-" + f).classList.contains("off")) : card && !card.classList.contains("off");
       row.classList.toggle("off", !own || (only.checked && row.dataset.bad === "0"));
     }
+    keepStop();
     const parts = [["wheel", "wheels"], ["file", "files"], ["cause", "causes"], ["rule", "rules"]]
       .filter(([kind]) => counts[kind][1]).map(([kind, word]) => counts[kind][0] + " of " + counts[kind][1] + " " + word);
     const found = showImports(words.length ? fits : null, words, only.checked);
