@@ -5,7 +5,7 @@ from __future__ import annotations
 from abiscan.model.reach import Aspect, Reach, windows_of
 from abiscan.model.together import Together
 from abiscan.report.sheet import Row, Sheet, Table, Tone
-from abiscan.report.wording import python_words
+from abiscan.report.wording import python_words, system_words
 
 _NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}
 _ALL = "together"
@@ -52,10 +52,13 @@ def _words(aspect: Aspect, reach: Reach) -> str:
         case Aspect.GPU:
             return "" if reach.gpus is None else " ".join(reach.gpus) or "none"
         case _:
-            # CXXABI is numbered by the same library as GLIBCXX.
-            parts = {floor.part for floor in reach.floors}
-            floors = [f.text for f in reach.floors if f.part != "CXXABI" or "GLIBCXX" not in parts]
-            return ", ".join([*reach.machines, *floors, *(f"CUDA {version}'s libraries" for version in reach.cuda)])
+            return ", ".join(
+                [
+                    *reach.machines,
+                    *filter(None, [system_words(reach)]),
+                    *(f"CUDA {version}'s libraries" for version in reach.cuda),
+                ]
+            )
 
 
 def _torch(reach: Reach) -> str:

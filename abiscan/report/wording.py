@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.finding import Finding, Location
+from abiscan.model.reach import Reach
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
@@ -58,3 +59,10 @@ def python_words(versions: Sequence[str]) -> str:
                 runs.append([version])
             last = minor
     return ", ".join(" - ".join(run) for run in runs)
+
+
+def system_words(reach: Reach) -> str:
+    """`glibc 2.28, GLIBCXX 3.4.21`: the oldest system's libraries that something works with."""
+    # CXXABI is numbered by the same library as GLIBCXX.
+    parts = {floor.part for floor in reach.floors}
+    return ", ".join(f.text for f in reach.floors if f.part != "CXXABI" or "GLIBCXX" not in parts)

@@ -75,7 +75,7 @@ def test_what_the_page_says_of_each_wheel_and_of_all() -> None:
     assert "alpha 1.0" in words
     assert "cp311 · loads on 2.8.0" in words
     assert "its requirement admits torch 2.8.0 - 2.9.0" in words
-    assert "admitted, and does not load there 2.8.0" in words
+    assert "admitted, and does not work there 2.8.0" in words
     assert "one.so and 1 more" in words
     assert "imports nothing of torch: gamma 3.0" in words
     assert "the file was built for a newer torch" in words

@@ -146,7 +146,7 @@ def _together(units: Sequence[Unit], together: Together | None) -> str | None:
         text = f"Loads on torch {windows_words(loads_on(builds or ()))}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
-            text += f" Its requirement on torch also admits {windows_words(refused)}, where it does not load."
+            text += f" Its requirement on torch also admits {windows_words(refused)}, where it does not work."
         return text
     versions: dict[str | None, set[str | None]] = {}
     for unit in judged:

@@ -16,7 +16,7 @@ from abiscan.report.html.file_view import windows_words
 from abiscan.report.html.heat_map import declared_of, loads_on
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
-from abiscan.report.wording import verdict_words
+from abiscan.report.wording import system_words, verdict_words
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -119,7 +119,7 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
         if declared is not None:
             facts.append(("its requirement admits torch", windows_words(declared)))
             facts.append(
-                ("admitted, and does not load there", windows_words(refused_by(unit)) if refused_by(unit) else "")
+                ("admitted, and does not work there", windows_words(refused_by(unit)) if refused_by(unit) else "")
             )
     facts += [
         ("requires torch", "; ".join(container.requires_torch) or "no requirement is declared"),
@@ -130,7 +130,7 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
         ("file", container.path),
     ]
     if unit.target is not None:
-        facts.append(("system", ", ".join(floor.text for floor in unit.target.reach.floors)))
+        facts.append(("system", system_words(unit.target.reach)))
     return facts
 
 
