@@ -64,7 +64,7 @@ MAX_TEXT_FILE = 64 * MIB
 # A source file, and source files of one tree.
 MAX_SOURCE_SIZE = 16 * MIB
 MAX_SOURCE_FILES = 50_000
-# A report of an earlier run; the 95 wheels of the corpus make one of some 60 MiB. A page shows the newest ones.
+# A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.
 MAX_EARLIER_REPORT = 256 * MIB
 MAX_EARLIER_RUNS = 60
 

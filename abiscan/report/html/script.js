@@ -54,7 +54,8 @@
   // --- state: in the address, so that a link shows what its sender saw -------------------------------------------
   document.documentElement.classList.add("js");
   const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-  if (location.hash.length > 1 && !location.hash.includes("=")) state.set("at", decodeURIComponent(location.hash.slice(1)));
+  const anchor = () => { try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; } };
+  if (!location.hash.includes("=")) state.set("at", anchor());
   const keep = (push) => {
     for (const [name, value] of [...state]) if (!value) state.delete(name);
     try { history[push ? "pushState" : "replaceState"](null, "", "#" + state); } catch { /* a frame without an address of its own */ }
@@ -357,7 +358,7 @@
       for (const name of [...state.keys()]) state.delete(name);
       const hash = location.hash.slice(1);
       if (hash.includes("=")) new URLSearchParams(hash).forEach((value, name) => state.set(name, value));
-      else if (hash) state.set("at", decodeURIComponent(hash));
+      else state.set("at", anchor());
       begin();
     });
   }

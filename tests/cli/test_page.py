@@ -1,0 +1,63 @@
+"""`-f html` and `--history`, as they are given on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+GOOD = str(FIXTURES / "good-extension.so")
+
+
+def run(*given: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-q", *given],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_the_page_has_every_release_without_matrix(tmp_path: Path) -> None:
+    page, report = tmp_path / "a.html", tmp_path / "a.json"
+    assert run(GOOD, "-f", f"html:{page}", "-f", f"json:{report}")[0] == 0
+    judged = json.loads(report.read_text())["artifacts"][0]["releases"]
+    cells = re.findall(r'<td class="cell c-([a-z-]+)', page.read_text())
+    # The JSON of the same run is what the cells are held against.
+    assert cells == ["drift" if r["state"] == "loads" and r["drift"] else r["state"] for r in judged]
+    assert {"loads", "fails"} <= set(cells)
+
+
+def test_earlier_runs_are_shown_beside_this_one(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    history.mkdir()
+    page = tmp_path / "a.html"
+    assert run(GOOD, "--matrix", "-f", f"json:{history / '2026-01.json'}")[0] == 0
+    assert run(GOOD, "--history", str(history), "-f", f"html:{page}")[0] == 0
+    text = page.read_text()
+    assert ">2026-01</th>" in text
+    assert ">now</th>" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--history", "nowhere", "-f", "html:a.html"), "--history nowhere: No such file or directory"),
+        (("--history", ".", "-f", "html:a.html"), r"--history .: no \*.json in it"),
+        (("--history", "."), "--history is for the page: add -f html:FILE"),
+    ],
+)
+def test_a_history_that_is_none(
+    given: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, output = run(GOOD, *given)
+    assert status == 2
+    assert re.fullmatch(rf"abiscan: error: {said}\n", output)
+    assert list(tmp_path.iterdir()) == []
