@@ -131,7 +131,7 @@ def _scan(given: dict[str, object]) -> int:
     earlier = _earlier_runs(text_option(given["history"]), [name for name, _ in outputs])
     target = text_option(given["write_baseline"])
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
-    # The page's first table asks every release; that adds about a hundredth to the time of a scan.
+    # The page's first table asks every release; that adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     options = scan_options(given, files, matrix=matrix, within=policy.require_torch)
     found = _run(targets, options, int(str(given["jobs"])))
