@@ -11,10 +11,12 @@ from abiscan.binary.formats import (
     Format,
     looks_like_binary,
     open_binary,
+    payload_finder,
     peek,
     read_binary,
 )
-from abiscan.binary.protocol import Binary
+from abiscan.binary.protocol import Binary, PayloadFinder
+from abiscan.elf.image import Sparse
 from abiscan.elf.sniff import describe_other
 
 __all__ = [
@@ -22,9 +24,12 @@ __all__ = [
     "PEEK_SIZE",
     "Binary",
     "Format",
+    "PayloadFinder",
+    "Sparse",
     "describe_other",
     "looks_like_binary",
     "open_binary",
+    "payload_finder",
     "peek",
     "read_binary",
 ]

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from abiscan.binary.protocol import Binary
-from abiscan.elf.file import ElfFile, map_file
+from abiscan.binary.protocol import Binary, PayloadFinder
+from abiscan.elf.file import map_file, read_elf
+from abiscan.elf.image import Sparse
 from abiscan.elf.peek import PEEK_SIZE as ELF_PEEK_SIZE
 from abiscan.elf.peek import peek as peek_elf
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
@@ -30,10 +31,10 @@ class Format(Struct, frozen=True):
     magic: bytes
     peek_size: int
     peek: Callable[[bytes], BinaryKind | None]
-    read: Callable[[bytes | mmap.mmap, str], Binary]
+    read: Callable[[bytes | mmap.mmap | Sparse, str], Binary]
 
 
-FORMATS = (Format(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, ElfFile),)
+FORMATS = (Format(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, read_elf),)
 # As many of a file's first bytes as `peek` looks at.
 PEEK_SIZE = max(each.peek_size for each in FORMATS)
 
@@ -70,14 +71,21 @@ def open_binary(path: str | os.PathLike[str], display: str | None = None, *, cop
     return read_binary(map_file(path, shown, copy_up_to=copy_up_to), shown)
 
 
-def read_binary(buffer: bytes | mmap.mmap, display: str) -> Binary:
+def payload_finder(size: int) -> PayloadFinder:
+    """What finds, in a file of `size` bytes that is unpacked, the images for GPUs: `Sparse` is a file without them."""
+    from abiscan.elf.payloads import Payloads
+
+    return Payloads(size)
+
+
+def read_binary(contents: bytes | mmap.mmap | Sparse, display: str) -> Binary:
     """The same for contents that are in memory, such as a member of a wheel.
 
     Raises:
         UnreadableFile: as `open_binary`.
     """
-    head = buffer[:512]
+    head = (contents.buffer if isinstance(contents, Sparse) else contents)[:512]
     found = _format_of(head)
     if found is None:
         raise UnreadableFile(display, describe_other(head))
-    return found.read(buffer, display)
+    return found.read(contents, display)

@@ -12,6 +12,23 @@ if TYPE_CHECKING:
     from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
 
 
+class PayloadFinder(Protocol):
+    """Tells of a file that comes from front to back which of its bytes nobody will ask for.
+
+    Attributes:
+        left_out: (start, end) of what was left out so far, sorted.
+        skip: what lies before this offset need not be shown any more.
+    """
+
+    left_out: list[tuple[int, int]]
+    skip: int
+
+    def look(self, block: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
+        """(start, end) of what is to be kept of `block`, which stands at offset `at`; and the offset from which on it
+        must be shown again, with what follows."""
+        ...
+
+
 class Binary(Protocol):
     """A shared object or executable, open. Names are as the linker has them (mangled), decoded as UTF-8 with
     `surrogateescape`; every method may raise UnreadableFile, where a table that it reads lies outside of the file.

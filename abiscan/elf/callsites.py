@@ -91,6 +91,7 @@ def _offset(code: list[Segment], address: int) -> int:
 
 def _text(elf: ElfFile, segment: Segment) -> memoryview:
     end = min(segment.offset + segment.file_size, elf.image.size)
+    elf.image.need(segment.offset, end)
     return memoryview(elf.image.buffer)[segment.offset : end]
 
 

@@ -23,14 +23,16 @@ from abiscan.model.device_code import DeviceCode
 from abiscan.model.limits import MAX_DEVICE_IMAGES
 
 if TYPE_CHECKING:
-    from abiscan.elf.image import Buffer
+    from abiscan.elf.image import Buffer, Image
 
 MAGIC = 0xBA55ED50
 _MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 _CONTAINER = struct.Struct("<IHHQ")
 _ENTRY = struct.Struct("<HHIQ8xHHI8xQ")
-# Of the header of an entry, this much must be there.
-_LEAST_HEADER = _ENTRY.size
+# What a container, and an entry, takes at least; of its header this much must be there.
+CONTAINER_HEADER, LEAST_HEADER = _CONTAINER.size, _ENTRY.size
+# How the containers of all known compilers begin: magic, version 1, a header of 16 bytes.
+BEGINNING = _CONTAINER.pack(MAGIC, 1, _CONTAINER.size, 0)[:8]
 _PTX, _ELF, _LTO_IR = 1, 2, 8
 _KINDS = {
     _PTX: ("compute", DeviceCode.PTX),
@@ -40,8 +42,8 @@ _KINDS = {
 # LZ4 (nvcc up to 12.x, and -compress-mode=speed) and zstd.
 _COMPRESSED = 0x2000 | 0x8000
 _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 1 << 20, 1 << 21
-# No alignment puts more than this between two containers.
-_MAX_GAP = 4096
+# No alignment puts more than this between two containers; mostly it is less than the first.
+_GAPS = (16, 4096)
 
 
 class Entry(Struct, frozen=True):
@@ -62,7 +64,7 @@ class ContainerError(ValueError):
     """What follows in a section cannot be read; the text says why."""
 
 
-def read_containers(buffer: Buffer, start: int, end: int) -> Iterator[tuple[Entry, ...]]:
+def read_containers(buffer: Buffer | Image, start: int, end: int) -> Iterator[tuple[Entry, ...]]:
     """The entries of each container in these bytes of a section, in their order.
 
     Raises:
@@ -70,16 +72,13 @@ def read_containers(buffer: Buffer, start: int, end: int) -> Iterator[tuple[Entr
     """
     at, budget = start, MAX_DEVICE_IMAGES
     while at < end:
-        found = buffer.find(_MAGIC_BYTES, at, min(end, at + _MAX_GAP))
-        stop = found if found >= 0 else min(end, at + _MAX_GAP)
-        if buffer[at:stop].strip(b"\0") or (found < 0 and stop < end):
-            raise ContainerError("what is no container of NVIDIA's stands among them")
-        if found < 0:
+        found = _next(buffer, at, end)
+        if found >= end:
             return
-        if found + _CONTAINER.size > end:
+        if found + CONTAINER_HEADER > end:
             raise ContainerError("the section ends within a container")
-        _magic, version, header, payload = _CONTAINER.unpack_from(buffer, found)
-        if version != 1 or header < _CONTAINER.size or found + header + payload > end:
+        _magic, version, header, payload = _CONTAINER.unpack(buffer[found : found + CONTAINER_HEADER])
+        if version != 1 or header < CONTAINER_HEADER or found + header + payload > end:
             raise ContainerError("a container ends beyond its section, or is of an unknown version")
         at = found + header + payload
         entries = tuple(_entries(buffer, found + header, at))
@@ -89,12 +88,40 @@ def read_containers(buffer: Buffer, start: int, end: int) -> Iterator[tuple[Entr
         yield entries
 
 
-def _entries(buffer: Buffer, at: int, end: int) -> Iterator[Entry]:
+def _next(buffer: Buffer | Image, at: int, end: int) -> int:
+    """Where the next container begins, behind zeros; `end` where none does."""
+    for gap in _GAPS:
+        window = buffer[at : min(end, at + gap)]
+        found = window.find(_MAGIC_BYTES)
+        if window[: len(window) if found < 0 else found].strip(b"\0"):
+            continue  # in the shorter window a part of the next one's magic may stand
+        if found >= 0:
+            return at + found
+        if at + gap >= end:
+            return end
+    raise ContainerError("what is no container of NVIDIA's stands among them")
+
+
+def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None:
+    """(size of the header, size of what it is of) of a container, or of an image, that begins here; None where
+    neither does, or `data` ends before."""
+    if container:
+        if at + CONTAINER_HEADER > len(data):
+            return None
+        magic, version, header, size = _CONTAINER.unpack_from(data, at)
+        return (header, size) if magic == MAGIC and version == 1 and header >= CONTAINER_HEADER else None
+    if at + LEAST_HEADER > len(data):
+        return None
+    _kind, _, header, size, *_ = _ENTRY.unpack_from(data, at)
+    return (header, size) if header >= LEAST_HEADER else None
+
+
+def _entries(buffer: Buffer | Image, at: int, end: int) -> Iterator[Entry]:
     while at < end:
-        if at + _LEAST_HEADER > end:
+        if at + LEAST_HEADER > end:
             raise ContainerError("a container ends within the header of an image")
-        kind, _, header, size, minor, major, number, flags = _ENTRY.unpack_from(buffer, at)
-        if header < _LEAST_HEADER or at + header + size > end:
+        kind, _, header, size, minor, major, number, flags = _ENTRY.unpack(buffer[at : at + LEAST_HEADER])
+        if header < LEAST_HEADER or at + header + size > end:
             raise ContainerError("an image ends beyond its container")
         prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
         suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""

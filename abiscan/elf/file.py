@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
-from abiscan.elf.image import Image
+from abiscan.elf.image import Image, Sparse
 from abiscan.elf.relocations import Table, packed_places, relocated_symbols, relocation_tables
 from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
@@ -75,9 +76,9 @@ class ElfFile:
         UnreadableFile: it is no such file; the message says what it is.
     """
 
-    def __init__(self, buffer: bytes | mmap.mmap, path: str) -> None:
+    def __init__(self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None) -> None:
         self.path = path
-        self.image = Image(buffer, path)
+        self.image = Image(buffer, path, sparse)
         cut = self.image.truncated_segment()
         if cut is not None:
             raise UnreadableFile(
@@ -103,6 +104,7 @@ class ElfFile:
     @property
     def buffer(self) -> bytes | mmap.mmap:
         """The whole file."""
+        self.image.need(0, self.image.size)
         return self.image.buffer
 
     @cached_property
@@ -248,8 +250,9 @@ class ElfFile:
         wanted = prefix.encode("utf-8", "surrogateescape")
         if not wanted:
             return ()
-        buffer = self.image.buffer
         at, end = self.dynamic.strtab, self.dynamic.strings_end
+        self.image.need(at, end)
+        buffer = self.image.buffer
         found: set[str] = set()
         while len(found) < limit:
             at = buffer.find(wanted, at, end)
@@ -418,13 +421,22 @@ def _read_whole(descriptor: int, size: int, shown: str) -> bytes:
     return data
 
 
-def read_elf(data: bytes, display: str) -> ElfFile:
+def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
     """The same for bytes that are already in memory, such as a member of a wheel.
 
     Raises:
         UnreadableFile: as `open_elf`.
     """
-    return ElfFile(data, display)
+    if not isinstance(data, Sparse):
+        return ElfFile(data, display)
+    from abiscan.elf.sparse import is_readable
+
+    sparse = Sparse(data.buffer, data.left_out, cache(data.whole))
+    with suppress(UnreadableFile):
+        elf = ElfFile(data.buffer, display, sparse)
+        if is_readable(elf, sparse):
+            return elf
+    return ElfFile(sparse.whole(), display)
 
 
 def _kind_of(mode: int) -> str:

@@ -14,6 +14,8 @@ from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuMod
 
 _CUDA = {b".nv_fatbin": False, b"__nv_relfatbin": True}
 _HIP = b".hip_fatbin"
+# Of what these hold, nothing is read but here.
+SECTIONS = frozenset((*_CUDA, _HIP))
 
 # (architecture, code, relocatable) -> (images, compressed, newest version of the code).
 _Key = tuple[str, DeviceCode, bool]
@@ -75,7 +77,7 @@ def _order(name: str) -> tuple[str, int, str]:
 def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
     from abiscan.elf.fatbin import read_containers
 
-    for entries in read_containers(image.buffer, start, end):
+    for entries in read_containers(image, start, end):
         for entry in entries:
             if entry.code is None:
                 found.unread.append(f"an image of an unknown kind ({entry.architecture})")
@@ -90,7 +92,7 @@ def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: boo
 def _hip(image: Image, start: int, end: int, found: _Found) -> None:
     from abiscan.elf.offload_bundle import read_bundles
 
-    for targets, compressed in read_bundles(image.buffer, start, end):
+    for targets, compressed in read_bundles(image, start, end):
         for target in targets:
             key = target, DeviceCode.MACHINE_CODE, False
             found.images[key] += 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -57,15 +58,39 @@ class Segment(Struct, frozen=True):
     align: int
 
 
+class Sparse(Struct, frozen=True):
+    """The contents of a file of which parts were left out.
+
+    Attributes:
+        buffer: as long as the file, with zeros where something was left out.
+        left_out: (start, end), sorted and disjoint.
+        whole: makes all of it; raises UnreadableFile.
+    """
+
+    buffer: Buffer
+    left_out: Sequence[tuple[int, int]]
+    whole: Callable[[], Buffer]
+
+    def lacks(self, start: int, end: int) -> bool:
+        """Whether one of the bytes from `start` to `end` was left out."""
+        at = bisect_left(self.left_out, (start, start))
+        following = at < len(self.left_out) and self.left_out[at][0] < end
+        return start < end and (following or (at > 0 and self.left_out[at - 1][1] > start))
+
+
 class Image:
     """The mapped file with its headers read.
+
+    Args:
+        sparse: where parts of it were left out of `buffer`; whoever asks for one gets the whole file.
 
     Raises:
         UnreadableFile: no ELF file, or its header or program headers lie outside of it.
     """
 
-    def __init__(self, buffer: Buffer, path: str) -> None:
+    def __init__(self, buffer: Buffer, path: str, sparse: Sparse | None = None) -> None:
         self.buffer = buffer
+        self._sparse = sparse
         self.path = path
         self.size = len(buffer)
         head = buffer[:64]
@@ -111,6 +136,23 @@ class Image:
         self.segments = self._read_segments(phoff, phentsize, phnum)
         self.header_table = (phoff, phoff + phnum * phentsize)
         self.loads = [s for s in self.segments if s.type == PT_LOAD]
+
+    def need(self, start: int, end: int) -> None:
+        """These bytes of the file will be read from `buffer`: see to it that they are there.
+
+        Raises:
+            UnreadableFile: they were left out, and cannot be unpacked.
+        """
+        if self._sparse is not None and self._sparse.lacks(start, end):
+            self.buffer = self._sparse.whole()
+            self._sparse = None
+
+    def __getitem__(self, part: slice) -> bytes:
+        """Bytes of the file, as slicing its buffer gives them."""
+        if self._sparse is not None:
+            start, stop, _ = part.indices(self.size)
+            self.need(start, stop)
+        return self.buffer[part]
 
     @cached_property
     def areas(self) -> tuple[Area, ...]:
@@ -160,6 +202,7 @@ class Image:
             area = areas[number]
             if area.offset is not None and area.offset + address - area.start < self.size and area.is_readable:
                 offset = area.offset + address - area.start
+                self.need(offset, offset + 1)
                 end = area.offset + area.end - area.start
                 for following in areas[number + 1 :]:
                     if following.start != area.end or following.offset != end or not following.is_readable:
@@ -179,6 +222,7 @@ class Image:
             raise UnreadableFile(
                 self.path, f"corrupt or truncated ELF file: {what} at {address:#x} ends outside of what is mapped there"
             )
+        self.need(offset, offset + size)
         return offset
 
     def slice(self, offset: int, size: int, what: str) -> bytes:
@@ -189,6 +233,7 @@ class Image:
         """
         if offset < 0 or size < 0 or offset + size > self.size:
             raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
+        self.need(offset, offset + size)
         return self.buffer[offset : offset + size]
 
     def words(self, offset: int, count: int, code: Literal["H", "I", "Q"], what: str) -> memoryview[int]:
@@ -197,6 +242,7 @@ class Image:
         size = struct.calcsize("=" + code) * count
         if offset < 0 or count < 0 or offset + size > self.size:
             raise UnreadableFile(self.path, f"corrupt or truncated ELF file: {what} ends beyond its {self.size} bytes")
+        self.need(offset, offset + size)
         if self.native:
             return memoryview(self.buffer)[offset : offset + size].cast(code)
         import array
@@ -228,4 +274,7 @@ class Image:
         """The same; None where it lies outside, is longer than MAX_STRING, or its zero byte is not in the table."""
         limit = min(end, self.size, offset + MAX_STRING)
         stop = self.buffer.find(b"\0", offset, limit) if 0 <= offset < limit else -1
+        if self._sparse is not None and self._sparse.lacks(offset, stop + 1):
+            self.need(offset, stop + 1)
+            return self.terminated(offset, end)
         return self.buffer[offset:stop] if stop >= 0 else None

@@ -42,7 +42,7 @@ def source_lines(elf: ElfFile, addresses: Collection[int]) -> dict[int, tuple[st
 def _read(elf: ElfFile, addresses: list[int], found: dict[int, tuple[str, int]]) -> None:
     from elftools.elf.elffile import ELFFile
 
-    buffer = elf.image.buffer
+    buffer = elf.buffer
     stream: Any = io.BytesIO(buffer) if isinstance(buffer, bytes) else buffer
     stream.seek(0)
     dwarf = ELFFile(stream).get_dwarf_info(follow_links=False)

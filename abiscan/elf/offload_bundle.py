@@ -17,10 +17,11 @@ from abiscan.model.gpu_architecture import SPIRV
 from abiscan.model.limits import MAX_DEVICE_IMAGES
 
 if TYPE_CHECKING:
-    from abiscan.elf.image import Buffer
+    from abiscan.elf.image import Buffer, Image
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 COMPRESSED_MAGIC = b"CCOB"
+_MAGICS = (MAGIC, COMPRESSED_MAGIC)
 _ZLIB, _ZSTD = 0, 1
 # By version: what stands behind the magic, the version and the method.
 _COMPRESSED_HEADERS = {1: struct.Struct("<4xHHIQ"), 2: struct.Struct("<4xHHIIQ"), 3: struct.Struct("<4xHHQQQ")}
@@ -29,8 +30,8 @@ _ENTRY = struct.Struct("<QQQ")
 _MAX_TARGET = 256
 _MAX_TARGETS = 256
 # A table of so many targets takes less.
-_TABLE = len(MAGIC) + 8 + _MAX_TARGETS * (_ENTRY.size + _MAX_TARGET)
-_CHUNK, _PAGE = 1 << 16, 1 << 12
+MAX_TABLE = len(MAGIC) + 8 + _MAX_TARGETS * (_ENTRY.size + _MAX_TARGET)
+_CHUNK, _PAGE, _STEP = 1 << 16, 1 << 12, 1 << 5
 # zstd gives nothing before a whole block is in: 128 KiB, or what the encoder's window holds.
 _MAX_COMPRESSED_READ = 1 << 22
 
@@ -39,7 +40,7 @@ class BundleError(ValueError):
     """What follows in a section cannot be read; the text says why."""
 
 
-def read_bundles(buffer: Buffer, start: int, end: int) -> Iterator[tuple[tuple[str, ...], bool]]:
+def read_bundles(buffer: Buffer | Image, start: int, end: int) -> Iterator[tuple[tuple[str, ...], bool]]:
     """(GPU targets, whether it is compressed) of each bundle in these bytes of a section, in their order.
 
     Raises:
@@ -53,10 +54,10 @@ def read_bundles(buffer: Buffer, start: int, end: int) -> Iterator[tuple[tuple[s
             return
         if buffer[at : at + 4] == COMPRESSED_MAGIC:
             table, at = _unpacked(buffer, at, end)
-            targets, _ = _targets(table, 0, len(table))
+            targets, _, _ = _targets(table, 0, len(table))
             yield targets, True
         else:
-            targets, behind = _targets(buffer, at, end)
+            targets, _, behind = _targets(buffer, at, end)
             yield targets, False
             at = max(behind, at + len(MAGIC))
         budget -= len(targets) + 1
@@ -64,22 +65,55 @@ def read_bundles(buffer: Buffer, start: int, end: int) -> Iterator[tuple[tuple[s
             raise BundleError(f"more than {MAX_DEVICE_IMAGES:,} images")
 
 
-def _next(buffer: Buffer, at: int, end: int) -> int:
+def _next(buffer: Buffer | Image, at: int, end: int) -> int:
     """Where the next bundle begins, behind what fills the page of the one before; `end` where none does."""
-    places = [place for magic in (MAGIC, COMPRESSED_MAGIC) if (place := buffer.find(magic, at, end)) >= 0]
-    found = min(places, default=end)
-    gap = buffer[at : min(found, at + _CHUNK)]
-    if gap.strip(b"\0") or found - at > _CHUNK:
-        raise BundleError("what is no bundle of clang's stands among them")
-    return found
+    # No further than the next one's magic: behind it, images may have been left out.
+    for place in range(at, min(end, at + _CHUNK + 1), _STEP):
+        window = buffer[place : min(place + _STEP, end)]
+        zeros = len(window) - len(window.lstrip(b"\0"))
+        if zeros < len(window):
+            found = place + zeros
+            if found - at <= _CHUNK and buffer[found : min(end, found + len(MAGIC))].startswith(_MAGICS):
+                return found
+            break
+    else:
+        if end - at <= _CHUNK:
+            return end
+    raise BundleError("what is no bundle of clang's stands among them")
 
 
-def _targets(table: Buffer, at: int, end: int) -> tuple[tuple[str, ...], int]:
-    """The GPU targets of a bundle, and where the last of its code objects ends."""
+def table_at(data: bytes, at: int) -> tuple[int, int] | None:
+    """(end of the table of contents, end of the last code object) of a bundle that begins here; None where none does,
+    or `data` ends before its table."""
+    try:
+        _, table, behind = _targets(data, at, len(data), clip=False)
+    except BundleError:
+        return None
+    return table, behind
+
+
+def compressed_size(data: bytes, at: int) -> int | None:
+    """The size of a compressed bundle that begins here; None where none does, or it does not tell."""
+    if data[at : at + 4] != COMPRESSED_MAGIC or at + 8 > len(data):
+        return None
+    (version,) = struct.unpack_from("<4xH", data, at)
+    header = _COMPRESSED_HEADERS.get(version)
+    if header is None or version == 1 or at + header.size > len(data):
+        return None
+    size: int = header.unpack_from(data, at)[2]
+    return size
+
+
+def _targets(table: Buffer | Image, at: int, end: int, *, clip: bool = True) -> tuple[tuple[str, ...], int, int]:
+    """The GPU targets of a bundle, where its table ends, and where the last of its code objects does.
+
+    Args:
+        clip: no further than `end`.
+    """
     place = at + len(MAGIC)
     if place + 8 > end or table[at:place] != MAGIC:
         raise BundleError("a bundle ends within its table")
-    (count,) = struct.unpack_from("<Q", table, place)
+    (count,) = struct.unpack("<Q", table[place : place + 8])
     if count > _MAX_TARGETS:
         raise BundleError(f"a bundle of {count:,} targets")
     place += 8
@@ -88,7 +122,7 @@ def _targets(table: Buffer, at: int, end: int) -> tuple[tuple[str, ...], int]:
     for _ in range(count):
         if place + _ENTRY.size > end:
             raise BundleError("a bundle ends within its table")
-        offset, size, length = _ENTRY.unpack_from(table, place)
+        offset, size, length = _ENTRY.unpack(table[place : place + _ENTRY.size])
         place += _ENTRY.size
         if length > _MAX_TARGET or place + length > end:
             raise BundleError("a bundle ends within its table")
@@ -97,7 +131,7 @@ def _targets(table: Buffer, at: int, end: int) -> tuple[tuple[str, ...], int]:
         behind = max(behind, place, at + offset + size)
         if target is not None and size:
             found.append(target)
-    return tuple(found), min(behind, end)
+    return tuple(found), place, min(behind, end) if clip else behind
 
 
 def _gpu(target: str) -> str | None:
@@ -110,36 +144,32 @@ def _gpu(target: str) -> str | None:
     return SPIRV if target.endswith(f"-{SPIRV}") else None
 
 
-def _unpacked(buffer: Buffer, at: int, end: int) -> tuple[bytes, int]:
+def _unpacked(buffer: Buffer | Image, at: int, end: int) -> tuple[bytes, int]:
     """The beginning of a compressed bundle, and where what follows it begins."""
     if at + 8 > end:
         raise BundleError("a compressed bundle ends within its header")
-    version, method = struct.unpack_from("<4xHH", buffer, at)
+    version, method = struct.unpack("<4xHH", buffer[at : at + 8])
     header = _COMPRESSED_HEADERS.get(version)
     if header is None or method not in (_ZLIB, _ZSTD):
         raise BundleError(f"a compressed bundle of an unknown version ({version}) or method ({method})")
     if at + header.size > end:
         raise BundleError("a compressed bundle ends within its header")
     # Version 1 does not tell its size.
-    size = header.unpack_from(buffer, at)[2] if version > 1 else end - at
+    size = header.unpack(buffer[at : at + header.size])[2] if version > 1 else end - at
     if size < header.size or at + size > end:
         raise BundleError("a compressed bundle ends beyond its section")
     table = _head(buffer, at + header.size, at + size, method)
     return table, at + size if version > 1 else _aligned(buffer, at, end)
 
 
-def _aligned(buffer: Buffer, at: int, end: int) -> int:
+def _aligned(buffer: Buffer | Image, at: int, end: int) -> int:
     """Where the next bundle begins: each that a compiler emits is aligned to a page."""
-    place = at
-    while place >= 0:
-        place = buffer.find(COMPRESSED_MAGIC, place + 1, end)
-        if (place - at) % _PAGE == 0:
-            return place
-    return end
+    pages = range(at + _PAGE, end, _PAGE)
+    return next((place for place in pages if buffer[place : min(place + 4, end)] == COMPRESSED_MAGIC), end)
 
 
-def _head(buffer: Buffer, at: int, end: int, method: int) -> bytes:
-    """What a compressed stream begins with, _TABLE bytes at most."""
+def _head(buffer: Buffer | Image, at: int, end: int, method: int) -> bytes:
+    """What a compressed stream begins with, MAX_TABLE bytes at most."""
     stream: Any
     try:
         stream = zlib.decompressobj() if method == _ZLIB else zstd.decompressor()
@@ -148,8 +178,8 @@ def _head(buffer: Buffer, at: int, end: int, method: int) -> bytes:
     found = b""
     end = min(end, at + _MAX_COMPRESSED_READ)
     try:
-        while at < end and len(found) < _TABLE and not stream.eof:
-            found += stream.decompress(buffer[at : at + _CHUNK], _TABLE - len(found))
+        while at < end and len(found) < MAX_TABLE and not stream.eof:
+            found += stream.decompress(buffer[at : at + _CHUNK], MAX_TABLE - len(found))
             at += _CHUNK
     except zstd.errors(zlib.error) as error:
         raise BundleError(f"a compressed bundle is damaged: {error}") from None

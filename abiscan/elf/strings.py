@@ -30,6 +30,7 @@ def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]]) 
     for start, size in places:
         end = start + min(size, budget)
         budget -= end - start
+        image.need(start, end)
         at = image.buffer.find(part, start, end)
         while at >= 0:
             first = image.buffer.rfind(b"\0", max(start, at - MAX_STRING), at) + 1 or start

@@ -424,9 +424,10 @@ class SymbolTable:
         if not bloom or not buckets:
             return set(indices)
         start, count = self._hash_start, len(buckets)
-        chain = self._image.words(start, (self._hash_end - start) // 4, "I", "the GNU hash table")
         # Of the chain's words, that of symbol 0, which may be in front of the table.
-        zero, room = (chains - start) // 4 - symoffset, len(chain)
+        zero = (chains - start) // 4 - symoffset
+        room = min((self._hash_end - start) // 4, max(0, zero + max(indices, default=-1) + 1))
+        chain = self._image.words(start, room, "I", "the GNU hash table")
         hashes = gnu_hashes(self.names_at(indices))
         passed = self.screen(hashes, range(len(hashes)))
         lost = set(indices) - {indices[i] for i in passed} if len(passed) < len(indices) else set()

@@ -35,10 +35,14 @@ _HEADERS = 4096
 _SPARE_ENTRIES = 64
 
 
-def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
+def lookup_ranges(elf: ElfFile, *, guessed: bool = True) -> list[tuple[int, int]]:
     """(offset, size) of everything that `ElfFile.facts`, `exports_name`, `export`, `undefined` and
     `names_with_prefix` read: headers, dynamic section, notes, symbols, strings, hash tables, versions, relocations,
     .comment. Unsorted, may overlap, clipped to the file.
+
+    Args:
+        guessed: with more than is certain to be read behind the header, and of the lists of versions, which have no
+            length of their own.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -47,7 +51,7 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
     wide = 8 if image.is64 else 4
     symbols = elf.symbol_count
     symtab = image.offset_of(values[DT_SYMTAB], "the dynamic symbol table")
-    ranges = [(0, _HEADERS), (symtab, (symbols + 1) * (24 if image.is64 else 16))]
+    ranges = [(0, _HEADERS if guessed else 64), (symtab, (symbols + 1) * (24 if image.is64 else 16))]
     ranges.append((elf.dynamic.strtab, _strings_end(elf, symtab, symbols) - elf.dynamic.strtab))
     ranges.append((image.header_table[0], image.header_table[1] - image.header_table[0]))
     entries = len(values) + len(elf.dynamic.needed) + len(elf.dynamic.filters) + _SPARE_ENTRIES
@@ -64,8 +68,8 @@ def lookup_ranges(elf: ElfFile) -> list[tuple[int, int]]:
         (DT_JMPREL, values.get(DT_PLTRELSZ, 0)),
         (DT_INIT_ARRAY, values.get(DT_INIT_ARRAYSZ, 0)),
         (DT_VERSYM, 2 * (symbols + 1)),
-        (DT_VERNEED, _VERSION_LIST),
-        (DT_VERDEF, _VERSION_LIST),
+        (DT_VERNEED, _VERSION_LIST * guessed),
+        (DT_VERDEF, _VERSION_LIST * guessed),
     ):
         if tag in values and size:
             ranges.append((image.offset_of(values[tag], "a table"), size))

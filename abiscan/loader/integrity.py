@@ -150,7 +150,7 @@ def check_flags(elf: ElfFile, path: str) -> None:
             offset = image.offset_of(address, "the program headers", end - start)
         except UnreadableFile as error:
             raise Undecidable(f"{path}: the loader looks for its program headers where they are not mapped") from error
-        if offset != start and image.buffer[offset : offset + end - start] != image.buffer[start:end]:
+        if offset != start and image[offset : offset + end - start] != image[start:end]:
             if _has_text_relocations(elf):
                 raise Undecidable(f"{path}: the program headers in its memory are not those of the file")
             segments = (*segments, *image.segments_at(offset))

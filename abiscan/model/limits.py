@@ -30,6 +30,8 @@ MAX_PACKED_RELOCATIONS = 1 << 22
 
 # Images for GPUs; libtorch_cuda has some 20,000.
 MAX_DEVICE_IMAGES = 1 << 20
+# Of those, the ones that are left out where a member of an archive is unpacked; the others are unpacked too.
+MAX_LEFT_OUT = 1 << 15
 
 # A file is read up to this size, and mapped from it on; one that somebody cuts off while it is mapped ends the process
 # that reads it (SIGBUS), which is why that is another one than the command's.
@@ -46,9 +48,13 @@ MAX_STRING_DATA = 16 * MIB
 MAX_MEMBERS = 65_535
 MAX_FILES = 1_000_000
 MAX_MEMBER_SIZE = 4 * GIB
-# A larger member is unpacked to a temporary file. Memory may have to hold two of them (a file and the library that it
+# A larger member is unpacked to a temporary file, in which all of an archive have a place, images for GPUs left out:
+# as long as no more than MAX_ON_DISK was written to it.
+MIN_ON_DISK = MIB
+MAX_ON_DISK = GIB
+# Where there is no room, up to this size to memory, which may have to hold two of them (a file and the library that it
 # needs), and the tables of those that were looked at before, as far as they are small.
-MAX_IN_MEMORY = 128 * MIB
+MAX_IN_MEMORY = 64 * MIB
 MAX_TABLES_IN_MEMORY = 64 * MIB
 MAX_UNPACKED = 32 * GIB
 MAX_RATIO = 100
@@ -103,7 +109,9 @@ LIMITS = (
     Limit("members of an archive", MAX_MEMBERS, "", "unreadable"),
     Limit("files below a directory", MAX_FILES, "", "an error; what came before is reported"),
     Limit("an unpacked member", MAX_MEMBER_SIZE, "bytes", "an error"),
-    Limit("an unpacked member that is held in memory", MAX_IN_MEMORY, "bytes", "a temporary file"),
+    Limit("an unpacked member that is held in memory", MIN_ON_DISK, "bytes", "a temporary file"),
+    Limit("the same, where there is no room on the disk", MAX_IN_MEMORY, "bytes", "an error"),
+    Limit("members of an archive that are kept on the disk", MAX_ON_DISK, "bytes", "one at a time"),
     Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
     Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),

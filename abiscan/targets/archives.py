@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -23,7 +24,8 @@ from abiscan.targets.inflate import (
     zip_method_error,
 )
 from abiscan.targets.members import Collector, Place, nothing_found
-from abiscan.targets.unpacked import Buffer
+from abiscan.targets.scratch import Scratch
+from abiscan.targets.unpacked import Buffer, Unpacked
 from abiscan.wheel.metadata import ContainerKind, container_facts, is_metadata, kind_of
 
 Expanded = Iterator[Artifact | InputError | Note]
@@ -58,11 +60,11 @@ def expand_archive(source: ByteSource, form: str, place: Place, options: Options
 
 
 class ZipArchive:
-    """An open zip file: unpacks members, keeps the last few."""
+    """An open zip file: unpacks members, keeps them as far as there is room."""
 
-    def __init__(self, source: ByteSource, display: str, limits: Limits) -> None:
+    def __init__(self, source: ByteSource, display: str, limits: Limits, scratch: Scratch | None = None) -> None:
         self.source, self.display, self.limits = source, display, limits
-        self.kept = KeptFiles(limits.kept)
+        self.kept = KeptFiles(limits.kept, scratch)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.source, self.display, self.limits
@@ -81,8 +83,8 @@ class ZipArchive:
                 return head
             ahead *= 16
 
-    def unpack(self, member: zips.ZipMember, display: str) -> Buffer:
-        """All of it."""
+    def unpack(self, member: zips.ZipMember, display: str, into: Unpacked | None = None) -> Buffer:
+        """All of it, into what is given or to memory."""
         offset = zips.data_offset(self.source, member, display)
         return unpack_member(
             self.source,
@@ -92,6 +94,7 @@ class ZipArchive:
             size=member.size,
             crc=member.crc,
             display=display,
+            into=into,
         )
 
 
@@ -104,12 +107,12 @@ class ZipContent:
     def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         archive, member = self._archive, self._member
-        return archive.kept.whole(member.offset, member.size, display, lambda: archive.unpack(member, display))
+        return archive.kept.whole(member.offset, member.size, display, partial(archive.unpack, member, display))
 
     def open_tables(self, display: str) -> Binary:
         """As `Artifact.open_tables`."""
         archive, member = self._archive, self._member
-        return archive.kept.tables(member.offset, member.size, display, lambda: archive.unpack(member, display))
+        return archive.kept.tables(member.offset, member.size, display, partial(archive.unpack, member, display))
 
     def read(self, limit: int) -> bytes:
         """As `Artifact.read`."""
@@ -121,7 +124,7 @@ class ZipContent:
 
 def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
     limits = options.limits
-    archive = ZipArchive(source, place.display, limits)
+    archive = ZipArchive(source, place.display, limits, options.scratch if place.depth == 1 else None)
     collector = Collector(place, options)
     nested: list[tuple[zips.ZipMember, str]] = []
     by_name: dict[str, zips.ZipMember] = {}
@@ -194,7 +197,7 @@ def _judge_zip_member(
             name, f"unpacks to more than {limits.ratio} times its size, as a zip bomb does: not unpacked"
         )
     if kind is ArtifactKind.SHARED_OBJECT:
-        archive.kept.allow(member.size)
+        archive.kept.allow(member.offset, member.size)
     collector.add(name, member.size, kind, ZipContent(archive, member))
     return None
 
@@ -282,8 +285,8 @@ class TarArchive:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.__init__(*state)  # type: ignore[misc]
 
-    def unpack(self, number: int, display: str) -> Buffer:
-        """Member `number`, counted from 0 over all entries."""
+    def unpack(self, number: int, display: str, into: Unpacked | None = None) -> Buffer:
+        """Member `number`, counted from 0 over all entries, into what is given or to memory."""
         from abiscan.targets.tars import TarReader
 
         if self._reader is None or number < self._next:
@@ -292,7 +295,7 @@ class TarArchive:
         for index, member in self._members:
             self._next = index + 1
             if index == number:
-                return self._reader.rest(member, self._reader.head(member, 0))
+                return self._reader.rest(member, self._reader.head(member, 0), into)
         raise UnreadableFile(display, "the archive changed while it was read")
 
 
@@ -305,12 +308,12 @@ class TarContent:
     def open(self, display: str) -> Binary:
         """As `Artifact.open`."""
         archive, number = self._archive, self._number
-        return archive.kept.whole(number, self._size, display, lambda: archive.unpack(number, display))
+        return archive.kept.whole(number, self._size, display, partial(archive.unpack, number, display))
 
     def open_tables(self, display: str) -> Binary:
         """As `Artifact.open_tables`."""
         archive, number = self._archive, self._number
-        return archive.kept.tables(number, self._size, display, lambda: archive.unpack(number, display))
+        return archive.kept.tables(number, self._size, display, partial(archive.unpack, number, display))
 
     def read(self, limit: int) -> bytes:
         """As `Artifact.read`."""
@@ -400,11 +403,17 @@ def _judge_tar_member(
     if kind is None:
         return None
     if kind is ArtifactKind.SHARED_OBJECT:
-        archive.kept.allow(member.size)
+        archive.kept.allow(number, member.size)
         display = f"{archive.display}!{name}"
         try:
             # Now that the stream stands here: keeps it in full, or its tables at least, for its siblings.
-            archive.kept.whole(number, member.size, display, lambda: reader.rest(member, head))
+            archive.kept.whole(
+                number,
+                member.size,
+                display,
+                partial(reader.rest, member, head),
+                again=partial(archive.unpack, number, display),
+            )
         except UnreadableFile as error:
             return collector.error(name, error.reason)
     collector.add(name, member.size, kind, TarContent(archive, number, member.size, name))

@@ -23,6 +23,7 @@ from abiscan.wheel.metadata import ContainerFacts
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
+    from abiscan.targets.scratch import Scratch
 
 
 class Limits(Struct, frozen=True):
@@ -61,12 +62,14 @@ class Options(Struct, frozen=True):
             their headers.
         archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
         files: where the targets' paths are.
+        scratch: for the one archive that is named, where several processes read it.
     """
 
     limits: Limits = Limits()
     sources: bool = True
     archives: bool = True
     files: FileSystem = HERE
+    scratch: Scratch | None = None
 
 
 class Note(Struct, frozen=True):

@@ -1,36 +1,79 @@
-"""The unpacked shared objects of one archive: few in full, all that were met with their tables."""
+"""The unpacked shared objects of one archive: on the disk in full, as far as there is room; else few in full, and all
+that were met with their tables."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 from abiscan.binary import Binary, read_binary
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_IN_MEMORY, MAX_TABLES_IN_MEMORY
-from abiscan.targets.unpacked import Buffer, in_part
+from abiscan.model.limits import MAX_IN_MEMORY, MAX_TABLES_IN_MEMORY, MIN_ON_DISK
+from abiscan.targets.scratch import Scratch, Unpack
+from abiscan.targets.unpacked import in_part
 
 
 class KeptFiles:
-    """A cache with two shelves: whole files up to `budget` bytes together, least recently used first out; and what is
-    left of those that went, a copy of their tables alone, a few per cent of their size. Of the files that are too large
-    for memory one is kept in full, whatever the budget.
+    """A cache with three shelves: files on the disk, each unpacked once; whole files in memory up to `budget` bytes
+    together, least recently used first out; and what is left of those that went, a copy of their tables alone, a few
+    per cent of their size. Of the files that are too large for memory and found no room in `scratch` one is kept in
+    full, whatever the budget.
+
+    Args:
+        scratch: shared with other processes that read the same archive (default: one of its own).
     """
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, scratch: Scratch | None = None) -> None:
         self._budget = budget
+        self._scratch = scratch or Scratch()
+        # The file that is looked at, and those that were opened for it or for others before.
+        self._current: tuple[Hashable, Binary] | None = None
+        self._siblings: dict[Hashable, Binary] = {}
         self._whole: OrderedDict[Hashable, Binary] = OrderedDict()
         self._tables: dict[Hashable, Binary] = {}
         self._tables_size = 0
 
-    def allow(self, size: int) -> None:
+    def allow(self, key: Hashable, size: int) -> None:
         """A file of `size` bytes is among the ones to come: keep room for it."""
+        if size >= MIN_ON_DISK:
+            self._scratch.allot(key, size)
         if size <= MAX_IN_MEMORY:
             self._budget = max(self._budget, size)
 
-    def whole(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> Binary:
-        """The file in full, unpacked if it is not kept."""
+    def whole(self, key: Hashable, size: int, display: str, unpack: Unpack, again: Unpack | None = None) -> Binary:
+        """The file in full, unpacked if it is not kept.
+
+        Args:
+            again: unpacks it another time, where `unpack` cannot.
+        """
+        if self._current is not None and self._current[0] == key:
+            return self._current[1]
+        self._current = None
+        on_disk = self._on_disk(key, size, display, unpack, again or unpack)
+        if on_disk is None:
+            return self._in_memory(key, size, display, unpack)
+        self._scratch.rest_all_but(key)
+        self._current = key, on_disk
+        return on_disk
+
+    def tables(self, key: Hashable, size: int, display: str, unpack: Unpack) -> Binary:
+        """The file, or its tables, whichever is kept."""
+        found = self._tables.get(key)
+        if found is None and (found := self._on_disk(key, size, display, unpack, unpack)) is not None:
+            self._siblings[key] = found
+        return found if found is not None else self._in_memory(key, size, display, unpack)
+
+    def _on_disk(self, key: Hashable, size: int, display: str, unpack: Unpack, again: Unpack) -> Binary | None:
+        found = self._siblings.get(key)
+        if found is None and self._current is not None and self._current[0] == key:
+            found = self._current[1]
+        if found is None:
+            contents = self._scratch.get(key, size, display, unpack, again)
+            found = None if contents is None else read_binary(contents, display)
+        return found
+
+    def _in_memory(self, key: Hashable, size: int, display: str, unpack: Unpack) -> Binary:
         found = self._whole.get(key)
         if found is not None:
             self._whole.move_to_end(key)
@@ -40,13 +83,8 @@ class KeptFiles:
         self._whole[key] = binary
         return binary
 
-    def tables(self, key: Hashable, size: int, display: str, unpack: Callable[[], Buffer]) -> Binary:
-        """The file, or its tables, whichever is kept."""
-        found = self._tables.get(key)
-        return found if found is not None else self.whole(key, size, display, unpack)
-
     def has(self, key: Hashable) -> bool:
-        """Whether the file is kept in full."""
+        """Whether the file is kept in full in memory."""
         return key in self._whole
 
     def _make_room(self, size: int) -> None:

@@ -47,14 +47,18 @@ class TarReader:
         self._forward.seek(member.offset_data)
         return self._forward.take(min(size, member.size))
 
-    def rest(self, member: tarfile.TarInfo, head: bytes) -> Buffer:
-        """The whole member, of which `head` was taken already."""
+    def rest(self, member: tarfile.TarInfo, head: bytes, into: Unpacked | None = None) -> Buffer:
+        """The whole member, of which `head` was taken already.
+
+        Args:
+            into: where it goes (default: to memory, or a file of its own).
+        """
         if member.size == 0:
             return b""
         display = f"{self._display}!{member.name}"
         if member.size > self._limits.member:
             raise UnreadableFile(display, "too large to be unpacked")
-        unpacked = Unpacked(member.size, display)
+        unpacked = Unpacked(member.size, display) if into is None else into
         unpacked.append(head)
         while unpacked.length < member.size:
             piece = self._forward.take(min(CHUNK_OUT, member.size - unpacked.length))

@@ -1,5 +1,5 @@
-"""Where a member is unpacked to: memory, or from MAX_IN_MEMORY on a temporary file without a name, which the system can
-take out of memory again and which goes with the process."""
+"""Where a member is unpacked to: memory, or a temporary file without a name, which the system can take out of memory
+again and which goes with the process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import errno
 import mmap
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_IN_MEMORY
+
+if TYPE_CHECKING:
+    from abiscan.binary import PayloadFinder
 
 _LARGE_PAGE = 2 << 20
 # Written at a time.
@@ -22,16 +26,28 @@ _MOST_PIECES = 1024
 Buffer = bytes | mmap.mmap
 
 
+class NoRoom(UnreadableFile):
+    """A temporary file cannot be had, or not as long as it would have to be."""
+
+
 class Unpacked:
     """`size` bytes that come piece by piece.
+
+    Args:
+        file: where they go; where it is not told, to memory up to MAX_IN_MEMORY bytes.
+        payloads: what finds images for GPUs among them, which are left out of the file.
 
     Raises:
         UnreadableFile: there is no room for them.
     """
 
-    def __init__(self, size: int, display: str) -> None:
-        self._memory = None if size > MAX_IN_MEMORY else anonymous(size, display)
-        self._file = _Temporary(size, display) if self._memory is None else None
+    def __init__(
+        self, size: int, display: str, file: TemporaryFile | None = None, payloads: PayloadFinder | None = None
+    ) -> None:
+        self._memory = anonymous(size, display) if file is None and size <= MAX_IN_MEMORY else None
+        self._file = file if file is not None or self._memory is not None else TemporaryFile(size, display)
+        self._payloads = payloads
+        self._held = b""
         self.length = 0
 
     def append(self, piece: bytes) -> None:
@@ -43,10 +59,22 @@ class Unpacked:
         end = self.length + len(piece)
         if self._memory is not None:
             self._memory[self.length : end] = piece
-        else:
+        elif self._payloads is None:
             assert self._file is not None
             self._file.write(piece, self.length)
+        elif end > self._payloads.skip:
+            self._write_in_part(piece, end)
         self.length = end
+
+    def _write_in_part(self, piece: bytes, end: int) -> None:
+        assert self._payloads is not None
+        assert self._file is not None
+        block = self._held + piece
+        at = end - len(block)
+        kept, again = self._payloads.look(block, at)
+        for start, stop in kept:
+            self._file.write(block[start - at : stop - at], start)
+        self._held = block[again - at :]
 
     def buffer(self) -> Buffer:
         """All of them.
@@ -60,26 +88,48 @@ class Unpacked:
         return self._file.mapped()
 
 
-class _Temporary:
-    """A file of `size` bytes that is in no directory: nothing is left of it, however the process ends.
+def nameless() -> int:
+    """The descriptor of a new temporary file that is in no directory: nothing is left of it, however the process ends.
+
+    Raises:
+        OSError: there is no room, or no directory for it.
+    """
+    import tempfile
+
+    descriptor, path = tempfile.mkstemp(prefix="abiscan-")
+    os.unlink(path)
+    return descriptor
+
+
+class TemporaryFile:
+    """A file of `size` bytes in no directory.
 
     It is written and not mapped for writing: a full disk is an error here, and a signal there.
+
+    Args:
+        place: (descriptor, offset) in a file that has others in it, too.
+
+    Attributes:
+        written: how many bytes were, without holes.
     """
 
-    def __init__(self, size: int, display: str) -> None:
-        import tempfile
-
+    def __init__(self, size: int, display: str, place: tuple[int, int] | None = None) -> None:
         self._size, self._display = size, display
-        self._descriptor = -1
+        self._descriptor, self._base = -1, 0
+        self._own = place is None
         self._waiting: list[bytes] = []
-        self._start = self._end = 0
+        self._start = self._end = self.written = 0
         try:
-            self._descriptor, path = tempfile.mkstemp(prefix="abiscan-")
-            os.unlink(path)
+            self._descriptor, self._base = (nameless(), 0) if place is None else place
         except OSError as error:
             raise self._no_room(error) from error
 
     def write(self, data: bytes, at: int) -> None:
+        """Bytes at an offset, in ascending order.
+
+        Raises:
+            UnreadableFile: there is no room for them.
+        """
         if not data:
             return
         if at != self._end or at - self._start >= _WINDOW or len(self._waiting) == _MOST_PIECES:
@@ -95,29 +145,38 @@ class _Temporary:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         try:
-            if waiting and os.pwritev(self._descriptor, waiting, self._start) < self._end - self._start:
+            if waiting and os.pwritev(self._descriptor, waiting, self._base + self._start) < self._end - self._start:
                 # Of a regular file a part is written where the disk is full.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._no_room(error) from error
+        self.written += sum(map(len, waiting))
 
     def mapped(self) -> mmap.mmap:
+        """What was written, with zeros elsewhere.
+
+        Raises:
+            UnreadableFile: there is no room for it.
+        """
         self._flush()
         try:
-            os.ftruncate(self._descriptor, self._size)
-            return mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
+            end = self._base + self._size
+            if os.fstat(self._descriptor).st_size < end:
+                # Not ftruncate: another process may have made it longer meanwhile.
+                os.pwrite(self._descriptor, b"\0", end - 1)
+            return mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ, offset=self._base)
         except (OSError, ValueError, OverflowError) as error:
-            raise UnreadableFile(self._display, f"no room for its {size_words(self._size)}: {error}") from error
+            raise NoRoom(self._display, f"no room for its {size_words(self._size)}: {error}") from error
 
-    def _no_room(self, error: OSError) -> UnreadableFile:
+    def _no_room(self, error: OSError) -> NoRoom:
         words = (error.strerror or str(error)).lower()
-        return UnreadableFile(
+        return NoRoom(
             self._display,
             f"no room for its {size_words(self._size)} in a temporary file: {words} (TMPDIR names the directory)",
         )
 
     def __del__(self) -> None:
-        if self._descriptor >= 0:
+        if self._own and self._descriptor >= 0:
             os.close(self._descriptor)
 
 
@@ -136,7 +195,7 @@ def in_part(source: Buffer, ranges: Iterable[tuple[int, int]], display: str, *, 
         for at, length in ranges:
             copy[at : at + length] = source[at : at + length]
         return copy
-    file = _Temporary(size, display)
+    file = TemporaryFile(size, display)
     for start, length in ranges:
         for at in range(start, start + length, _WINDOW):
             file.write(source[at : min(at + _WINDOW, start + length)], at)

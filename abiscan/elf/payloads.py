@@ -1,0 +1,139 @@
+"""Images for GPUs in a file that comes from front to back: which of its bytes need not be kept.
+
+Containers are known by their headers (`fatbin`, `offload_bundle`), wherever they stand: their sections' names come at
+the end of the file. What only looks like one costs a second unpacking and changes nothing (`sparse`).
+"""
+
+from __future__ import annotations
+
+from abiscan.elf import fatbin, offload_bundle
+from abiscan.elf.image import PT_LOAD, Image
+from abiscan.elf.mapping import PF_W, PF_X
+from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_LEFT_OUT
+
+# Less is not worth a hole.
+_LEAST = 1 << 13
+# A compressed bundle's table of contents is read from so much of it: one block of zstd, and what may come before.
+_COMPRESSED_HEAD = 1 << 18
+# What each kind begins with, and how much of its header must be there to be read.
+_BEGINNINGS = (
+    (fatbin.BEGINNING, fatbin.CONTAINER_HEADER),
+    (offload_bundle.MAGIC, offload_bundle.MAX_TABLE),
+    (offload_bundle.COMPRESSED_MAGIC + b"\2\0", 32),
+    (offload_bundle.COMPRESSED_MAGIC + b"\3\0", 32),
+)
+_LONGEST = max(len(beginning) for beginning, _ in _BEGINNINGS)
+
+
+class Payloads:
+    """The payloads of one file of `size` bytes, of which `look` is shown everything in order.
+
+    Attributes:
+        left_out: (start, end) of what was left out so far, sorted.
+        skip: what lies before this offset need not be shown any more.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.left_out: list[tuple[int, int]] = []
+        self.skip = 0
+        self._size = size
+        self._plain = 0  # what lies before it is kept, whatever it looks like
+        self._hole_end = self._container_end = 0
+        self._places: list[tuple[int, int]] | None = None
+
+    def look(self, block: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
+        """(start, end) of what is to be kept of `block`, which stands at offset `at`; and the offset from which on it
+        must be shown again, with what follows."""
+        if self._places is None:
+            self._places = _places(block) or [(0, self._size)]
+        end = at + len(block)
+        final = end >= self._size
+        following: dict[bytes, int] = {}
+        kept: list[tuple[int, int]] = []
+        place = at
+        while place < end:
+            if place < self._plain:
+                stop = min(self._plain, end)
+                kept.append((place, stop))
+                place = stop
+            elif place < self._hole_end:
+                self.skip = self._hole_end
+                place = min(self.skip, end)
+            elif place < self._container_end:
+                if place + fatbin.LEAST_HEADER > end and not final:
+                    return kept, place
+                sizes = fatbin.sizes_at(block, place - at, container=False)
+                if sizes is None or place + sum(sizes) > self._container_end:
+                    self._container_end = 0
+                else:
+                    self._leave_out(place + sizes[0], place + sum(sizes))
+            else:
+                start, needed = self._find(block, at, place, following)
+                if start is None:
+                    stop = end if final else max(place, end - _LONGEST)
+                    kept.append((place, stop))
+                    return kept, stop
+                kept.append((place, start))
+                if start + needed > end and not final:
+                    return kept, start
+                self._plain = start + _LONGEST
+                self._enter(block, start - at, start)
+                place = start
+        return kept, end
+
+    def _find(self, block: bytes, at: int, place: int, following: dict[bytes, int]) -> tuple[int | None, int]:
+        """Where from `place` on something begins like a container, and how much of that must be there."""
+        best: int | None = None
+        needed = 0
+        for beginning, length in _BEGINNINGS:
+            found = following.get(beginning, -1)
+            if found < place:
+                found = following[beginning] = self._search(block, at, place, beginning)
+            if found < self._size and (best is None or found < best):
+                best, needed = found, length
+        return best, needed
+
+    def _search(self, block: bytes, at: int, place: int, beginning: bytes) -> int:
+        for start, end in self._places or ():
+            if place < end and start < at + len(block):
+                found = block.find(beginning, max(start, place) - at, end - at)
+                if found >= 0:
+                    return at + found
+        return self._size
+
+    def _enter(self, block: bytes, at: int, start: int) -> None:
+        """Something begins like a container at `at` of the block, which is `start` of the file."""
+        sizes = fatbin.sizes_at(block, at, container=True)
+        if sizes is not None:
+            if start + sum(sizes) <= self._size:
+                self._plain, self._container_end = start + sizes[0], start + sum(sizes)
+            return
+        table = offload_bundle.table_at(block, at)
+        if table is not None:
+            self._leave_out(start - at + table[0], start - at + table[1])
+            return
+        size = offload_bundle.compressed_size(block, at)
+        if size is not None:
+            self._leave_out(start + _COMPRESSED_HEAD, start + size)
+
+    def _leave_out(self, start: int, end: int) -> None:
+        """What lies between is a payload; up to it everything is kept."""
+        if end > self._size:
+            return
+        if end - start < _LEAST or len(self.left_out) >= MAX_LEFT_OUT:
+            self._plain = max(self._plain, end)
+            return
+        self._plain, self._hole_end = start, end
+        self.left_out.append((start, end))
+
+
+def _places(head: bytes) -> list[tuple[int, int]]:
+    """(start, end) of what the file's first bytes say is mapped to be read alone, or with its code where that is not
+    apart: searching everything would cost half of what unpacking does. None where they do not say."""
+    try:
+        loads = [s for s in Image(head, "").segments if s.type == PT_LOAD]
+    except UnreadableFile:
+        return []
+    read = [s for s in loads if not s.flags & (PF_W | PF_X)] or [s for s in loads if not s.flags & PF_W]
+    return [(s.offset, s.offset + s.file_size) for s in read]
