@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -21,6 +22,8 @@ from abiscan.model.report import InputError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from abiscan.targets.scratch import Scratch
+
 Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
 
 
@@ -36,6 +39,7 @@ def process_pool(jobs: int) -> Executor:
 
 
 def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
@@ -45,7 +49,12 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
         context.chosen(os.uname().machine)
     # Functions do not travel to another process, and shares of one progress line would overwrite each other.
     quiet = replace(options, progress=None)
-    waiting = iter(shares)
+    planned = list(shares)
+    # What is open here is open there only where a process begins as a copy of this one.
+    copied = sys.platform == "linux"
+    start = multiprocessing.get_context("fork" if copied else None)
+    scratches = _scratches(planned) if copied else {}
+    waiting = iter(planned)
     broken: list[Share] = []
     seen: set[str] = set()
 
@@ -58,7 +67,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     while True:
         under_way: deque[tuple[Share, Future[list[Scanned]]]] = deque()
         unsent: Share | None = None
-        with ProcessPoolExecutor(jobs, initializer=_start, initargs=(quiet,)) as pool:
+        with ProcessPoolExecutor(jobs, start, initializer=_start, initargs=(quiet, scratches)) as pool:
             try:
                 for share in waiting:
                     unsent = share
@@ -189,14 +198,27 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
         os._exit(status)
 
 
-_worker: list[AnalysisContext] = []
+def _scratches(shares: Iterable[Share]) -> dict[str, Scratch]:
+    """Where each archive that is divided among processes is unpacked to; none where there is no room: each process
+    then unpacks what it needs."""
+    from abiscan.targets.scratch import Scratch
+
+    divided = {each.targets[0]: each.parts for each in shares if each.parts > 1 and each.archives}
+    try:
+        return {archive: Scratch(parts) for archive, parts in divided.items()}
+    except OSError:
+        return {}
 
 
-def _start(options: ScanOptions) -> None:
+_worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
+
+
+def _start(options: ScanOptions, scratches: dict[str, Scratch]) -> None:
     """In a worker process: the services that its shares have in common."""
-    _worker[:] = [AnalysisContext(options)]
+    _worker[:] = [(AnalysisContext(options), scratches)]
 
 
 def _scan_in_worker(share: Share) -> list[Scanned]:
-    (context,) = _worker
-    return list(scan_share(share, context))
+    ((context, scratches),) = _worker
+    scratch = scratches.get(share.targets[0]) if share.archives and share.parts > 1 else None
+    return list(scan_share(share, context, scratch=scratch))

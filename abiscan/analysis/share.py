@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -20,11 +21,16 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputE
 from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE
 from abiscan.setting.declared import unread_of
-from abiscan.targets import Artifact, Note, archives_of, expand
+from abiscan.targets import Artifact, Group, Note, archives_of, expand
 from abiscan.targets import Options as TargetOptions
+
+if TYPE_CHECKING:
+    from abiscan.targets.scratch import Scratch
 
 # Members of archives from this size on, in bytes, are freed at once and not when the collector comes by.
 _LARGE = 8 << 20
+# What looking at the smallest file takes, in bytes that are unpacked and looked at in the same time.
+_WORK = 1 << 20
 
 
 class Share(Struct, frozen=True):
@@ -32,7 +38,7 @@ class Share(Struct, frozen=True):
 
     Attributes:
         targets: as the user named them, or one archive among them.
-        part, parts: every `parts`-th artifact of the targets, from number `part` on.
+        part, parts: of the artifacts of the targets those of number `part` when they are divided into `parts`, by size.
         archives: whether archives among the targets are looked into; other shares have them where not.
         sources: whether the run's `--source` trees are reported with this share.
         skip: `Artifact.display` of those that are left out.
@@ -117,13 +123,36 @@ def _site_packages(options: ScanOptions) -> tuple[str, ...]:
     return options.environment.site_packages if options.environment is not None else ()
 
 
+class _Division:
+    """Which part of a run an artifact belongs to: each goes where there is least so far, the largest of a group first,
+    so that every process that sees the same artifacts comes to the same."""
+
+    def __init__(self, parts: int) -> None:
+        self._sizes = [0] * parts
+        self._group: Group | None = None
+        self._part_of: dict[str, int] = {}
+
+    def part_of(self, artifact: Artifact) -> int:
+        if artifact.group is not self._group:
+            self._group = artifact.group
+            self._part_of = {}
+            for each in sorted(artifact.group, key=lambda each: (-each.size, each.display)):
+                part = self._part_of[each.display] = self._sizes.index(min(self._sizes))
+                self._sizes[part] += each.size + _WORK
+        return self._part_of[artifact.display]
+
+
 def scan_share(
-    share: Share, context: AnalysisContext, starts: Callable[[str], None] = lambda _display: None
+    share: Share,
+    context: AnalysisContext,
+    starts: Callable[[str], None] = lambda _display: None,
+    scratch: Scratch | None = None,
 ) -> Iterator[Scanned]:
     """Look at every artifact of a share, one after the other; nothing of one is kept when the next comes.
 
     Args:
         starts: called with `Artifact.display` before each.
+        scratch: where the share's one archive is unpacked to, by all processes that have a part of it.
 
     Raises:
         UsageError: a target does not exist.
@@ -138,16 +167,17 @@ def scan_share(
         yield from context.source_errors
     opened: set[str] = set()
     number = silent = 0
+    division = _Division(share.parts)
     found = expand(
         share.targets,
         cwd=options.settings.cwd,
         environment_paths=_site_packages(options),
-        options=TargetOptions(archives=share.archives, files=options.settings.files),
+        options=TargetOptions(archives=share.archives, files=options.settings.files, scratch=scratch),
     )
     for item in found:
         if isinstance(item, Artifact):
             number += 1
-            if (number - 1) % share.parts != share.part or item.display in share.skip:
+            if (share.parts > 1 and division.part_of(item) != share.part) or item.display in share.skip:
                 continue
             starts(item.display)
             container = container_of(item.group)
