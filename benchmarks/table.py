@@ -1,0 +1,293 @@
+"""One table of what abiscan costs beside other tools, measured interleaved in one run.
+
+    python -m benchmarks.table [--small] [--runs 5] [--corpus DIR] [--peer torch-abi-audit] [--write]
+
+Every command of a row is started in turn with the others, so that a busy moment hits all alike. Time is the processor's
+(user and system, with all child processes): on a shared machine the wall clock measures the others. A ratio is the
+median over the rounds of the ratio within each, to the row's first command. Memory is the most that all processes of
+the command had together in one further run (Pss of /proc/PID/smaps_rollup: shared pages divided, mapped temporary files
+counted), or the largest ru_maxrss of one of them where that is more.
+
+`--small` takes the test fixtures alone, once (under a minute); else the wheels of `tests.corpus` are read too. Torch must
+be installed for the rows of dlopen; `ldd` and the peer are left out, and said to be, where they are absent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import random
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FIXTURES = ROOT / "tests" / "fixtures"
+RESULTS = Path(__file__).with_name("RESULTS.md")
+CORPUS = Path("~/.cache/abiscan/corpus").expanduser()
+GOOD, BAD = FIXTURES / "good-extension.so", FIXTURES / "gcc-const-data-ptr.so"
+SMALL_WHEEL, LARGE_WHEEL = 10e6, 100e6
+
+# No resolve(): the interpreter of a virtual environment is known by its own path, not by what it links to.
+ABISCAN = (sys.executable, "-m", "abiscan")
+FLOOR = (sys.executable, "-c", "import click, elftools.elf.elffile, cxxfilt")
+DLOPEN = (
+    "import ctypes, os, sys, torch\ntry: ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)\nexcept OSError: pass"
+)
+LDD_EACH = 'for f in "$@"; do LD_LIBRARY_PATH=$TORCH_LIB ldd -r "$f"; done'
+# The same members that abiscan unpacks, through the same pieces; what starting Python takes is left out below.
+ZLIB = """
+import sys, zipfile, zlib
+with zipfile.ZipFile(sys.argv[1]) as archive, open(sys.argv[1], "rb") as file:
+    for name in sys.argv[2:]:
+        member = archive.getinfo(name)
+        file.seek(member.header_offset)
+        head = file.read(30)
+        file.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
+        left, inflater = member.compress_size, zlib.decompressobj(-15)
+        while left > 0:
+            data = file.read(min(1 << 16, left))
+            left -= len(data)
+            data if member.compress_type == 0 else inflater.decompress(data)
+"""
+
+
+@dataclass
+class Row:
+    """Commands that do the same.
+
+    Attributes:
+        commands: what it is called -> the command; the first is what the others are measured against.
+        less: command whose time is taken off each of these: starting up.
+    """
+
+    name: str
+    commands: dict[str, list[str]]
+    less: dict[str, list[str]] = field(default_factory=dict)
+
+
+def cpu_of(command: list[str], environment: dict[str, str]) -> tuple[float, float, int]:
+    """Processor seconds, wall seconds, ru_maxrss in KiB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    _pid, _status, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss
+
+
+def memory_of(command: list[str], environment: dict[str, str]) -> int:
+    """The most KiB that the processes of a command have together, as far as one can look; 0 without /proc."""
+    if not Path("/proc/self/smaps_rollup").exists():
+        return 0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    most = 0
+    while process.poll() is None:
+        most = max(most, sum(map(_pss, _tree(process.pid))))
+        time.sleep(0.03)
+    return most
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii").split():
+                yield from _tree(int(child))
+    except OSError:
+        return
+
+
+def _pss(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) -> list[str]:
+    """The row's lines of the table.
+
+    Args:
+        sampled: measure the memory of all processes together, in a further run.
+    """
+    everything = {**row.commands, **{f"less {name}": command for name, command in row.less.items()}}
+    for command in everything.values() if runs > 1 else ():
+        cpu_of(command, environment)  # the page cache and the byte code are warm for every one
+    rounds: list[dict[str, tuple[float, float]]] = []
+    largest = dict.fromkeys(row.commands, 0)
+    for _ in range(runs):
+        times: dict[str, tuple[float, float]] = {}
+        for name, command in everything.items():
+            seconds, wall, most = cpu_of(command, environment)
+            times[name] = seconds, wall
+            if name in largest:
+                largest[name] = max(largest[name], most)
+        rounds.append(times)
+    first = next(iter(row.commands))
+
+    def net(times: dict[str, tuple[float, float]], name: str) -> float:
+        return max(times[name][0] - (times[f"less {name}"][0] if name in row.less else 0.0), 0.001)
+
+    lines = []
+    for name, command in row.commands.items():
+        seconds = statistics.median(times[name][0] for times in rounds)
+        wall = statistics.median(times[name][1] for times in rounds)
+        ratio = statistics.median(net(times, name) / net(times, first) for times in rounds)
+        # A process that is over between two looks is in the kernel's own count.
+        memory = max(memory_of(command, environment) if sampled else 0, largest[name])
+        whole = statistics.median(times[name][0] / times[first][0] for times in rounds)
+        ratios = f"{ratio:.2f}" if not row.less else f"{ratio:.2f} ({whole:.2f})"
+        lines.append(f"| {row.name} | {name} | {seconds:.3f} | {wall:.3f} | {ratios} | {memory / 1024:.0f} |")
+    return lines
+
+
+def shared_objects(wheel: Path) -> list[str]:
+    """The members that abiscan unpacks whole."""
+    from abiscan.model.report import ArtifactKind
+    from abiscan.targets import Artifact, expand
+
+    found = (item for item in expand([str(wheel)], cwd=os.getcwd()) if isinstance(item, Artifact))
+    return [item.member for item in found if item.kind is ArtifactKind.SHARED_OBJECT and item.member]
+
+
+def wheel_row(wheel: Path, least: Path) -> Row:
+    """Zlib, then abiscan, of one wheel; `least` is one in which there is nothing to unpack."""
+    members = shared_objects(wheel)
+    size = wheel.stat().st_size / 1e6
+    return Row(
+        f"{wheel.name.split('-')[0]} ({size:.1f} MB, {len(members)} files)",
+        {
+            "zlib": [sys.executable, "-c", ZLIB, str(wheel), *members],
+            "abiscan": [*ABISCAN, "scan", str(wheel)],
+            "abiscan -j 2": [*ABISCAN, "scan", "-j", "2", str(wheel)],
+        },
+        {
+            "zlib": [sys.executable, "-c", ZLIB, str(least)],
+            "abiscan": [*ABISCAN, "scan", str(least)],
+            "abiscan -j 2": [*ABISCAN, "scan", "-j", "2", str(least)],
+        },
+    )
+
+
+def made_wheel(path: Path, files: list[Path], copies: int) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(copies):
+            for file in files:
+                archive.write(file, f"made/{number}/{file.name}")
+    return path
+
+
+def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
+    """What is measured."""
+    peer = shutil.which(options.peer)
+    ldd = shutil.which("ldd")
+    for what, path in (("a good file", GOOD), ("a bad file", BAD)):
+        commands = {"floor": list(FLOOR), "abiscan": [*ABISCAN, "scan", str(path)]}
+        if ldd:
+            commands["ldd -r"] = ["sh", "-c", LDD_EACH, "sh", str(path)]
+        if peer:
+            commands["torch-abi-audit"] = [peer, str(path)]
+        if not options.small or path == BAD:
+            commands["import torch, dlopen"] = [sys.executable, "-W", "ignore", "-c", DLOPEN, str(path)]
+        yield Row(what, commands)
+    files = sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name)[:10]
+    wheels = [made_wheel(made / "made-1.0-py3-none-any.whl", files, 2)]
+    if not options.small:
+        unpacked = sorted(p for p in (options.corpus / "unpacked").rglob("*.so") if p.is_file())
+        files = random.Random(5).sample(unpacked, min(60, len(unpacked)))
+        found = sorted(options.corpus.glob("*.whl"), key=lambda path: path.stat().st_size)
+        small = [path for path in found if 1e6 < path.stat().st_size < SMALL_WHEEL]
+        large = [path for path in found if path.stat().st_size > LARGE_WHEEL]
+        wheels = [*small[len(small) // 2 :: max(1, len(small) // 2)][:2], *large]
+    names = [str(path) for path in files]
+    several = {"ldd -r": ["sh", "-c", LDD_EACH, "sh", *names]} if ldd else {}
+    yield Row(f"{len(names)} files", {**several, "abiscan": [*ABISCAN, "scan", *names]})
+    least = made_wheel(made / "least-1.0-py3-none-any.whl", [GOOD], 1)
+    for wheel in wheels:
+        yield wheel_row(wheel, least)
+    by_number = {
+        n: made_wheel(made / f"many{n}-1.0-py3-none-any.whl", [GOOD], n)
+        for n in ((1, 4, 16) if options.small else (1, 10, 100))
+    }
+    yield Row("growth with files", {f"{n}": [*ABISCAN, "scan", str(path)] for n, path in by_number.items()})
+    by_imports = sorted(((imports(path), path) for path in files), key=lambda pair: pair[0])
+    some = dict([by_imports[0], by_imports[len(by_imports) // 2], by_imports[-1]])
+    yield Row("growth with imports", {f"{n} imports": [*ABISCAN, "scan", str(path)] for n, path in some.items()})
+    yield Row(
+        "growth with builds",
+        {
+            "one release": [*ABISCAN, "scan", "--torch", "2.9.0", str(BAD)],
+            "all releases": [*ABISCAN, "scan", "--torch", "2.9.0", "--matrix", str(BAD)],
+        },
+    )
+
+
+def imports(path: Path) -> int:
+    from abiscan.binary import open_binary
+    from abiscan.errors import UnreadableFile
+
+    try:
+        return len(open_binary(path).imports)
+    except UnreadableFile:
+        return 0
+
+
+def machine() -> str:
+    """Its kind: nothing that names it."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
+    busy = "shared" if os.getloadavg()[0] > 1 else "idle"
+    return f"{os.cpu_count()} cores {platform.machine()}, {memory} GiB, {busy}; Python {platform.python_version()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="fixtures alone")
+    parser.add_argument("--runs", type=int, default=None, help="rounds, whose median is told (5; 1 with --small)")
+    parser.add_argument("--corpus", type=Path, default=CORPUS, help="directory of tests.corpus")
+    parser.add_argument("--peer", default="torch-abi-audit", help="where that tool is")
+    parser.add_argument("--write", action="store_true", help=f"to {RESULTS.name} too")
+    options = parser.parse_args()
+    runs = options.runs or (1 if options.small else 5)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = str(ROOT)
+    # ldd -r alone looks on this path; what the others need they find themselves.
+    torch = next((Path(p) / "torch" / "lib" for p in sys.path if (Path(p) / "torch" / "lib").is_dir()), None)
+    environment["TORCH_LIB"] = str(torch or "")
+    kind = machine()
+    told = [
+        "# What abiscan costs",
+        "",
+        f"{datetime.datetime.now(datetime.UTC).date()}, {kind}, {runs} rounds, medians; `python -m benchmarks.table`.",
+        "Ratios are to the first line of each row; of wheels without start-up, and with it in parentheses.",
+        "",
+        "| what | by | CPU s | wall s | ratio | MiB |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    print("\n".join(told), flush=True)
+    with tempfile.TemporaryDirectory() as made:
+        for row in rows(options, Path(made)):
+            lines = measure(row, runs, environment, sampled=not options.small)
+            print("\n".join(lines), flush=True)
+            told += lines
+    absent = [name for name in ("ldd", options.peer) if not shutil.which(name)]
+    if absent:
+        told += ["", f"Not here: {', '.join(absent)}."]
+        print("\n".join(told[-2:]))
+    if options.write:
+        RESULTS.write_text("\n".join(told) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

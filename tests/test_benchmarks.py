@@ -1,0 +1,37 @@
+"""The benchmark runs: that its table is whole, not what stands in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.torch
+def test_the_small_table_is_whole() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.table", "--small"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    table = [line.strip("|").split("|") for line in done.stdout.splitlines() if line.startswith("| ")][2:]
+    rows = [[cell.strip() for cell in line] for line in table]
+    by_name: dict[str, list[str]] = {}
+    for row in rows:
+        assert len(row) == 6, row
+        assert float(row[2]) > 0, row
+        assert int(row[5]) > 1, row
+        by_name.setdefault(row[0].split(" (")[0], []).append(row[1])
+    assert set(by_name) == {
+        "a good file",
+        "a bad file",
+        "10 files",
+        "made",
+        "growth with files",
+        "growth with imports",
+        "growth with builds",
+    }
+    assert by_name["made"] == ["zlib", "abiscan", "abiscan -j 2"]
+    assert "import torch, dlopen" in by_name["a bad file"]
