@@ -8,8 +8,8 @@ median over the rounds of the ratio within each, to the row's first command. Mem
 the command had together in one further run (Pss of /proc/PID/smaps_rollup: shared pages divided, mapped temporary files
 counted), or the largest ru_maxrss of one of them where that is more.
 
-`--small` takes the test fixtures alone, once (under a minute); else the wheels of `tests.corpus` are read too. Torch must
-be installed for the rows of dlopen; `ldd` and the peer are left out, and said to be, where they are absent.
+`--small` takes the test fixtures alone, once (under a minute); else the wheels of `tests.corpus` are read too. Torch
+must be installed for the rows of dlopen; `ldd` and the peer are left out, and said to be, where they are absent.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from abiscan.binary import open_binary
+from abiscan.errors import UnreadableFile
+from abiscan.model.report import ArtifactKind
+from abiscan.targets import Artifact, expand
+
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -41,9 +46,7 @@ SMALL_WHEEL, LARGE_WHEEL = 10e6, 100e6
 # No resolve(): the interpreter of a virtual environment is known by its own path, not by what it links to.
 ABISCAN = (sys.executable, "-m", "abiscan")
 FLOOR = (sys.executable, "-c", "import click, elftools.elf.elffile, cxxfilt")
-DLOPEN = (
-    "import ctypes, os, sys, torch\ntry: ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)\nexcept OSError: pass"
-)
+DLOPEN = "import ctypes, os, sys, torch; ctypes.CDLL(sys.argv[1], os.RTLD_NOW | os.RTLD_LOCAL)"
 LDD_EACH = 'for f in "$@"; do LD_LIBRARY_PATH=$TORCH_LIB ldd -r "$f"; done'
 # The same members that abiscan unpacks, through the same pieces; what starting Python takes is left out below.
 ZLIB = """
@@ -154,9 +157,6 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
 
 def shared_objects(wheel: Path) -> list[str]:
     """The members that abiscan unpacks whole."""
-    from abiscan.model.report import ArtifactKind
-    from abiscan.targets import Artifact, expand
-
     found = (item for item in expand([str(wheel)], cwd=os.getcwd()) if isinstance(item, Artifact))
     return [item.member for item in found if item.kind is ArtifactKind.SHARED_OBJECT and item.member]
 
@@ -216,10 +216,8 @@ def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
     least = made_wheel(made / "least-1.0-py3-none-any.whl", [GOOD], 1)
     for wheel in wheels:
         yield wheel_row(wheel, least)
-    by_number = {
-        n: made_wheel(made / f"many{n}-1.0-py3-none-any.whl", [GOOD], n)
-        for n in ((1, 4, 16) if options.small else (1, 10, 100))
-    }
+    numbers = (1, 4, 16) if options.small else (1, 10, 100)
+    by_number = {n: made_wheel(made / f"many{n}-1.0-py3-none-any.whl", [GOOD], n) for n in numbers}
     yield Row("growth with files", {f"{n}": [*ABISCAN, "scan", str(path)] for n, path in by_number.items()})
     by_imports = sorted(((imports(path), path) for path in files), key=lambda pair: pair[0])
     some = dict([by_imports[0], by_imports[len(by_imports) // 2], by_imports[-1]])
@@ -234,9 +232,6 @@ def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
 
 
 def imports(path: Path) -> int:
-    from abiscan.binary import open_binary
-    from abiscan.errors import UnreadableFile
-
     try:
         return len(open_binary(path).imports)
     except UnreadableFile:
