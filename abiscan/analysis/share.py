@@ -27,8 +27,8 @@ from abiscan.targets import Options as TargetOptions
 if TYPE_CHECKING:
     from abiscan.targets.scratch import Scratch
 
-# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by.
-_LARGE = 8 << 20
+# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by, in some 50 ms.
+_LARGE = 32 << 20
 # What looking at the smallest file takes, in bytes that are unpacked and looked at in the same time.
 _WORK = 1 << 20
 
