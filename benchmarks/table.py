@@ -140,17 +140,20 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
     first = next(iter(row.commands))
 
     def net(times: dict[str, tuple[float, float]], name: str) -> float:
-        return max(times[name][0] - (times[f"less {name}"][0] if name in row.less else 0.0), 0.001)
+        return times[name][0] - (times[f"less {name}"][0] if name in row.less else 0.0)
 
     lines = []
     for name, command in row.commands.items():
         seconds = statistics.median(times[name][0] for times in rounds)
         wall = statistics.median(times[name][1] for times in rounds)
-        ratio = statistics.median(net(times, name) / net(times, first) for times in rounds)
+        # What is within a tenth of starting up is not told from it.
+        clear = [t for t in rounds if all(net(t, each) > 0.1 * t[each][0] for each in (name, first))]
+        told = [net(t, name) / net(t, first) for t in clear]
+        ratio = f"{statistics.median(told):.2f}" if len(told) == runs else "-"
         # A process that is over between two looks is in the kernel's own count.
         memory = max(memory_of(command, environment) if sampled else 0, largest[name])
         whole = statistics.median(times[name][0] / times[first][0] for times in rounds)
-        ratios = f"{ratio:.2f}" if not row.less else f"{ratio:.2f} ({whole:.2f})"
+        ratios = f"{ratio} ({whole:.2f})" if row.less else f"{whole:.2f}"
         lines.append(f"| {row.name} | {name} | {seconds:.3f} | {wall:.3f} | {ratios} | {memory / 1024:.0f} |")
     return lines
 
@@ -265,7 +268,7 @@ def main() -> None:
         "# What abiscan costs",
         "",
         f"{datetime.datetime.now(datetime.UTC).date()}, {kind}, {runs} rounds, medians; `python -m benchmarks.table`.",
-        "Ratios are to the first line of each row; of wheels without start-up, and with it in parentheses.",
+        "Ratios are to the first line of each row; of wheels without start-up (- where it is nearly all), and with it.",
         "",
         "| what | by | CPU s | wall s | ratio | MiB |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
