@@ -104,7 +104,7 @@ class SymbolTable:
         self._layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
         self._offset, self._end = image.extent_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
         self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
-        self._versym: memoryview[int] | None = None
+        self._versym: tuple[int, int] | None = None  # its offset, and its entries at most
         self._versions: dict[int, SymbolVersion] | None = None
         self._hash_start = self._hash_end = 0
         self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
@@ -382,8 +382,11 @@ class SymbolTable:
             # As far as the tables can reach, as the loader reads them: to count the entries of a large library is to
             # read all its buckets.
             room = min((end - offset) // 2, (self._end - self._offset) // self._layout.size)
-            self._versym = self._image.words(offset, room, "H", "the symbol version table")
-        return self._versym[index] if index < len(self._versym) else VER_NDX_GLOBAL
+            self._versym = offset, room
+        offset, room = self._versym
+        if index >= room:
+            return VER_NDX_GLOBAL
+        return self._image.words(offset + 2 * index, 1, "H", "the symbol version table")[0]
 
     def version_numbers(self, indices: Sequence[int]) -> set[int]:
         """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.
