@@ -1,4 +1,8 @@
-"""How a record lies in memory, and in what two layouts of it differ."""
+"""How a record lies in memory, and in what two layouts of it differ.
+
+An enumeration is kept as if it were a record: what is compiled into a file are the numbers of its enumerators, as the
+offsets of fields are.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ class Field(Struct, frozen=True, array_like=True):
     """One field or base of a record.
 
     Attributes:
-        offset: in bits from the start of the record.
+        offset: in bits from the start of the record; of an enumerator its value.
         name: empty for a base; of a record within a field whose type is not torch's, the name of that field.
         record: qualified name of the record of torch that lies there by value, or of which a container that lies there
             has elements; empty for all else.
@@ -26,13 +30,18 @@ class Layout(Struct, frozen=True, array_like=True):
     """One layout of a record (Itanium C++ ABI, section 2.4).
 
     Attributes:
-        size, align: in bytes.
+        size, align: in bytes; 0 of an enumeration.
         fields: in the order of their offsets.
     """
 
     size: int
     align: int
     fields: tuple[Field, ...]
+
+    @property
+    def is_enumeration(self) -> bool:
+        """Whether its fields are enumerators."""
+        return not self.align
 
     def place(self, name: str) -> int | None:
         """Offset of a field in bits, or of a base by its type."""
@@ -76,15 +85,23 @@ def change_of(record: str, old: Layouts, new: Layouts, *, within: frozenset[str]
     # A further member of a union lies where others lie, and moves none.
     kept = {later.get(name) for name in places}
     came = next((name for name, place in later.items() if name not in places and place not in kept), None)
+    if before.is_enumeration:
+        came = None  # Nobody who is compiled already hands over the new one.
     around = within | {record}
     holds = dict.fromkeys(field.record for field in before.fields if field.record and field.record not in around)
-    held = [change_of(each, old, new, within=around) for each in holds]
+    held = [change_of(each, old, new, within=around) for each in holds if not _is_enumeration(each, old)]
     changed = [each for each in held if each is not None]
     # One that grew or shrank is why the fields behind it moved.
     inner = next((each for each in changed if each.old.size != each.new.size), next(iter(changed), None))
     if (before.size, before.align) == (after.size, after.align) and moved is None and came is None and inner is None:
         return None
     return LayoutChange(record, before, after, moved, came, places, later, inner)
+
+
+def _is_enumeration(record: str, layouts: Layouts) -> bool:
+    """Whether it is one: a field of its type lies where it lay, whatever its numbers mean."""
+    layout = layouts(record)
+    return layout is not None and layout.is_enumeration
 
 
 def _matched(record: str, old: Layouts, new: Layouts) -> dict[str, int]:
@@ -130,6 +147,6 @@ def is_moved(record: str, fields: Iterable[str], old: Layouts, new: Layouts) -> 
         if later.get(name) != places[name]:
             return True
         held = {field.record for field in before.fields if field.name == name and field.record}
-        if any(change_of(each, old, new) is not None for each in held):
+        if any(change_of(each, old, new) is not None for each in held if not _is_enumeration(each, old)):
             return True
     return False

@@ -41,6 +41,8 @@ HEADERS = (
     "ATen/cuda/CUDAGeneratorImpl.h",
     "ATen/cuda/PhiloxCudaState.h",
 )
+# Enumerations whose numbers an extension hands to torch, and the header of each.
+ENUMERATIONS = {"c10::DispatchKey": "c10/core/DispatchKey.h"}
 # The standard that a release's headers are written for.
 CXX20_SINCE = (2, 10)
 CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
@@ -49,6 +51,8 @@ OLDEST_CLANG = 16
 
 # "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
 _LINE = re.compile(r" *(\d+)(?::(?:(\d+)-\d+|-))? \|( +)(.*?) ?$")
+_ENUMERATOR = re.compile(r"EnumConstantDecl .* (\w+) '[\w:]+'$")
+_VALUE = re.compile(r"-value: Int (-?\d+)$")
 _SIZES = re.compile(r"sizeof=(\d+)")
 _ALIGN = re.compile(r"[ ,]align=(\d+)")
 _UNNAMED = re.compile(r"\((anonymous|unnamed|lambda)[^()]* at [^()]*\)")
@@ -134,6 +138,23 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
                 yield Field(offset, name, element)
 
 
+def read_enumerators(lines: Iterable[str]) -> Layout | None:
+    """The enumerators in what `-ast-dump` prints of one enumeration: each has the value that is printed below it, else
+    the next one (C++, [dcl.enum])."""
+    values: dict[str, int] = {}
+    name, following, is_set = "", 0, True
+    for line in lines:
+        declared, value = _ENUMERATOR.search(line.rstrip()), _VALUE.search(line.rstrip())
+        if declared is not None:
+            name, is_set = declared[1], False
+            values[name] = following
+            following += 1
+        elif value is not None and not is_set:
+            values[name], is_set = int(value[1]), True
+            following = values[name] + 1
+    return Layout(0, 0, tuple(Field(value, name, "") for name, value in values.items())) if values else None
+
+
 def clang_command() -> str | None:
     """A Clang in the search path that prints layouts; None where there is none."""
     for command in CLANGS:
@@ -156,33 +177,47 @@ def read_headers(
         extra: further directories of headers (CPython's, CUDA's).
 
     Returns:
-        Layouts by qualified name; and the headers that were left out, since they are not there or do not compile.
+        Layouts by qualified name, those of `ENUMERATIONS` among them; and the headers that were left out, since they are not there or do not compile.
 
     Raises:
         AbiscanError: Clang compiles none of the headers.
     """
     roots = (include, include / "torch/csrc/api/include")
     wanted = [header for header in HEADERS if any((root / header).is_file() for root in roots)]
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
+    command += ["-ferror-limit=0", "-fno-crash-diagnostics", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
+    command += [f"-I{path}" for path in (*roots, *extra)]
     with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
+        source, printed = Path(folder, "headers.cpp"), Path(folder, "layouts.txt")
         while wanted:
-            source, printed = Path(folder, "headers.cpp"), Path(folder, "layouts.txt")
             source.write_text("".join(f"#include <{header}>\n" for header in wanted))
-            number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-            command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
-            command += ["-ferror-limit=0", "-fno-crash-diagnostics", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
-            command += [f"-I{path}" for path in (*roots, *extra)]
-            command += ["-Xclang", "-fdump-record-layouts-complete", str(source)]
+            dump = [*command, "-Xclang", "-fdump-record-layouts-complete", str(source)]
             with printed.open("w") as out:
-                done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+                done = subprocess.run(dump, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
             if done.returncode == 0:
                 with printed.open(errors="replace") as text:
-                    left_out = tuple(header for header in HEADERS if header not in wanted)
-                    return read_dump(text), left_out
+                    layouts = read_dump(text)
+                left_out = tuple(header for header in HEADERS if header not in wanted)
+                return {**layouts, **_enumerations(command, source)}, left_out
             broken = _broken(done.stderr, str(source))
             if not broken:
                 break
             wanted = [header for at, header in enumerate(wanted, 1) if at not in broken]
     raise AbiscanError(f"the headers of torch {version} do not compile with {clang}: no layouts are known of it")
+
+
+def _enumerations(command: Sequence[str], source: Path) -> dict[str, Layout]:
+    """Those of `ENUMERATIONS` that the headers have."""
+    found = {}
+    for name, header in ENUMERATIONS.items():
+        source.write_text(f"#include <{header}>\n")
+        dump = [*command, "-fno-color-diagnostics", "-Xclang", "-ast-dump", "-Xclang", f"-ast-dump-filter={name}"]
+        done = subprocess.run([*dump, str(source)], capture_output=True, text=True, check=False)
+        enumeration = read_enumerators(done.stdout.splitlines()) if done.returncode == 0 else None
+        if enumeration is not None:
+            found[name] = enumeration
+    return found
 
 
 def _broken(errors: str, source: str) -> set[int]:

@@ -7,7 +7,8 @@ What a file shares is told by its imports alone (`shared_records`):
 - a function that returns a record by value: the file makes the room for it;
 - the type information of a class that the file derives from: each object of its own holds one;
 - a function that only inline functions of torch's headers call: one of them was compiled into the file, and with it the
-  places of the fields that it reads.
+  places of the fields that it reads;
+- a function that registers a kernel: under a dispatch key, of which the file has the number.
 
 A record that torch makes and hands out by reference matters through the last alone.
 """
@@ -31,6 +32,10 @@ from abiscan.rules.rule import Rule
 
 _LENGTH = r"\d+"
 # What refers to a class's vtable: code of the file that sets it in an object, a constructor or destructor.
+# Members of torch::Library (torch/library.h) that register a kernel under the key of its TORCH_LIBRARY_IMPL, or of
+# `torch::dispatch(key, f)`; and the keys that extensions have kernels for.
+_REGISTERING = ("_ZNR5torch7Library5_impl", "_ZNR5torch7Library9_fallback")
+_KEY, _KEYS = "c10::DispatchKey", ("CPU", "CUDA")
 _TABLES = frozenset({SpecialKind.VTABLE, SpecialKind.VTT, SpecialKind.CONSTRUCTION_VTABLE})
 
 
@@ -42,6 +47,7 @@ class Use(Struct, frozen=True):
         how: for a person, a clause about `via`.
         fields: those that the file reads of a record that is torch's; None where the file makes room for a whole one.
         certain: whether the import leaves no other reading.
+        handed: of an enumeration, the enumerators that the file is taken to hand over; any may be.
     """
 
     record: str
@@ -49,6 +55,7 @@ class Use(Struct, frozen=True):
     how: str
     fields: tuple[str, ...] | None
     certain: bool = True
+    handed: tuple[str, ...] = ()
 
 
 class CompiledAgainst(Struct, frozen=True):
@@ -110,6 +117,8 @@ def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> I
                 yield Use(record, name, how, fields, trace.only_inline)
             if trace.result:
                 yield Use(trace.result, name, "which returns one into room that the file makes", None)
+        if name.startswith(_REGISTERING) and _KEY in table.changing:
+            yield Use(_KEY, name, "which registers a kernel under one", None, handed=_KEYS)
         records = _named_in(name, table)
         if not records:
             continue
@@ -117,6 +126,9 @@ def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> I
         if parsed is None:
             continue
         for record in records:
+            # A function may be given the key that torch handed to its caller.
+            if record == _KEY:
+                continue
             how = _how(parsed, record, derived=name in bases)
             if how:
                 yield Use(record, name, how, None)
@@ -182,7 +194,20 @@ def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, t
     """The records that the file makes room for and that lie otherwise whichever of the possible releases it was made
     with. Of one that is torch's the file has the code that reads it, and nothing says that it comes to run."""
     found = drifted([use for use in uses if use.fields is None], side, target, table)
-    return tuple(record for record, releases in found.items() if len(releases) == len(side.releases))
+    by_record = {use.record: use for use in uses}
+    return tuple(
+        record
+        for record, releases in found.items()
+        if len(releases) == len(side.releases) and _is_met(by_record[record], releases, target, table)
+    )
+
+
+def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) -> bool:
+    """Whether the file's use comes to what changed: of an enumeration, whether the enumerators that it is taken to hand
+    over moved from each of the releases."""
+    return not use.handed or all(
+        is_moved(use.record, use.handed, _layouts(table, release), _layouts(table, target)) for release in releases
+    )
 
 
 def _layouts(table: LayoutTable, release: str) -> Layouts:
@@ -207,14 +232,18 @@ def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]
 
 
 def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, ...], change: LayoutChange) -> Finding:
-    certain, makes = len(releases) == len(subject.side.releases), use.fields is None
+    certain = len(releases) == len(subject.side.releases)
+    makes = use.fields is None and _is_met(use, releases, subject.target, subject.table)
     others = Windows([(releases[0], releases[-1])]).text()
     # A file that may have been compiled for the target itself is, mostly.
     possible = subject.target in subject.side.releases
     name = _short(subject.readable(use.via))
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
     side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}, or not"
-    detail = _sizes(change, releases[-1], subject.target) + _change(change)
+    if change.old.is_enumeration:
+        detail = _numbers(change, use.handed, releases[-1], subject.target)
+    else:
+        detail = _sizes(change, releases[-1], subject.target) + _change(change)
     detail += f"; the file imports `{name}`, {use.how}{reads}; it {side} ({subject.side.because})"
     fields = {"name": use.record, "target": f"torch {subject.target}", "detail": detail}
     return make_finding(
@@ -226,6 +255,16 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
         symbol=use.via,
         symbols=(use.via,),
     )
+
+
+def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) -> str:
+    """What one of the enumerators is in both: of those that are handed over, where one moved, else of any."""
+    moved = [name for name, place in change.old_places.items() if change.new_places.get(name) != place]
+    name = next((each for each in handed if each in moved), moved[0] if moved else "")
+    now = change.new_places.get(name)
+    shown = "no longer there" if now is None else str(now)
+    rest = f"; {len(moved) - 1} more are not what they were" if len(moved) > 1 else ""
+    return f"has other numbers: `{name}` is {change.old_places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
 
 
 def _sizes(change: LayoutChange, old: str, new: str) -> str:
