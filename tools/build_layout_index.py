@@ -1,6 +1,7 @@
-"""Make abiscan/data/layouts.idx: how the records of torch lie in each release.
+"""Make abiscan/data/layouts.idx, how the records of torch lie in each release, and layouts-aarch64.idx, what is
+otherwise on that architecture.
 
-    python tools/build_layout_index.py WHEEL...            add the releases whose wheels (x86_64) are given
+    python tools/build_layout_index.py WHEEL...            add the releases whose wheels (x86_64, aarch64) are given
     python tools/build_layout_index.py --check             pack what the cache has again, and compare
 
 `tools/header_calls.py` brings what inline functions read and call into the same cache.
@@ -32,8 +33,11 @@ from abiscan.releases.assertions import Assertion
 from abiscan.releases.index import open_index
 from abiscan.releases.layout import Layout
 from abiscan.releases.layout_table import MACHINE, SHIPPED, LayoutTable, Trace, pack
+from abiscan.releases.machine_layouts import SHIPPED_BESIDE
 from abiscan.releases.read_assertions import read_assertions
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
+
+BESIDE = "aarch64"
 
 
 def say(line: str) -> None:
@@ -53,29 +57,50 @@ def read_wheel(wheel: Path, cache: Path, include: list[Path]) -> None:
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(wheel) as archive:
         archive.extractall(scratch, (name for name in archive.namelist() if name.startswith("torch/include/")))
         headers = Path(scratch, "torch/include")
-        layouts, left_out = read_headers(headers, version, clang=clang, extra=include)
-        (cache / f"{version}.assertions.json").write_bytes(msgspec.json.encode(read_assertions(headers)))
+        if wheel.stem.endswith(BESIDE):
+            layouts, left_out = read_headers(headers, version, clang=clang, extra=include, target=f"{BESIDE}-linux-gnu")
+            version += f"-{BESIDE}"
+        else:
+            layouts, left_out = read_headers(headers, version, clang=clang, extra=include)
+            (cache / f"{version}.assertions.json").write_bytes(msgspec.json.encode(read_assertions(headers)))
         (cache / f"{version}.json").write_bytes(msgspec.json.encode(layouts))
         say(f"{version}: {len(layouts)} records" + (f"; left out: {', '.join(left_out)}" if left_out else ""))
 
 
+def cached_layouts(cache: Path, suffix: str) -> dict[str, dict[str, Layout]]:
+    """Those in the cache whose release has this suffix, by release."""
+    return {
+        file.stem.removesuffix(suffix): msgspec.json.decode(file.read_bytes(), type=dict[str, Layout])
+        for file in sorted(cache.glob(f"[0-9]*{suffix}.json"))
+        if re.fullmatch(r"\d+(\.\d+)*", file.stem.removesuffix(suffix))
+    }
+
+
+def sources(layouts: Mapping[str, object], machine: str) -> dict[str, str]:
+    """Release of an architecture -> the one whose layouts stand for it."""
+    read_from = {}
+    for release in dict.fromkeys(build.torch for build in open_index().builds(machine)):
+        same = [other for other in layouts if versions.minor(other) == versions.minor(release)]
+        if same:
+            read_from[release] = release if release in layouts else max(same, key=lambda v: versions.order(v) or ())
+    return read_from
+
+
+def packed_beside(cache: Path, base: bytes) -> bytes:
+    """The index of what is otherwise on aarch64."""
+    layouts = cached_layouts(cache, f"-{BESIDE}")
+    return pack(layouts, sources(layouts, BESIDE), {}, {}, LayoutTable("", base))
+
+
 def packed(cache: Path) -> bytes:
     """The index of everything in the cache."""
-    layouts = {
-        file.stem: msgspec.json.decode(file.read_bytes(), type=dict[str, Layout])
-        for file in sorted(cache.glob("[0-9]*.json"))
-        if not file.stem.endswith((".traces", ".assertions"))
-    }
+    layouts = cached_layouts(cache, "")
     assertions = {
         file.name.removesuffix(".assertions.json"): msgspec.json.decode(file.read_bytes(), type=list[Assertion])
         for file in sorted(cache.glob("*.assertions.json"))
     }
-    read_from = {}
     index = open_index()
-    for release in dict.fromkeys(build.torch for build in index.builds(MACHINE)):
-        same = [other for other in layouts if versions.minor(other) == versions.minor(release)]
-        if same:
-            read_from[release] = release if release in layouts else max(same, key=lambda v: versions.order(v) or ())
+    read_from = sources(layouts, MACHINE)
     known: dict[str, Trace] = {}
     files = sorted(cache.glob("*.traces.json"))
     for file in files:
@@ -114,13 +139,16 @@ def main() -> int:
     for wheel in options.wheels:
         read_wheel(wheel, options.cache, include)
     data = packed(options.cache)
-    if options.check:
-        same = Path(SHIPPED).read_bytes() == data
-        say(f"{SHIPPED}: {'the same' if same else 'differs from the cache'}")
-        return 0 if same else 1
-    Path(SHIPPED).write_bytes(data)
-    say(f"{SHIPPED}: {len(data)} bytes")
-    return 0
+    differing = 0
+    for file, made in ((SHIPPED, data), (SHIPPED_BESIDE[BESIDE], packed_beside(options.cache, data))):
+        if options.check:
+            same = Path(file).read_bytes() == made
+            differing += not same
+            say(f"{file}: {'the same' if same else 'differs from the cache'}")
+        else:
+            Path(file).write_bytes(made)
+            say(f"{file}: {len(made)} bytes")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

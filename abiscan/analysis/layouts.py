@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from abiscan.errors import AbiscanError
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SymbolBinding
+from abiscan.model.limits import MIB
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactKind
 from abiscan.model.setting import Source
@@ -22,6 +24,7 @@ from abiscan.setting.declared import release_in_name
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
+    from abiscan.binary import Binary
     from abiscan.model.facts import DerivedClass
     from abiscan.releases import ReleaseIndex
     from abiscan.releases.assertions import Assertion
@@ -29,10 +32,10 @@ if TYPE_CHECKING:
     from abiscan.releases.matrix import Matrix
     from abiscan.rules.computed.layout_drift import CompiledAgainst, Use
     from abiscan.setting.declared import DeclaredTorch
-    from abiscan.targets.artifact import Group
+    from abiscan.targets.artifact import Artifact, Group
 
-# Architecture of the layouts that the index has (`layout_table.MACHINE`), where that module is not wanted.
-_MACHINE = "x86_64"
+# Architectures of which there are layouts (`open_layouts.layouts_of`), where that module is not wanted.
+_MACHINES = frozenset({"x86_64", "aarch64"})
 
 
 class SharedLayouts(Struct, frozen=True):
@@ -61,29 +64,42 @@ def shared_layouts(
     *,
     declared: DeclaredTorch | None,
     beside: Callable[[], Sequence[str]],
-    strings_with: Callable[[bytes], Iterable[bytes]],
+    group: Group,
+    binary: Binary,
     user_index: str | None,
 ) -> SharedLayouts | None:
     """None for a file that shares no record whose layout ever changed, or of an architecture without layouts."""
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
-    if matrix is None or machine != _MACHINE or not names:
+    if matrix is None or machine not in _MACHINES or not names:
         return None
-    from abiscan.releases.open_layouts import open_layouts
+    from abiscan.releases.open_layouts import layouts_of
     from abiscan.rules.computed.layout_drift import shared_records
 
-    table = open_layouts(user_index)
-    uses = shared_records(names, {each.base for each in derived}, table)
-    if not uses:
+    table = layouts_of(machine, user_index)
+    uses = shared_records(names, {each.base for each in derived}, table) if table is not None else ()
+    if table is None or not uses:
         return None
     from abiscan.releases.assertions import MARK, assertions_in
 
-    asserting = headers_of(assertions_in(strings_with(MARK)), table)
-    return SharedLayouts(uses, compiled_against(matrix, asserting, declared, beside), table)
+    asserting = headers_of(assertions_in(binary.strings_with(MARK)), table.headers)
+    side = compiled_against(
+        matrix,
+        asserting,
+        declared,
+        beside,
+        asserting_beside=lambda: asserted_beside(group, table.headers, machine),
+        sized=laid_out_as(binary.record_sizes(table.changing.keys()), table),
+    )
+    return SharedLayouts(uses, side, table)
 
 
-def headers_of(seen: Iterable[Assertion], table: LayoutTable) -> CompiledAgainst | None:
+def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it") -> CompiledAgainst | None:
     """The releases whose headers have all assertions that a file took from torch's headers; None where these tell
-    nothing, or are not of one release."""
+    nothing, or are not of one release.
+
+    Args:
+        who: has the assertions, for a person.
+    """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
     bits = every = (1 << len(table.releases)) - 1
@@ -99,7 +115,30 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable) -> CompiledAgainst
     if not common or bits == every:
         return None
     window = Windows.of_known(table.releases, lambda release: release in common)
-    return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as it does")
+    return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as {who} does")
+
+
+def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst | None:
+    """The releases that give each record the size which it has in a file's debug information; None where these tell
+    nothing, or none gives all of them.
+
+    Args:
+        sizes: in bytes, by record.
+    """
+    from abiscan.rules.computed.layout_drift import CompiledAgainst
+
+    known = [release for release in table.releases if table.read_from.get(release)]
+    common, telling, fewest = known, "", len(known)
+    for record, size in sizes.items():
+        layouts = {release: table.layout(record, release) for release in known}
+        having = [release for release, layout in layouts.items() if layout is None or layout.size == size]
+        common = [release for release in common if release in having]
+        if len(having) < fewest:
+            telling, fewest = f"`{record}` {size} bytes", len(having)
+    if not common or not telling:
+        return None
+    window = Windows.of_known(table.releases, lambda release: release in common)
+    return CompiledAgainst(tuple(common), f"its debug information gives {telling}, as torch {window.text()} does")
 
 
 def compiled_against(
@@ -107,17 +146,23 @@ def compiled_against(
     asserting: CompiledAgainst | None,
     declared: DeclaredTorch | None,
     beside: Callable[[], Sequence[str]],
+    *,
+    asserting_beside: Callable[[], CompiledAgainst | None] = lambda: None,
+    sized: CompiledAgainst | None = None,
 ) -> CompiledAgainst:
     """The releases whose headers a file may have been compiled with.
 
-    They are those that export all that it imports. Of these, the ones whose headers have the assertions that are in it.
-    Of these the ones that it is declared for, where that is one minor release: a wider requirement says what an
-    installer may put beside it, and not what it was made with. Else those that export what the other members of its
-    package import, too: one package is compiled against one torch.
+    They are those that export all that it imports. Of these, the ones that give records the sizes which these have in
+    its debug information, and whose headers have the assertions that are in it. Of these the ones that it is declared
+    for, where that is one minor release: a wider requirement says what an installer may put beside it, and not what it
+    was made with. Else those that export what the other members of its package import, too, and those whose headers
+    have the assertions that are in these: one package is compiled against one torch.
 
     Args:
         asserting: of `headers_of`.
         beside: of `exported_to_all`; empty where they say nothing.
+        asserting_beside: of `asserted_beside`.
+        sized: of `laid_out_as`.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
@@ -133,6 +178,8 @@ def compiled_against(
             found = common
             reasons.append(reason())
 
+    if sized is not None:
+        narrow(sized.releases, lambda: sized.because)
     if asserting is not None:
         narrow(asserting.releases, lambda: asserting.because)
     if declared is not None:
@@ -143,6 +190,10 @@ def compiled_against(
         members = beside()
         exported = Windows.of_known(known, lambda release: release in members)
         narrow(members, lambda: f"torch {exported.text()} exports what the files of its package import")
+    if len({versions.minor(release) for release in found}) > 1:
+        others = asserting_beside()
+        if others is not None:
+            narrow(others.releases, lambda: others.because)
     # That every release exports them says nothing.
     said = reasons[1:] if len(reasons) > 1 and len(exporting) == len(known) else reasons
     return CompiledAgainst(found, "; ".join(said))
@@ -150,18 +201,18 @@ def compiled_against(
 
 # Other members of a package that are looked at: a few name the release, and a package may have thousands.
 _MEMBERS = 24
+_PACKAGES = frozenset((ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED))
 
 
 @functools.lru_cache(maxsize=1)
 def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[str, ...]:
     """The releases that export every torch import of all files of a package; empty where none does, or for what is no
     package, but files that happen to lie together, or files for different releases."""
-    if group.facts.kind not in (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED):
+    if group.facts.kind not in _PACKAGES:
         return ()
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
-    objects = [a for a in group if a.kind is ArtifactKind.SHARED_OBJECT and release_in_name(a.place) is None]
-    for artifact in objects[:_MEMBERS]:
+    for artifact in _members(group):
         try:
             binary = artifact.open_tables()
             names = [
@@ -176,6 +227,39 @@ def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[st
             for history in index.lookup(names, machine).values():
                 mask &= history.mask
     return tuple(dict.fromkeys(build.torch for at, build in enumerate(builds) if mask >> at & 1))
+
+
+# Of these members, the smallest whose texts are read, and their sizes together in bytes.
+_READ, _MOST_READ = 8, 32 * MIB
+
+
+@functools.lru_cache(maxsize=1)
+def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledAgainst | None:
+    """The releases whose headers have all assertions in the files of a package; None as in `headers_of`, and for what
+    is no package, as in `exported_to_all`."""
+    from abiscan.releases.assertions import MARK, assertions_in
+
+    if group.facts.kind not in _PACKAGES:
+        return None
+    found: list[Assertion] = []
+    left = _MOST_READ
+    for artifact in sorted(_members(group), key=lambda each: each.size)[:_READ]:
+        left -= artifact.size
+        if left < 0:
+            break
+        try:
+            binary = artifact.open()
+            if binary.machine == machine and any(owner_of(each.name) is Owner.TORCH for each in binary.imports):
+                found += assertions_in(binary.strings_with(MARK))
+        except AbiscanError:
+            continue  # What cannot be read is reported by its own scan.
+    return headers_of(found, table, who="a file of its package")
+
+
+def _members(group: Group) -> list[Artifact]:
+    """The files of a package that are for one torch, as many as are looked at."""
+    objects = (a for a in group if a.kind is ArtifactKind.SHARED_OBJECT and release_in_name(a.place) is None)
+    return list(islice(objects, _MEMBERS))
 
 
 def with_layouts(verdicts: Iterable[ReleaseVerdict], shared: SharedLayouts) -> tuple[ReleaseVerdict, ...]:

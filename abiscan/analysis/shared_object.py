@@ -102,7 +102,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         matrix,
         declared=declared,
         beside=lambda: exported_to_all(artifact.group, context.index, facts.machine),
-        strings_with=binary.strings_with,
+        group=artifact.group,
+        binary=binary,
         user_index=context.options.user_index,
     )
     bound = Bound(

@@ -127,6 +127,11 @@ class Binary(Protocol):
         file."""
         ...
 
+    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
+        """Size in bytes of those of the records (qualified names) that its debug information has, as far as it is
+        read."""
+        ...
+
     def build_marks(self) -> BuildMarks:
         """Marks of how it was built: its stack, its CPU, its compilers."""
         ...

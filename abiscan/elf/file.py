@@ -302,6 +302,12 @@ class ElfFile:
 
         return symbol_names_with(self.image, part)
 
+    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
+        """See `record_sizes.record_sizes`."""
+        from abiscan.elf.record_sizes import record_sizes
+
+        return record_sizes(self, wanted)
+
     def build_marks(self) -> BuildMarks:
         """See `build_marks.build_marks`."""
         from abiscan.elf.build_marks import build_marks

@@ -25,7 +25,7 @@ MAGIC = b"\x89ABILAY\n"
 FORMAT_VERSION = 2
 SHIPPED = data_file("layouts.idx")
 SUFFIX = ".layouts"
-# The layouts are those of this architecture: std::mutex has another size on others, and so have records with one.
+# The layouts are those of this architecture; `machine_layouts` has others.
 MACHINE = "x86_64"
 _PREAMBLE = 16
 _MAX_UNPACKED = 1 << 26
@@ -96,6 +96,14 @@ class LayoutTable:
     @cached_property
     def changing(self) -> Mapping[str, str]:
         """Records that have more than one layout: qualified name -> their numbers as text (`number`)."""
+        return self._changing_lines()
+
+    @property
+    def headers(self) -> LayoutTable:
+        """The table that has the assertions of the headers."""
+        return self
+
+    def _changing_lines(self) -> Mapping[str, str]:
         return dict(line.split("\t", 1) for line in self._section(self._changing).split("\n") if line)
 
     def number(self, record: str, release: str) -> int:
@@ -246,6 +254,7 @@ def pack(
     read_from: Mapping[str, str],
     traces: Mapping[str, Trace],
     assertions: Mapping[str, Iterable[Assertion]],
+    base: LayoutTable | None = None,
 ) -> bytes:
     """The bytes of a layout index; the same layouts always give the same bytes.
 
@@ -253,11 +262,20 @@ def pack(
         layouts: release -> record -> layout, of every release whose headers were read.
         read_from: as `LayoutTable.read_from`, in the order of the releases.
         assertions: release -> those of its headers.
+        base: what differs from this table alone is kept.
     """
     releases = list(read_from)
     records = sorted({record for each in layouts.values() for record in each})
     numbers = _numbers(records, [layouts.get(read_from[release], {}) for release in releases])
     changing = [record for record in records if len({number for number in numbers[record] if number}) > 1]
+    if base is not None:
+        numbers = _differing(numbers, releases, base)
+        changing = list(numbers)
+        records = [
+            record
+            for record in sorted({*records, *dict(base.records())})
+            if any(layouts.get(read_from[at], {}).get(record) != base.layout(record, at) for at in releases)
+        ]
     body = bytearray()
 
     def add(text: str) -> tuple[int, int]:
@@ -284,6 +302,24 @@ def pack(
 
     packed = zlib.compress(json.dumps(header, separators=(",", ":")).encode(), 9)
     return MAGIC + FORMAT_VERSION.to_bytes(4, "little") + len(packed).to_bytes(4, "little") + packed + bytes(body)
+
+
+def _differing(numbers: Mapping[str, list[int]], releases: Sequence[str], base: LayoutTable) -> dict[str, list[int]]:
+    """The numbers of the records that change otherwise than in another table, or in it alone; sorted."""
+    absent = [0] * len(releases)
+    found = {}
+    for record in sorted({*numbers, *base.changing}):
+        own = numbers.get(record, absent)
+        known = [base.number(record, release) for release in releases] if record in base.changing else None
+        if _partition(own) != _partition(known) if known is not None else len(set(own) - {0}) > 1:
+            found[record] = own
+    return found
+
+
+def _partition(numbers: Sequence[int]) -> list[int]:
+    """Which are equal, and which are 0, whatever the numbers."""
+    order: dict[int, int] = {0: 0}
+    return [order.setdefault(number, len(order)) for number in numbers]
 
 
 def _numbers(records: Iterable[str], builds: Sequence[Mapping[str, Layout]]) -> dict[str, list[int]]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from abiscan.filesystem import HERE
-from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable, pack
+from abiscan.releases.layout_table import MACHINE, SHIPPED, SUFFIX, LayoutTable, pack
 
 if TYPE_CHECKING:
     from abiscan.releases.assertions import Assertion
@@ -20,8 +20,24 @@ _TOGETHER = ".together"
 
 
 @functools.cache
+def layouts_of(machine: str, directory: str | None) -> LayoutTable | None:
+    """The layouts of an architecture; None for one of which none are known.
+
+    Raises:
+        UnreadableFile: as `open_layouts`.
+    """
+    base = open_layouts(directory)
+    if machine == MACHINE:
+        return base
+    from abiscan.releases.machine_layouts import SHIPPED_BESIDE, MachineLayouts
+
+    beside = SHIPPED_BESIDE.get(machine)
+    return MachineLayouts(beside, base) if beside is not None else None
+
+
+@functools.cache
 def open_layouts(directory: str | None) -> LayoutTable:
-    """The shipped layouts, with those that the user added.
+    """The shipped layouts of x86-64, with those that the user added.
 
     Args:
         directory: of the user's index; it need not be there.

@@ -167,7 +167,7 @@ def clang_command() -> str | None:
 
 
 def read_headers(
-    include: Path, version: str, *, clang: str, extra: Sequence[Path] = ()
+    include: Path, version: str, *, clang: str, extra: Sequence[Path] = (), target: str = ""
 ) -> tuple[dict[str, Layout], tuple[str, ...]]:
     """The layouts that the headers of one build declare.
 
@@ -175,9 +175,11 @@ def read_headers(
         include: `torch/include` of the build.
         version: its release, which decides the standard of C++.
         extra: further directories of headers (CPython's, CUDA's).
+        target: the triple that is compiled for (default: this machine's).
 
     Returns:
-        Layouts by qualified name, those of `ENUMERATIONS` among them; and the headers that were left out, since they are not there or do not compile.
+        Layouts by qualified name, those of `ENUMERATIONS` among them; and the headers that were left out, since they
+        are not there or do not compile.
 
     Raises:
         AbiscanError: Clang compiles none of the headers.
@@ -188,6 +190,7 @@ def read_headers(
     command = [clang, f"-std={'c++20' if number >= CXX20_SINCE else 'c++17'}", "-w", "-fsyntax-only"]
     command += ["-ferror-limit=0", "-fno-crash-diagnostics", "-DUSE_C10D_GLOO", "-DUSE_DISTRIBUTED"]
     command += [f"-I{path}" for path in (*roots, *extra)]
+    command += [f"--target={target}"] if target else []
     with tempfile.TemporaryDirectory(prefix="abiscan-") as folder:
         source, printed = Path(folder, "headers.cpp"), Path(folder, "layouts.txt")
         while wanted:

@@ -36,7 +36,7 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
     """
     shipped = LayoutTable(SHIPPED)
     if machine != MACHINE:
-        return f"no layouts: those of torch are known for {MACHINE} alone"
+        return f"no layouts: they are read of torch for {MACHINE} alone"
     if shipped.read_from.get(release) == release:
         return f"the layouts of torch {release} are known"
     layouts: Mapping[str, Layout] = {}

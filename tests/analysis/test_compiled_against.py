@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from abiscan.analysis.layouts import compiled_against, headers_of
+from abiscan.analysis.layouts import asserted_beside, compiled_against, headers_of, laid_out_as
 from abiscan.elf import open_elf
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.setting import Source
@@ -21,6 +22,8 @@ from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.matrix import Matrix
 from abiscan.rules.computed.layout_drift import CompiledAgainst
 from abiscan.setting.declared import DeclaredTorch
+from abiscan.targets.artifact import Artifact
+from abiscan.targets.expand import expand
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 KNOWN = ("2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0")
@@ -81,6 +84,73 @@ def test_each_fact_narrows_what_is_left(
     said = declared(requires) if requires is not None else None
     found = compiled_against(matrix(exporting), asserting, said, lambda: beside)
     assert (found.releases, found.because) == expected
+
+
+SIZED = CompiledAgainst(("2.7.1", "2.8.0"), "its debug information gives")
+
+
+def test_debug_information_is_asked_first() -> None:
+    found = compiled_against(matrix(KNOWN), OF_2_9, None, tuple, sized=SIZED)
+    assert found == CompiledAgainst(SIZED.releases, "its debug information gives")
+    # Where it names a torch that does not export what the file imports, it is of another build.
+    found = compiled_against(matrix(KNOWN[3:]), None, None, tuple, sized=SIZED)
+    assert found.releases == KNOWN[3:]
+
+
+def test_other_files_of_a_package_assert_for_one_that_does_not() -> None:
+    others = CompiledAgainst(("2.9.0", "2.9.1"), "as a file of its package does")
+    assert (
+        compiled_against(matrix(KNOWN), None, None, tuple, asserting_beside=lambda: others).releases == others.releases
+    )
+
+    def unasked() -> CompiledAgainst | None:
+        raise AssertionError("its own assertions leave one release")
+
+    assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, asserting_beside=unasked).releases == OF_2_9.releases
+
+
+def wheel(path: Path, *files: str) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
+        archive.writestr("demo-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
+        for number, name in enumerate(files):
+            archive.write(DRIFT / name, f"demo/m{number}.so")
+    return path
+
+
+def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None:
+    """`hands_on-torch-2.8.so` has no assertion of its own."""
+    table = LayoutTable(SHIPPED)
+
+    def asserted(*files: str) -> CompiledAgainst | None:
+        path = wheel(tmp_path / f"demo-1.0+{len(files)}-cp311-cp311-linux_x86_64.whl", *files)
+        groups = {id(a.group): a.group for a in expand([str(path)], cwd=str(tmp_path)) if isinstance(a, Artifact)}
+        (group,) = groups.values()
+        asserted_beside.cache_clear()
+        return asserted_beside(group, table, "x86_64")
+
+    assert asserted("hands_on-torch-2.8.so") is None
+    found = asserted("hands_on-torch-2.8.so", "registers-torch-2.8.so")
+    assert found is not None
+    assert "2.8.0" in found.releases
+    assert "2.9.0" not in found.releases
+    assert "as a file of its package does" in found.because
+    # Files for two releases: one package is compiled against one torch, and this is none.
+    assert asserted("hands_on-torch-2.8.so", "registers-torch-2.8.so", "generator-torch-2.13.so") is None
+
+
+def test_sizes_in_debug_information_tell_the_release() -> None:
+    """c10::MessageLogger has 408 bytes to 2.9, 400 in 2.10 and 424 since 2.11: Clang's dump of c10/util/Logging.h."""
+    table = LayoutTable(SHIPPED)
+    for release, of, not_of in (("2.8", "2.8.0", "2.10.0"), ("2.13", "2.13.0", "2.10.0")):
+        sizes = open_elf(DRIFT / f"sized-torch-{release}.so").record_sizes(table.changing.keys())
+        found = laid_out_as(sizes, table)
+        assert found is not None
+        assert of in found.releases
+        assert not_of not in found.releases
+        assert f"`c10::MessageLogger` {408 if release == '2.8' else 424} bytes" in found.because
+    assert laid_out_as({}, table) is None
+    assert laid_out_as({"c10::MessageLogger": 1}, table) is None
 
 
 def test_assertions_of_two_releases_tell_nothing() -> None:

@@ -498,6 +498,27 @@ def _debug_lines() -> Kind:
     return Kind(make, lambda data: void(source_lines(read_elf(data, "fuzz.so"), [0x1000, 0x1001, 0x1010])))
 
 
+def _debug_types() -> Kind:
+    from abiscan.elf import read_elf
+    from abiscan.elf.sections import section
+
+    whole = read_elf((FIXTURES / "drift" / "sized-torch-2.8.so").read_bytes(), "sized.so")
+    names = (b".debug_info", b".debug_abbrev", b".debug_str")
+    places = [section(whole.image, name) for name in names]
+    data = [bytes(whole.buffer[at : at + size]) for at, size in (place or (0, 0) for place in places)]
+    # The first 4,000 bytes of entries reach every abbreviation that the rest has.
+    small = struct.pack("<I", 4000) + data[0][4:4004]
+    wanted = {"c10::MessageLogger", "c10::SourceLocation", "c10::MessageLogger::Inner"}
+
+    def make(rng: Random) -> bytes:
+        parts = [small if rng.random() < 0.7 else data[0], *data[1:]]
+        at = rng.choice((0, 0, 1))
+        parts[at] = mutate_bytes(parts[at], rng)
+        return _with_sections(list(zip(names, parts, strict=True)))
+
+    return Kind(make, lambda data: void(read_elf(data, "fuzz.so").record_sizes(wanted)))
+
+
 def _with_sections(parts: list[tuple[bytes, bytes]]) -> bytes:
     base = (FIXTURES / "empty-library.so").read_bytes()
     names, body, rows = b"\0", base, bytes(64)
@@ -516,7 +537,20 @@ def void(_value: object) -> None:
     """What was read is not the question."""
 
 
-KINDS = ("elf", "archives", "names", "logs", "baselines", "configs", "index", "caches", "sources", "fatbin", "dwarf")
+KINDS = (
+    "elf",
+    "archives",
+    "names",
+    "logs",
+    "baselines",
+    "configs",
+    "index",
+    "caches",
+    "sources",
+    "fatbin",
+    "dwarf",
+    "types",
+)
 
 
 def kind_of(name: str, seeds: str | None) -> Kind:
@@ -545,4 +579,6 @@ def kind_of(name: str, seeds: str | None) -> Kind:
             return _device_code()
         case "dwarf":
             return _debug_lines()
+        case "types":
+            return _debug_types()
     raise ValueError(f"no kind is called {name!r}; there are {', '.join(KINDS)}")

@@ -264,7 +264,9 @@ def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) ->
     now = change.new_places.get(name)
     shown = "no longer there" if now is None else str(now)
     rest = f"; {len(moved) - 1} more are not what they were" if len(moved) > 1 else ""
-    return f"has other numbers: `{name}` is {change.old_places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
+    return (
+        f"has other numbers: `{name}` is {change.old_places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
+    )
 
 
 def _sizes(change: LayoutChange, old: str, new: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from abiscan.model.finding import Severity
 from abiscan.releases.layout import Field, Layout, change_of, is_moved
 from abiscan.releases.layout_table import SHIPPED, LayoutTable, pack
-from abiscan.releases.read_layouts import read_dump
+from abiscan.releases.read_layouts import read_dump, read_enumerators
 from abiscan.releases.type_text import made_for
 from abiscan.rules import rule
 from abiscan.rules.computed.layout_drift import (
@@ -52,8 +52,8 @@ def test_sizes_are_those_that_clang_prints(table: LayoutTable) -> None:
 
 
 def test_what_is_taken_as_an_rvalue_is_made_by_the_file(table: LayoutTable) -> None:
-    (use,) = shared_records([IMPL], [], table)
-    assert (use.record, use.fields) == ("torch::CppFunction", None)
+    uses = shared_records([IMPL], [], table)
+    assert {use.record: use.fields for use in uses} == {"torch::CppFunction": None, "c10::DispatchKey": None}
 
 
 def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
@@ -128,9 +128,9 @@ def test_what_torch_makes_and_hands_out_does_not_matter(table: LayoutTable) -> N
 def test_severity_is_what_is_known_of_the_side(
     table: LayoutTable, built: tuple[str, ...], target: str, severity: Severity | None
 ) -> None:
-    uses = shared_records([IMPL], [], table)
+    uses = [use for use in shared_records([IMPL], [], table) if use.record == "torch::CppFunction"]
     side = CompiledAgainst(built, "said so")
-    subject = LayoutSubject("module", target, uses, side, table, lambda name: name)
+    subject = LayoutSubject("module", target, tuple(uses), side, table, lambda name: name)
     found = find_layout_drift(rule("layout-drift"), subject)
     assert [finding.severity for finding in found] == ([] if severity is None else [severity])
     assert bool(certainly_drifted(uses, side, target, table)) == (severity is Severity.ERROR)
@@ -250,3 +250,75 @@ def test_a_moved_field_is_read_silently() -> None:
 @pytest.mark.torch
 def test_a_record_that_is_handed_on_works() -> None:
     assert run_here("hands_on-torch-2.8.so", "deterministic").stdout.strip() == "0"
+
+
+def test_a_kernel_is_registered_under_a_number(table: LayoutTable) -> None:
+    """`torch._C._dispatch_dump("torchvision::nms")` with the module of torchvision 0.19.1, made for 2.4: under 2.4.1
+    the kernels are those of CPU and CUDA, under 2.5.1 those of Undefined and CPU."""
+    key = next(use for use in shared_records([IMPL], [], table) if use.record == "c10::DispatchKey")
+    side = CompiledAgainst(("2.4.0", "2.4.1"), "said so")
+    assert certainly_drifted([key], side, "2.5.1", table) == ("c10::DispatchKey",)
+    assert certainly_drifted([key], side, "2.3.1", table) == ()
+    subject = LayoutSubject("module", "2.5.1", (key,), side, table, lambda name: name)
+    (found,) = find_layout_drift(rule("layout-drift"), subject)
+    assert found.severity is Severity.ERROR
+    assert "`CPU` is 48 in torch 2.4.1 and 49 in torch 2.5.1" in found.message
+
+
+def test_keys_that_extensions_seldom_have_are_a_warning(table: LayoutTable) -> None:
+    """c10/core/DispatchKey.h: 2.8 has a backend more, behind those of CPU and CUDA and before Meta."""
+    key = next(use for use in shared_records([IMPL], [], table) if use.record == "c10::DispatchKey")
+    side = CompiledAgainst(("2.7.0", "2.7.1"), "said so")
+    assert certainly_drifted([key], side, "2.8.0", table) == ()
+    subject = LayoutSubject("module", "2.8.0", (key,), side, table, lambda name: name)
+    (found,) = find_layout_drift(rule("layout-drift"), subject)
+    assert found.severity is Severity.WARNING
+
+
+def test_a_function_that_takes_a_key_may_be_given_what_torch_handed_out(table: LayoutTable) -> None:
+    name = "_ZN3c108toStringENS_11DispatchKeyE"
+    assert not any(use.record == "c10::DispatchKey" for use in shared_records([name], [], table))
+
+
+def test_a_further_enumerator_changes_nothing() -> None:
+    old = {"E": Layout(0, 0, (Field(0, "a", ""), Field(1, "b", "")))}
+    new = {"E": Layout(0, 0, (Field(0, "a", ""), Field(1, "b", ""), Field(2, "c", "")))}
+    moved = {"E": Layout(0, 0, (Field(0, "a", ""), Field(1, "c", ""), Field(2, "b", "")))}
+    assert change_of("E", old.get, new.get) is None
+    assert change_of("E", old.get, moved.get) is not None
+
+
+def test_a_field_that_is_an_enumeration_lies_where_it_lay() -> None:
+    record = {"R": Layout(2, 2, (Field(0, "key_", "E"),))}
+    old = {"E": Layout(0, 0, (Field(0, "a", ""),)), **record}
+    new = {"E": Layout(0, 0, (Field(1, "a", ""),)), **record}
+    assert change_of("R", old.get, new.get) is None
+    assert not is_moved("R", ["key_"], old.get, new.get)
+
+
+def test_enumerators_are_those_that_clang_prints() -> None:
+    """As `clang++-19 -Xclang -ast-dump -Xclang -ast-dump-filter=c10::E` prints
+    `enum class E : uint16_t { A, B = 5, C, D = B, F }`."""
+    text = """Dumping c10::E:
+EnumDecl 0x1 <e.h:1:1, col:9> col:12 class E 'uint16_t':'unsigned short'
+|-EnumConstantDecl 0x2 <col:3> col:3 A 'c10::E'
+|-EnumConstantDecl 0x3 <col:5, col:9> col:5 referenced B 'c10::E'
+| `-ConstantExpr 0x4 <col:9> 'uint16_t':'unsigned short'
+|   |-value: Int 5
+|   `-ImplicitCastExpr 0x5 <col:9> 'uint16_t':'unsigned short' <IntegralCast>
+|     `-IntegerLiteral 0x6 <col:9> 'int' 5
+|-EnumConstantDecl 0x7 <col:12> col:12 C 'c10::E'
+|-EnumConstantDecl 0x8 <col:15, col:19> col:15 D 'c10::E'
+| `-ConstantExpr 0x9 <col:19> 'uint16_t':'unsigned short'
+|   |-value: Int 5
+|   `-DeclRefExpr 0xa <col:19> 'c10::E' EnumConstant 0x3 'B' 'c10::E'
+`-EnumConstantDecl 0xb <col:22> col:22 F 'c10::E'
+
+Dumping c10::f:
+FunctionDecl 0xc <line:1:1> col:6 f 'void (c10::E)'
+"""
+    read = read_enumerators(text.splitlines())
+    assert read is not None
+    assert [(field.name, field.offset) for field in read.fields] == [("A", 0), ("B", 5), ("C", 6), ("D", 5), ("F", 6)]
+    assert read.is_enumeration
+    assert read_enumerators(["nothing"]) is None

@@ -1,0 +1,339 @@
+"""Sizes of records, from debug information: DW_AT_byte_size of the classes that a file was compiled with (DWARF 5,
+sections 5.7 and 7.5; versions 2 to 5).
+
+Entries are walked in order and nearly all are stepped over; where DW_AT_sibling tells where one ends, with all that is
+inside of it. Sections that are compressed, or lie in another file, are not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+
+from abiscan.elf.sections import section
+from abiscan.model.limits import MAX_DEBUG
+
+if TYPE_CHECKING:
+    from abiscan.elf.file import ElfFile
+
+# Entries, attributes of abbreviations, and numbers of many bytes that are looked at in one file; some 1 s.
+MAX_STEPS: Final = 1 << 19
+
+_CLASS, _STRUCTURE, _UNION, _NAMESPACE = 0x02, 0x13, 0x17, 0x39
+_RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
+_SIBLING, _NAME, _BYTE_SIZE, _DECLARATION, _SPECIFICATION, _STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
+# DW_UT_type and DW_UT_split_type have a signature and an offset, DW_UT_skeleton and DW_UT_split_compile an identity.
+_TYPE_UNITS, _SPLIT_UNITS = frozenset({2, 6}), frozenset({4, 5})
+
+# DW_FORM_* (section 7.5.6) by their size: of so many bytes, of an offset's, a number of many bytes (LEB128) ...
+_FIXED = {
+    0x05: 2,
+    0x06: 4,
+    0x07: 8,
+    0x0B: 1,
+    0x0C: 1,
+    0x11: 1,
+    0x12: 2,
+    0x13: 4,
+    0x14: 8,
+    0x19: 0,
+    0x1C: 4,
+    0x1E: 16,
+    0x20: 8,
+    0x21: 0,
+    0x24: 8,
+    0x25: 1,
+    0x26: 2,
+    0x27: 3,
+    0x28: 4,
+    0x29: 1,
+    0x2A: 2,
+    0x2B: 3,
+    0x2C: 4,
+}
+_OFFSETS = frozenset({0x0E, 0x17, 0x1D, 0x1F, 0x1F20, 0x1F21})
+_NUMBERS = frozenset({0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F02})
+# ... or with a length before them: of so many bytes, 0 for a number of many.
+_BLOCKS = {0x03: 2, 0x04: 4, 0x09: 0, 0x0A: 1, 0x18: 0}
+_ADDRESS, _REF_ADDR, _STRING, _STRP, _LINE_STRP, _IMPLICIT = 0x01, 0x10, 0x08, 0x0E, 0x1F, 0x21
+_STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
+
+
+class _Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
+    """It does not hold what it says, or has more than is read."""
+
+
+class _Entry(Struct):
+    """An abbreviation.
+
+    Attributes:
+        forms: (attribute, form, constant) in their order.
+        steps: how to come over each value: bytes, or a form.
+        leap: the same over all of it, with bytes that follow each other together.
+    """
+
+    tag: int
+    children: bool
+    forms: tuple[tuple[int, int, int], ...]
+    steps: tuple[tuple[int, int], ...]
+    leap: tuple[tuple[int, int], ...]
+    sibling: bool
+
+
+def record_sizes(elf: ElfFile, wanted: Collection[str]) -> dict[str, int]:
+    """Size in bytes of those of the records (qualified names) that the debug information has, where all of it that is
+    read agrees.
+
+    What is damaged, compressed, or larger than is read yields what was read until then.
+    """
+    names = (b".debug_info", b".debug_abbrev", b".debug_str", b".debug_line_str", b".debug_str_offsets")
+    found = [section(elf.image, name) for name in names]
+    if found[0] is None or sum(each[1] for each in found if each is not None) > MAX_DEBUG:
+        return {}
+    data = [
+        elf.image.buffer[at : at + size] if (at, size) != (0, 0) else b"" for at, size in (f or (0, 0) for f in found)
+    ]
+    walk = _Walk(data, "little" if elf.image.little_endian else "big", wanted)
+    with contextlib.suppress(_Damaged, IndexError):
+        walk.run()
+    return {name: sizes[0] for name, sizes in walk.sizes.items() if len(sizes) == 1}
+
+
+class _Walk:
+    def __init__(self, data: list[bytes], order: Literal["little", "big"], wanted: Collection[str]) -> None:
+        self._info, self._abbreviations, self._strings, self._line_strings, self._str_offsets = data
+        self._order: Literal["little", "big"] = order
+        self._wanted = frozenset(wanted)
+        # The scopes that hold one: "c10" and "c10::impl" of c10::impl::OperatorEntry.
+        self._scopes = frozenset(
+            name[:at]
+            for name in wanted
+            for at in range(len(name))
+            if name.startswith("::", at) and "<" not in name[:at]
+        )
+        self._left = MAX_STEPS
+        self._tables: dict[tuple[int, int, int, int], dict[int, _Entry]] = {}
+        self.sizes: dict[str, list[int]] = {}
+
+    def run(self) -> None:
+        at = 0
+        while at + 11 < len(self._info):
+            at = self._unit(at)
+
+    def _spend(self, steps: int = 1) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise _Damaged("more than is read")
+
+    def _number(self, data: bytes, at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], self._order)
+
+    def _unit(self, start: int) -> int:
+        """Walk one unit; the place behind it."""
+        info = self._info
+        length, at, word = self._number(info, start, 4), start + 4, 4
+        if length == 0xFFFFFFFF:
+            length, at, word = self._number(info, at, 8), at + 8, 8
+        end = at + length
+        version = self._number(info, at, 2)
+        if end > len(info) or not 2 <= version <= 5:
+            raise _Damaged(f"a unit of version {version}")
+        at += 2
+        kind = 0
+        if version == 5:
+            kind, address = info[at], info[at + 1]
+            table = self._number(info, at + 2, word)
+            at += 2 + word
+            at += 8 + word if kind in _TYPE_UNITS else 8 if kind in _SPLIT_UNITS else 0
+        else:
+            table = self._number(info, at, word)
+            address = info[at + word]
+            at += word + 1
+        self._spend()
+        reference = address if version == 2 else word
+        self._entries(start, at, end, self._table(table, word, address, reference), word)
+        return end
+
+    def _table(self, offset: int, word: int, address: int, reference: int) -> dict[int, _Entry]:
+        """The abbreviations at an offset (section 7.5.3), by their codes."""
+        key = (offset, word, address, reference)
+        known = self._tables.get(key)
+        if known is not None:
+            return known
+        data, at = self._abbreviations, offset
+        found: dict[int, _Entry] = {}
+        while True:
+            code, at = self._uleb(data, at)
+            if not code:
+                break
+            tag, at = self._uleb(data, at)
+            children, at = bool(data[at]), at + 1
+            forms = []
+            while True:
+                self._spend()
+                attribute, at = self._uleb(data, at)
+                form, at = self._uleb(data, at)
+                constant = 0
+                if form == _IMPLICIT:
+                    constant, at = self._uleb(data, at)
+                if not attribute and not form:
+                    break
+                forms.append((attribute, form, constant))
+            sibling = any(attribute == _SIBLING for attribute, _form, _constant in forms)
+            steps = tuple(_steps((form for _a, form, _c in forms), word, address, reference))
+            found[code] = _Entry(tag, children, tuple(forms), steps, tuple(_together(steps)), sibling)
+        self._tables[key] = found
+        return found
+
+    def _entries(self, start: int, at: int, end: int, table: dict[int, _Entry], word: int) -> None:
+        """The entries of a unit (section 7.5.2).
+
+        `scopes` has the qualified name of each entry that is open; None for one in which nothing is looked for.
+        """
+        info = self._info
+        scopes: list[str | None] = []
+        # Records that are declared in their scope and complete elsewhere (DW_AT_specification), by their place.
+        declared: dict[int, str] = {}
+        base = 8 if word == 4 else 16
+        while at < end:
+            self._spend()
+            place = at - start
+            code = info[at]
+            at += 1
+            if code >= 0x80:
+                code, at = self._uleb(info, at - 1)
+            if not code:
+                if not scopes:
+                    return
+                scopes.pop()
+                if not scopes:
+                    return
+                continue
+            entry = table.get(code)
+            if entry is None:
+                raise _Damaged(f"no abbreviation {code}")
+            scope: str | None = None
+            outer = scopes[-1] if scopes else None
+            is_looked_at = outer is not None and (entry.tag == _NAMESPACE or entry.tag in _RECORDS)
+            if not scopes or is_looked_at or (entry.sibling and entry.children):
+                values, at = self._values(info, at, entry, word)
+                if not scopes:
+                    scope = ""
+                    base = values.get(_STR_OFFSETS_BASE, (0, base))[1]
+                elif is_looked_at and _NAME in values:
+                    name = self._text(*values[_NAME], word, base)
+                    name = declared.get(values.get(_SPECIFICATION, (0, 0))[1], f"{outer}::{name}" if outer else name)
+                    if entry.tag in _RECORDS and name in self._wanted:
+                        declared[place] = name
+                        self._note(name, values)
+                    scope = name if name in self._scopes else None
+                following = start + values.get(_SIBLING, (0, 0))[1]
+                if scopes and scope is None and entry.children and at < following < end:
+                    at = following
+                    continue
+            else:
+                at = self._over(info, at, entry.leap)
+            if entry.children:
+                scopes.append(scope)
+            elif not scopes:
+                return
+
+    def _note(self, record: str, values: dict[int, tuple[int, int]]) -> None:
+        """Keep its size, if this is the whole of it."""
+        if _BYTE_SIZE in values and _DECLARATION not in values:
+            sizes = self.sizes.setdefault(record, [])
+            if values[_BYTE_SIZE][1] not in sizes and len(sizes) < 2:
+                sizes.append(values[_BYTE_SIZE][1])
+
+    def _values(self, info: bytes, at: int, entry: _Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
+        """The numbers among the values of an entry, by attribute: form and number, of a text its place; and the end."""
+        found: dict[int, tuple[int, int]] = {}
+        for (attribute, form, constant), (size, kind) in zip(entry.forms, entry.steps, strict=True):
+            if form == _IMPLICIT:
+                found[attribute] = form, constant
+            elif form == _STRING:
+                found[attribute] = form, at
+            elif not kind and size <= 8:
+                found[attribute] = form, self._number(info, at, size) if size else 1
+            elif form in _NUMBERS:
+                found[attribute] = form, self._uleb(info, at)[0]
+            at = self._over(info, at, ((size, kind),))
+        return found, at
+
+    def _over(self, info: bytes, at: int, steps: tuple[tuple[int, int], ...]) -> int:
+        """The place behind values."""
+        for size, kind in steps:
+            if not kind:
+                at += size
+            elif kind in _NUMBERS:
+                while info[at] >= 0x80:
+                    at += 1
+                    self._spend()
+                at += 1
+            elif kind == _STRING:
+                at = info.find(b"\0", at) + 1
+                if not at:
+                    raise _Damaged("a text without an end")
+            else:
+                width = _BLOCKS[kind]
+                if width:
+                    length, at = self._number(info, at, width), at + width
+                else:
+                    length, at = self._uleb(info, at)
+                at += length
+        return at
+
+    def _text(self, form: int, value: int, word: int, base: int) -> str:
+        data, at = self._strings, value
+        if form == _STRING:
+            data = self._info
+        elif form == _LINE_STRP:
+            data = self._line_strings
+        elif form in _STRX:
+            at = self._number(self._str_offsets, base + value * word, word)
+        elif form != _STRP:
+            return ""
+        end = data.find(b"\0", at, at + 4096)
+        return data[at:end].decode("utf-8", "replace") if end >= 0 else ""
+
+    def _uleb(self, data: bytes, at: int) -> tuple[int, int]:
+        """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6)."""
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value, at
+        raise _Damaged("a number of more than ten bytes")
+
+
+def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
+    """(bytes, 0) or (0, form) of each form."""
+    for form in forms:
+        if form in _FIXED:
+            yield _FIXED[form], 0
+        elif form in _OFFSETS:
+            yield word, 0
+        elif form in (_ADDRESS, _REF_ADDR):
+            yield address if form == _ADDRESS else reference, 0
+        elif form in _NUMBERS or form in _BLOCKS or form == _STRING:
+            yield 0, form
+        else:
+            raise _Damaged(f"a value of form {form:#x}")
+
+
+def _together(steps: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int]]:
+    size = 0
+    for each, kind in steps:
+        size += each
+        if kind:
+            if size:
+                yield size, 0
+            yield 0, kind
+            size = 0
+    if size:
+        yield size, 0

@@ -1,0 +1,113 @@
+"""Sizes of records from debug information. Those of the fixtures are what `readelf --debug-dump=info` prints as
+DW_AT_byte_size; those of what is compiled here, what the compiler itself says (`sizeof`)."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from abiscan.elf import open_elf, read_elf
+from abiscan.elf.record_sizes import MAX_STEPS
+from tests.fuzz.kinds import _with_sections
+
+DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
+SOURCE = """
+#include <string>
+namespace c10 {
+struct Kernel { char a[40]; struct In { int x; }; };
+namespace impl { class Entry { long q[7]; public: Kernel k; std::string s; void f(); }; void Entry::f() {} }
+struct Declared;
+Declared* pointer;
+Kernel::In in;
+}
+struct Kernel { char other[3]; } other;
+extern "C" { unsigned long size = sizeof(c10::impl::Entry); }
+extern "C" int run(int n) { struct Kernel { int a; } local{n}; c10::impl::Entry e; e.f(); return local.a; }
+"""
+WANTED = ("c10::Kernel", "c10::Kernel::In", "c10::impl::Entry", "c10::Declared")
+
+
+@pytest.mark.parametrize("release", ["2.8", "2.13"])
+def test_sizes_are_those_that_readelf_prints(release: str) -> None:
+    file = DRIFT / f"sized-torch-{release}.so"
+    printed = subprocess.run(
+        ["readelf", "--debug-dump=info", str(file)], capture_output=True, text=True, check=True
+    ).stdout
+    size = re.search(r"DW_AT_name +: (?:\(.*\): )?MessageLogger\n.*DW_AT_byte_size +: (\d+)", printed)
+    assert size is not None
+    assert open_elf(file).record_sizes({"c10::MessageLogger", "c10::X"}) == {"c10::MessageLogger": int(size[1])}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "g++ -gdwarf-5",
+        "g++ -gdwarf-4",
+        "g++ -g -gdwarf64",
+        "g++ -gdwarf-5 -fdebug-types-section",
+        "clang++ -gdwarf-5 -fstandalone-debug",
+        "clang++ -gdwarf-4 -fstandalone-debug",
+    ],
+)
+def test_compilers_and_versions_are_read(command: str, tmp_path: Path) -> None:
+    source, file = tmp_path / "a.cpp", tmp_path / "a.so"
+    source.write_text(SOURCE)
+    subprocess.run([*command.split(), "-shared", "-fPIC", str(source), "-o", str(file)], check=True)
+    binary = open_elf(file)
+    place = binary.export("size")
+    assert place is not None
+    segment = next(s for s in binary.image.segments if s.address <= place.value < s.address + s.file_size)
+    (size,) = struct.unpack_from("<Q", binary.buffer, segment.offset + place.value - segment.address)
+    assert binary.record_sizes(WANTED) == {"c10::Kernel": 40, "c10::Kernel::In": 4, "c10::impl::Entry": size}
+
+
+def test_compressed_information_is_not_read(tmp_path: Path) -> None:
+    source, file = tmp_path / "a.cpp", tmp_path / "a.so"
+    source.write_text(SOURCE)
+    subprocess.run(["g++", "-g", "-gz=zlib", "-shared", "-fPIC", str(source), "-o", str(file)], check=True)
+    assert open_elf(file).record_sizes(WANTED) == {}
+
+
+def unit(entries: bytes, abbreviations: bytes) -> bytes:
+    """A file with one unit of version 4."""
+    body = struct.pack("<HIB", 4, 0, 8) + entries
+    return _with_sections([(b".debug_info", struct.pack("<I", len(body)) + body), (b".debug_abbrev", abbreviations)])
+
+
+# 1: a compile unit with children; 2: a namespace with a name (DW_FORM_string); 3: a structure with name and size
+# (data1).
+ABBREVIATIONS = b"\x01\x11\x01\0\0\x02\x39\x01\x03\x08\0\0\x03\x13\0\x03\x08\x0b\x0b\0\0\0"
+
+
+def test_a_record_of_two_sizes_has_none() -> None:
+    one, other = b"\x03A\0\x08", b"\x03A\0\x10"
+    scope = b"\x01\x02c10\0"
+    assert read_elf(unit(scope + one + b"\0\0", ABBREVIATIONS), "a.so").record_sizes(["c10::A"]) == {"c10::A": 8}
+    assert read_elf(unit(scope + one + one + other + b"\0\0", ABBREVIATIONS), "a.so").record_sizes(["c10::A"]) == {}
+
+
+def test_more_than_is_read_ends() -> None:
+    """What stands behind the limit is not found, and what stands before it is."""
+    before, behind = b"\x03A\0\x08", b"\x03B\0\x08"
+    many = b"\x03x\0\x01" * (MAX_STEPS + 1)
+    data = unit(b"\x01\x02c10\0" + before + many + behind + b"\0\0", ABBREVIATIONS)
+    assert read_elf(data, "a.so").record_sizes(["c10::A", "c10::B"]) == {"c10::A": 8}
+
+
+@pytest.mark.parametrize(
+    ("entries", "abbreviations"),
+    [
+        (b"\x7f", ABBREVIATIONS),
+        (b"\x01\x02c10", ABBREVIATIONS),
+        (b"\x01" + b"\x80" * 20, ABBREVIATIONS),
+        (b"\x01\x02c10\0\x03A\0\x08", ABBREVIATIONS[:-4]),
+        (b"\x01", b"\x01\x11\x01\x03\x16\0\0\0"),
+        (b"\x01\xff\xff\xff\xff\x7f", b"\x01\x11\x01\x03\x18\0\0\0"),
+    ],
+)
+def test_damaged_information_tells_nothing(entries: bytes, abbreviations: bytes) -> None:
+    assert read_elf(unit(entries, abbreviations), "a.so").record_sizes(["c10::A"]) in ({}, {"c10::A": 8})
