@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _TOGETHER = ".together"
 
 
-@functools.cache
 def layouts_of(machine: str, directory: str | None) -> LayoutTable | None:
     """The layouts of an architecture; None for one of which none are known.
 
@@ -29,6 +28,11 @@ def layouts_of(machine: str, directory: str | None) -> LayoutTable | None:
     base = open_layouts(directory)
     if machine == MACHINE:
         return base
+    return _layouts_beside(machine, base)
+
+
+@functools.cache
+def _layouts_beside(machine: str, base: LayoutTable) -> LayoutTable | None:
     from abiscan.releases.machine_layouts import SHIPPED_BESIDE, MachineLayouts
 
     beside = SHIPPED_BESIDE.get(machine)
