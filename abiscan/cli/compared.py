@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from abiscan.cli.fetched import local_targets
 from abiscan.cli.options import scan_options, style_for
 from abiscan.cli.output import check_writable, write
 
@@ -45,8 +46,8 @@ def comparison_options(given: dict[str, object]) -> ScanOptions:
     return replace(options, compared=True, python_named=False)
 
 
-def compared_scopes(targets: Sequence[str], options: ScanOptions) -> tuple[tuple[Scope, ...], AnalysisContext]:
-    """Each target's scan.
+def compared_scopes(targets: Sequence[str], given: dict[str, object]) -> tuple[tuple[Scope, ...], AnalysisContext]:
+    """Each target's scan. It is called what the user called it, also where it was fetched.
 
     Raises:
         UsageError: a target does not exist, or is not one thing.
@@ -55,8 +56,9 @@ def compared_scopes(targets: Sequence[str], options: ScanOptions) -> tuple[tuple
     from abiscan.analysis.run import scan_in
     from abiscan.compare.scope import scope_of
 
-    context = AnalysisContext(options)
-    return tuple(scope_of(target, scan_in(context, (target,))) for target in targets), context
+    context = AnalysisContext(comparison_options(given))
+    found = zip(targets, local_targets(targets, given), strict=True)
+    return tuple(scope_of(target, scan_in(context, (local,))) for target, local in found), context
 
 
 def answer(found: Struct, given: dict[str, object]) -> None:

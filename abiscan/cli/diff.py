@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from abiscan.cli.compared import answer, compared_scopes, comparison_options, option_set
+from abiscan.cli.compared import answer, compared_scopes, option_set
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 
 
@@ -21,7 +21,7 @@ def diff(ctx: click.Context, /, old: str, new: str, **given: object) -> None:
     """
     from abiscan.compare.difference_of import difference
 
-    (before, after), context = compared_scopes((old, new), comparison_options(given))
+    (before, after), context = compared_scopes((old, new), given)
     found = difference(before, after, context.index.builds, context.readable)
     answer(found, given)
     ctx.exit(FAIL if found.shrank else INCOMPLETE if found.undecided else PASS)

@@ -6,6 +6,7 @@ import click
 
 from abiscan.cli.compared import answer, option_set
 from abiscan.cli.exit_status import INCOMPLETE, PASS
+from abiscan.cli.fetched import local_targets
 from abiscan.cli.options import scan_options
 
 
@@ -21,6 +22,7 @@ def stable(ctx: click.Context, /, target: str, **given: object) -> None:
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.plan_stable import stable_plan
 
-    plan = stable_plan(target, AnalysisContext(scan_options(given)))
+    (local,) = local_targets((target,), given)
+    plan = stable_plan(local, AnalysisContext(scan_options(given)))
     answer(plan, given)
     ctx.exit(INCOMPLETE if plan.errors else PASS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from abiscan.cli.compared import answer, compared_scopes, comparison_options, option_set
+from abiscan.cli.compared import answer, compared_scopes, option_set
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import strings
 
@@ -21,7 +21,7 @@ def together(ctx: click.Context, /, **given: object) -> None:
     """
     from abiscan.compare.together_of import together as compare
 
-    scopes, context = compared_scopes(strings(given["targets"]), comparison_options(given))
+    scopes, context = compared_scopes(strings(given["targets"]), given)
     found = compare(scopes, context.index.builds)
     answer(found, given)
     ctx.exit(FAIL if found.conflicts else INCOMPLETE if found.undecided else PASS)

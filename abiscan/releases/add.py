@@ -6,14 +6,13 @@ import contextlib
 import hashlib
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from abiscan.errors import AbiscanError, UsageError
 from abiscan.releases.build import Build
 from abiscan.releases.index import SUFFIX, ReleaseIndex
+from abiscan.releases.pip_download import pip_download
 from abiscan.releases.read_build import Progress, assemble, read_build
 from abiscan.releases.table import ReleaseTable
 from abiscan.releases.writer import write_index
@@ -45,31 +44,17 @@ def download(
         raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(_PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is no version")
-    last = offered = ""
+    offered = last = ""
     for python in pythons:
-        command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", f"--dest={os.fspath(into)}"]
-        command += ["--no-deps", "--only-binary=:all:", "--implementation=cp", f"--python-version={python}"]
-        command += [f"--platform={platform}" for platform in _PLATFORMS[machine]]
-        command += ["--quiet"] if quiet else ["--progress-bar=on"]
-        done = subprocess.run(
-            [*command, f"torch=={version}"],
-            stdout=subprocess.DEVNULL if quiet else sys.stderr.fileno(),
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        wheels = sorted(into.glob("torch-*.whl"))
-        if done.returncode == 0 and wheels:
-            return wheels[0]
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
-        known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)
-        if known is not None and known[1] != "none":
-            offered = f"it has {known[1]}"
-        last = lines[-1].removeprefix("ERROR: ") if lines else f"pip ended with status {done.returncode}"
-        if "No matching distribution" not in last:
-            raise AbiscanError(f"torch {version} for {machine} could not be fetched: {last}")
-    raise UsageError(f"torch {version} for {machine} is not on the package index: {offered or last}")
+        found = pip_download(f"torch=={version}", into, python=python, platforms=_PLATFORMS[machine], quiet=quiet)
+        if found.wheel is not None:
+            return found.wheel
+        offered, last = found.offered or offered, found.reason
+        if found.unreachable or "No matching distribution" not in found.reason:
+            raise AbiscanError(f"torch {version} for {machine} could not be fetched: {found.reason}")
+    raise UsageError(
+        f"torch {version} for {machine} is not on the package index: {f'it has {offered}' if offered else last}"
+    )
 
 
 def read_archive(source: Path, cache: Path | None, progress: Progress = lambda line: None) -> ReleaseIndex:

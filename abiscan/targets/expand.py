@@ -18,6 +18,17 @@ INSTALLED = "installed:"
 """Before the name of an installed package: it is meant, also where a file or directory here is called so."""
 
 
+def is_remote(target: str) -> bool:
+    """Whether a target has the form of what pip would fetch: a URL (RFC 3986, 3.1), or a name with a version
+    (dependency specifiers specification). A file may be called so, too."""
+    if "=" not in target and "://" not in target and "<" not in target and ">" not in target:
+        return False
+    import re
+
+    form = r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9][\w.-]*(\[[\w., -]*\])?\s*([=~<>!]=|===|[<>])\s*[\w*]"
+    return re.match(form, target) is not None
+
+
 class _Target(Struct, frozen=True):
     """A target that was found: a path, or an installed package."""
 
@@ -131,13 +142,12 @@ def _shown(path: str, cwd: str, files: FileSystem) -> str:
 
 def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
     import difflib
-    import re
-    import shlex
 
-    # A URL (RFC 3986, 3.1), or a name with a version (PEP 440): what pip would fetch.
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9][\w.-]*(\[[\w., -]*\])?\s*([=~<>!]=|===|[<>])\s*[\w*]", target):
+    if is_remote(target):
+        import shlex
+
         return (
-            "no file; abiscan fetches nothing. First: "
+            "no file, and nothing is fetched here. First: "
             f"pip download --no-deps -d wheels {shlex.quote(target)}, then: abiscan wheels"
         )
 

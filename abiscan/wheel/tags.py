@@ -22,25 +22,6 @@ _MUSL = r"^musllinux_(\d+)_(\d+)_(.+)$"
 _LINUX = r"^linux_(.+)$"
 # PEP 600, "Legacy manylinux tags".
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
-# Newest symbol versions that the images of a tag's reference distributions define: auditwheel's
-# policy/manylinux-policy.json of 6.8, x86_64. Tags that are not listed promise nothing that is known here.
-_LIBSTDCXX: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
-    (2, 5): {"GLIBCXX": (3, 4, 8), "CXXABI": (1, 3, 1), "GCC": (4, 2, 0)},
-    (2, 12): {"GLIBCXX": (3, 4, 13), "CXXABI": (1, 3, 3), "GCC": (4, 3, 0)},
-    (2, 17): {"GLIBCXX": (3, 4, 19), "CXXABI": (1, 3, 7), "GCC": (4, 8, 0)},
-    (2, 24): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)},
-    (2, 26): {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)},
-    (2, 27): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)},
-    (2, 28): {"GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)},
-    (2, 31): {"GLIBCXX": (3, 4, 28), "CXXABI": (1, 3, 12), "GCC": (7, 0, 0)},
-    (2, 34): {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)},
-    (2, 35): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
-    (2, 36): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
-    (2, 38): {"GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)},
-    (2, 39): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
-    (2, 40): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
-    (2, 41): {"GLIBCXX": (3, 4, 33), "CXXABI": (1, 3, 15), "GCC": (14, 0, 0)},
-}
 # Tag machine -> the reader's name for the ELF machine, where they differ.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
 _CPYTHON_TAG = r"^cp(\d)(\d+)$"
@@ -87,6 +68,21 @@ def platform_tag(tag: str) -> PlatformTag:
 
 def _machine(text: str) -> str:
     return _MACHINES.get(text, text)
+
+
+def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ...]]]:
+    """Per glibc of a manylinux tag the newest symbol versions that all its systems have; of x86_64 for a machine
+    of which nothing is known."""
+    from abiscan.wheel.manylinux_table import NEWEST
+
+    return NEWEST.get(machine, NEWEST["x86_64"])
+
+
+def platforms_of(machine: str) -> tuple[str, ...]:
+    """Every platform tag of Linux with glibc that a wheel for a machine may carry, up to the newest that is known."""
+    newest = max(_limits(machine))
+    perennial = [f"manylinux_2_{minor}_{machine}" for minor in range(newest[1], 4, -1)]
+    return (*perennial, *(f"{legacy}_{machine}" for legacy in _LEGACY_GLIBC), f"linux_{machine}")
 
 
 class Promise(Struct, frozen=True):
@@ -165,11 +161,12 @@ def versions_exceed(promise: Promise, needs: Iterable[VersionNeed], bundled: Ite
         needs: of one shared object.
         bundled: sonames that the wheel brings itself, so that the system's are not asked.
     """
-    return () if promise.glibc is None else _newer(promise.glibc, needs, bundled)
+    return () if promise.glibc is None else _newer(_promised(promise), needs, bundled)
 
 
-def _newer(glibc: tuple[int, int], needs: Iterable[VersionNeed], bundled: Iterable[str]) -> tuple[Excess, ...]:
-    limits: dict[str, tuple[int, ...]] = {"GLIBC": glibc, **_LIBSTDCXX.get(glibc, {})}
+def _newer(
+    limits: Mapping[str, tuple[int, ...]], needs: Iterable[VersionNeed], bundled: Iterable[str]
+) -> tuple[Excess, ...]:
     own = set(bundled)
     found: dict[tuple[str, tuple[int, ...]], Excess] = {}
     for need in needs:
@@ -184,15 +181,28 @@ def _newer(glibc: tuple[int, int], needs: Iterable[VersionNeed], bundled: Iterab
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
+def _promised(promise: Promise) -> Mapping[str, tuple[int, ...]]:
+    """The newest versions that the oldest promised system has. Tags that are in no table promise their glibc alone."""
+    assert promise.glibc is not None
+    limits: dict[str, tuple[int, ...]] = {"GLIBC": promise.glibc}
+    for platform in promise.platforms:
+        if platform.system is System.GLIBC and platform.oldest == promise.glibc and platform.machine is not None:
+            # One wheel for two machines: the wider, since nobody says here which of them a file is for.
+            found = _limits(platform.machine).get(promise.glibc, {})
+            limits.update((family, max(limits.get(family, ()), limit)) for family, limit in found.items())
+    return limits
+
+
 def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:
     """The oldest manylinux tag whose systems all have the versions; None where no tag is known to."""
     needs, bundled = tuple(needs), tuple(bundled)
     glibc = [_glibc(need) for need in needs if not need.weak]
     newest = max((found for found in glibc if found is not None), default=(0, 0))
-    candidates = [tag for tag in sorted(_LIBSTDCXX) if tag >= newest]
-    for major, minor in candidates or [newest]:
-        if not _newer((major, minor), needs, bundled):
-            return f"manylinux_{major}_{minor}_{machine}"
+    known = _limits(machine)
+    candidates = [tag for tag in sorted(known) if known[tag]["GLIBC"] >= newest]
+    for tag in candidates or [newest]:
+        if not _newer(known.get(tag, {"GLIBC": tag}), needs, bundled):
+            return f"manylinux_{tag[0]}_{tag[1]}_{machine}"
     return None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import zipfile
@@ -245,26 +244,6 @@ def test_colour_only_where_it_is_wanted() -> None:
 def test_colour_where_the_environment_wants_it(environment: dict[str, str], colored: bool) -> None:
     """As CPython's own tracebacks decide (Python 3.13, "Controlling color")."""
     assert ("\x1b[" in run(FIXTURES / "stable-abi.so", **{"NO_COLOR": "", **environment}).stdout) == colored
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        "https://example.org/x-1.0-cp311-cp311-linux_x86_64.whl",
-        "torchvision==0.19.0",
-        "a[b]>=1",
-        "git+ssh://a/b",
-        "x~=1.0",
-    ],
-)
-def test_what_pip_would_fetch_is_refused_in_a_line(target: str) -> None:
-    done = run(target)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert shlex.split(line.partition("First: ")[2].replace(",", ""))[:6] == [
-        *("pip", "download", "--no-deps", "-d", "wheels"),
-        target,
-    ]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from abiscan.wheel.tags import (
     machine_fits,
     module_fits,
     platform_tag,
+    platforms_of,
     promise_of,
     torch_allowed,
     torch_requirements,
@@ -42,6 +43,43 @@ from abiscan.wheel.tags import (
 )
 def test_platform_tags(tag: str, system: System, oldest: tuple[int, int] | None, machine: str | None) -> None:
     assert platform_tag(tag) == PlatformTag(tag, system, oldest, machine)
+
+
+@pytest.mark.parametrize(
+    ("tag", "families"),
+    [
+        # PEP 571 and PEP 599, "The manylinux... policy".
+        ("manylinux2010_x86_64", {"GLIBC": "2.12", "CXXABI": "1.3.3", "GLIBCXX": "3.4.13", "GCC": "4.3.0"}),
+        ("manylinux2014_x86_64", {"GLIBC": "2.17", "CXXABI": "1.3.7", "GLIBCXX": "3.4.19", "GCC": "4.8.0"}),
+        # `readelf -V` of libc.so.6, libstdc++.so.6 and libgcc_s.so.1 of Debian 12 (glibc 2.36, GCC 12.2) on x86_64; the
+        # libstdc++ of Ubuntu 24.04 (glibc 2.39, GCC 14) by GCC's manual, "ABI Policy and Guidelines".
+        ("manylinux_2_36_x86_64", {"GLIBC": "2.36", "CXXABI": "1.3.13", "GLIBCXX": "3.4.30", "GCC": "12.0.0"}),
+        ("manylinux_2_39_x86_64", {"GLIBC": "2.39", "CXXABI": "1.3.15", "GLIBCXX": "3.4.33", "GCC": "14.0.0"}),
+        # A newer tag than any that is known promises its glibc, and nothing that could be told of the others.
+        ("manylinux_2_99_x86_64", {"GLIBC": "2.99"}),
+    ],
+)
+def test_what_the_systems_of_a_tag_have(tag: str, families: dict[str, str]) -> None:
+    promise = promise_of([f"py3-none-{tag}"])
+    for family, newest in families.items():
+        major, last = newest.rpartition(".")[::2]
+        assert versions_exceed(promise, needs(f"{family}_{newest}")) == ()
+        (beyond,) = versions_exceed(promise, needs(f"{family}_{major}.{int(last) + 1}"))
+        assert beyond.promised == f"{family}_{newest}"
+
+
+def test_the_table_is_each_machines_own() -> None:
+    """CentOS 7's libc for aarch64 defines GLIBC_2.18, that for x86_64 does not (auditwheel's policy)."""
+    for machine, fits in (("aarch64", True), ("x86_64", False)):
+        assert (versions_exceed(promise_of([f"py3-none-manylinux2014_{machine}"]), needs("GLIBC_2.18")) == ()) is fits
+
+
+def test_platforms_that_a_wheel_may_carry() -> None:
+    """As `packaging.tags` lists them on such a machine, down to manylinux1."""
+    found = platforms_of("x86_64")
+    assert {"manylinux_2_41_x86_64", "manylinux_2_5_x86_64", "manylinux1_x86_64", "linux_x86_64"} < set(found)
+    assert all(platform_tag(tag).machine == "x86_64" for tag in found)
+    assert found.index("manylinux_2_28_x86_64") < found.index("manylinux_2_17_x86_64")
 
 
 def needs(*names: str, library: str = "libc.so.6", weak: bool = False) -> list[VersionNeed]:

@@ -1,0 +1,183 @@
+"""Targets that lie on a package index: a name with a version, or the URL of a wheel. They are fetched where they are
+written so, and nothing else ever is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from abiscan.cli.options import environment_of, text_option
+from abiscan.cli.output import progress, safe
+from abiscan.errors import AbiscanError, UsageError
+from abiscan.targets.expand import is_remote
+
+if TYPE_CHECKING:
+    from abiscan.releases.pip_download import Fetched
+
+
+def fetched_directory() -> str:
+    """Where fetched wheels are kept (XDG base directory specification)."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "abiscan", "fetched")
+
+
+def local_targets(targets: Sequence[str], given: dict[str, object]) -> list[str]:
+    """The targets, with the path of its wheel for each that had to be fetched.
+
+    Args:
+        given: the options: with `--python` a wheel for that Python is taken, and no other; with `--root` none.
+
+    Raises:
+        UsageError: there is no such wheel, or the URL is none of a wheel.
+        AbiscanError: nobody could say; or it cannot be kept.
+    """
+    if given.get("root") is not None or not any(map(is_remote, targets)):
+        return list(targets)
+    python = text_option(given.get("python"))
+    return [
+        _fetched(target, python, bool(given.get("quiet")))
+        if is_remote(target) and not os.path.lexists(target)
+        else target
+        for target in targets
+    ]
+
+
+def _fetched(target: str, python: str | None, quiet: bool) -> str:
+    if "://" in target:
+        return _of_url(target, quiet)
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        asked = Requirement(target)
+    except InvalidRequirement as error:
+        raise UsageError(f"{target}: no requirement: {str(error).splitlines()[0]}") from None
+    requirement = f"{asked.name}{asked.specifier}"
+    machine = _machine()
+    pythons = _pythons(python)
+    if python is not None:
+        pythons = pythons[:1]
+    exact = all(each.operator in ("==", "===") and "*" not in each.version for each in asked.specifier)
+    place = _place(f"{requirement}\0{machine}\0{pythons[0]}")
+    kept = sorted(place.glob("*.whl"))
+    if exact and kept:
+        return str(kept[0])
+    from abiscan.wheel.tags import platforms_of
+
+    found: Fetched | None = None
+    offered = ""
+    for version in pythons:
+        abis = (f"cp{version}",) if version.endswith("t") else ()
+        found, path = _download(requirement, place, version.removesuffix("t"), platforms_of(machine), abis, quiet=quiet)
+        if path is not None:
+            return path
+        offered = offered or found.offered
+        if found.unreachable or "No matching distribution" not in found.reason:
+            break
+    assert found is not None
+    if found.unreachable:
+        raise AbiscanError(f"{target}: where pip looks nobody answers: name a wheel that is here, or try again")
+    if "No matching distribution" not in found.reason:
+        raise AbiscanError(f"{target}: could not be fetched (pip: {found.reason})")
+    which = ", ".join(_dotted(each) for each in sorted(pythons, key=lambda each: (len(each), each)))
+    hint = (
+        f"there are {offered}"
+        if offered
+        else "there is none of any version: the name is another, or the project has sources alone, which are not fetched, "
+        "since building them runs their code"
+    )
+    raise UsageError(f"{target}: no wheel for CPython {which} on Linux {machine} where pip looks; {hint}")
+
+
+def _of_url(url: str, quiet: bool) -> str:
+    """The file that a URL leads to, fetched each time: another may lie there by now, which pip's own cache finds out."""
+    from urllib.parse import unquote, urlsplit
+
+    from abiscan.wheel.metadata import split_wheel_name
+
+    parts = urlsplit(url)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
+    if parts.scheme not in ("http", "https"):
+        raise UsageError(f"{shown}: only wheels are fetched, by http and https; name what is here by its path")
+    named = split_wheel_name(unquote(parts.path).rpartition("/")[2])
+    if named is None:
+        raise UsageError(
+            f"{shown}: no wheel by its name; sources are not fetched: pip may build them, which runs their code"
+        )
+    triples = [tag.split("-") for tag in named[2]]
+    python = next((p[2:] for p, _, _ in triples if p.startswith("cp") and p[2:].isdigit()), None)
+    abis = list(dict.fromkeys(abi for _, abi, _ in triples))
+    platforms = list(dict.fromkeys(platform for _, _, platform in triples))
+    python = python or _pythons(None)[0].removesuffix("t")
+    found, path = _download(url, _place(url), python, platforms, abis, quiet=quiet)
+    if path is None:
+        if found.unreachable:
+            raise AbiscanError(f"{shown}: nobody answers there: name a wheel that is here, or try again")
+        raise AbiscanError(f"{shown}: could not be fetched (pip: {found.reason.replace(url, shown)})")
+    return path
+
+
+def _download(
+    requirement: str, place: Path, python: str, platforms: Sequence[str], abis: Sequence[str], *, quiet: bool
+) -> tuple[Fetched, str | None]:
+    """What pip did, and where the wheel lies now: in `place`, in which there is one wheel or none."""
+    import tempfile
+
+    from abiscan.releases.pip_download import pip_download
+
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=place.parent) as folder:
+            found = pip_download(
+                requirement,
+                Path(folder),
+                python=python,
+                platforms=platforms,
+                abis=abis,
+                quiet=quiet or progress() is None,
+            )
+            if found.wheel is None:
+                return found, None
+            place.mkdir(exist_ok=True)
+            path = place / found.wheel.name
+            os.replace(found.wheel, path)
+            for other in place.glob("*.whl"):
+                if other != path:
+                    with contextlib.suppress(FileNotFoundError):
+                        other.unlink()
+    except OSError as error:
+        raise AbiscanError(
+            f"{place}: a fetched wheel cannot be kept there: {(error.strerror or str(error)).lower()}"
+        ) from error
+    if not quiet:
+        click.echo(f"abiscan: fetched {safe(path.name)}", err=True)
+    return found, str(path)
+
+
+def _place(key: str) -> Path:
+    import hashlib
+
+    return Path(fetched_directory()) / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _machine() -> str:
+    machine = os.uname().machine
+    return "aarch64" if machine == "arm64" else machine
+
+
+def _pythons(python: str | None) -> list[str]:
+    """CPythons whose wheel may be taken, as `311` or `313t`: the environment's first, then those that most have."""
+    from abiscan.releases.add import PYTHONS
+
+    environment = environment_of(python)
+    here = environment.version if environment is not None else None
+    own = [] if here is None else [f"{here.major}{here.minor}{'t' if here.free_threaded else ''}"]
+    return list(dict.fromkeys((*own, *PYTHONS)))
+
+
+def _dotted(version: str) -> str:
+    return f"{version[0]}.{version[1:]}"

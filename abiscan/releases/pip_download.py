@@ -1,0 +1,87 @@
+"""pip, asked for one wheel: the only place that runs it. It goes by the user's own configuration (indexes, proxies,
+credentials), takes wheels alone, and so runs no code of what it fetches."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from abiscan.errors import AbiscanError
+
+# What pip or urllib3 say, mostly as warnings, before they end with "no matching distribution".
+_UNREACHABLE = re.compile(
+    r"Name or service not known|Temporary failure in name resolution|Failed to (?:establish a new connection|resolve)"
+    r"|Connection(?:Error| refused| aborted| reset)|Network is unreachable|Max retries exceeded|ProxyError|SSLError"
+    r"|ReadTimeoutError|ConnectTimeoutError|Retrying \(Retry"
+)
+_NO_PIP = re.compile(r"No module named '?pip\b")
+
+
+class Fetched(Struct, frozen=True):
+    """What pip did.
+
+    Attributes:
+        wheel: the file; None where there is none.
+        reason: why not, in pip's own last words.
+        offered: the versions that the index has, as pip lists them; empty where it has none, or was not asked.
+        unreachable: nobody answered: whether there is such a wheel is not known.
+    """
+
+    wheel: Path | None
+    reason: str = ""
+    offered: str = ""
+    unreachable: bool = False
+
+
+def pip_download(
+    requirement: str, into: Path, *, python: str, platforms: Sequence[str], abis: Sequence[str] = (), quiet: bool
+) -> Fetched:
+    """Fetch the wheel of one requirement, without its dependencies.
+
+    Args:
+        requirement: a name with a version, or the URL of a wheel; never an option.
+        into: an existing directory without wheels.
+        python: which CPython the wheel must be for, as `311`.
+        platforms: platform tags that may be taken.
+        abis: ABI tags that may be taken; those of the Python where none is named.
+        quiet: no progress bar; pip draws it on stderr otherwise.
+
+    Raises:
+        AbiscanError: this Python has no pip.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input"]
+    command += [f"--dest={os.fspath(into)}", "--no-deps", "--only-binary=:all:", "--implementation=cp"]
+    command += [f"--python-version={python}", *(f"--platform={each}" for each in platforms)]
+    command += [f"--abi={each}" for each in abis]
+    command += ["--quiet"] if quiet else ["--progress-bar=on"]
+    done = subprocess.run(
+        [*command, "--", requirement],
+        stdout=subprocess.DEVNULL if quiet else sys.stderr.fileno(),
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    wheels = sorted(into.glob("*.whl"))
+    if done.returncode == 0 and wheels:
+        return Fetched(wheels[0])
+    if _NO_PIP.search(done.stderr):
+        raise AbiscanError(f"{sys.executable} has no pip, which fetches: python -m ensurepip")
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    # A traceback follows `ERROR: Exception:`, and ends with what happened.
+    errors = [line[7:] for line in lines if line.startswith("ERROR: ") and line != "ERROR: Exception:"]
+    last = (errors or lines or [f"pip ended with status {done.returncode}"])[-1]
+    if last.startswith("ResolutionImpossible"):
+        # Nothing else is installed or asked for, so that only a constraint can stand against it.
+        last = "a constraint of pip's configuration does not admit it (pip config list)"
+    # "Could not find a version that satisfies the requirement torch==9.9 (from versions: 1.13.0, ...)"
+    known = re.search(r"\(from versions: ([^)]+)\)", done.stderr)
+    offered = known[1] if known is not None and known[1] != "none" else ""
+    unreachable = not offered and _UNREACHABLE.search(done.stderr) is not None
+    return Fetched(None, last, offered, unreachable)

@@ -1,0 +1,183 @@
+"""NAME==VERSION and URLs as targets. pip is the real one; the index is a directory (PIP_FIND_LINKS) or a server."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
+
+
+def wheel(directory: Path, tag: str, name: str = "demo", version: str = "1.0") -> Path:
+    path = directory / f"{name}-{version}-{tag}.whl"
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(FIXTURES / "stable-abi.so", f"{name}/_C.abi3.so")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """A wheel for Linux, one for Windows alone, and an sdist that leaves a mark where its code runs."""
+    directory = tmp_path / "index"
+    directory.mkdir()
+    wheel(directory, "cp39-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64")
+    wheel(directory, f"{HERE}-{HERE}-win_amd64", "windows")
+    setup = f"open({str(tmp_path / 'ran')!r}, 'w')\nfrom setuptools import setup\nsetup(name='source', version='1.0')\n"
+    with tarfile.open(directory / "source-1.0.tar.gz", "w:gz") as archive:
+        for name, text in (("setup.py", setup), ("PKG-INFO", "Metadata-Version: 2.1\nName: source\nVersion: 1.0\n")):
+            member = tarfile.TarInfo(f"source-1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return directory
+
+
+@pytest.fixture
+def server(index: Path) -> Iterator[str]:
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(index))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as found:
+        thread = threading.Thread(target=found.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{found.server_address[1]}"
+        found.shutdown()
+        thread.join()
+
+
+def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
+        "PYTHONPATH": str(ROOT),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(folder / "index"),
+        **variables,
+    }
+    command = [sys.executable, "-m", "abiscan", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted((folder / "cache" / "abiscan" / "fetched").glob("*/*"))
+
+
+def test_a_version_is_fetched_once_and_kept(tmp_path: Path, index: Path) -> None:
+    first = run(tmp_path, "demo==1.0", "--torch", "2.10.0")
+    (path,) = kept(tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert first.stderr.splitlines()[0] == f"abiscan: fetched {path.name}"
+    assert f"{path.parent.name}/{path.name}!demo/_C.abi3.so" in first.stdout
+    second = run(tmp_path, "demo==1.0", "--torch", "2.10.0", PIP_FIND_LINKS=str(tmp_path / "nowhere"))
+    assert (second.returncode, second.stdout) == (0, first.stdout)
+    assert "fetched" not in second.stderr.splitlines()[0]
+    # What names no one version is asked for anew.
+    assert run(tmp_path, "demo>=1.0", PIP_FIND_LINKS=str(tmp_path / "nowhere")).returncode == 2
+    assert run(tmp_path, "demo>=1.0", "--torch", "2.10.0").returncode == 0
+
+
+def test_a_name_alone_and_what_lies_here_are_not_fetched(tmp_path: Path, index: Path) -> None:
+    assert run(tmp_path, "demo").returncode == 2
+    (tmp_path / "demo==1.0").write_bytes((FIXTURES / "stable-abi.so").read_bytes())
+    assert run(tmp_path, "demo==1.0", "--torch", "2.10.0").returncode == 0
+    root = run(tmp_path, "windows==1.0", "--root", str(index))
+    assert (root.returncode, "nothing is fetched here" in root.stderr) == (2, True)
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("target", ["source==1.0", "windows==1.0"])
+def test_what_has_no_wheel_for_linux(tmp_path: Path, index: Path, target: str) -> None:
+    done = run(tmp_path, target)
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{target}: no wheel for CPython " in line
+    assert "building them runs their code" in line
+    assert not (tmp_path / "ran").exists()
+    assert kept(tmp_path) == []
+
+
+def test_another_version_is_named(tmp_path: Path, index: Path) -> None:
+    done = run(tmp_path, "demo==2.0")
+    assert done.returncode == 2
+    assert done.stderr.rstrip().endswith("; there are 1.0")
+
+
+def test_the_wheel_is_for_the_python_that_is_named(tmp_path: Path, index: Path) -> None:
+    for python in ("cp39", HERE, "cp310"):
+        wheel(index, f"{python}-{python}-manylinux_2_28_x86_64", "each")
+    assert run(tmp_path, "each==1.0", "--torch", "2.10.0").returncode == 0
+    assert [path.name for path in kept(tmp_path)] == [f"each-1.0-{HERE}-{HERE}-manylinux_2_28_x86_64.whl"]
+    wheel(index, "cp39-cp39-manylinux_2_28_x86_64", "old")
+    assert run(tmp_path, "old==1.0", "--python", sys.executable).returncode == 2
+    assert run(tmp_path, "old==1.0", "--torch", "2.8.0").returncode in (0, 1)
+
+
+def test_a_url_of_a_wheel(tmp_path: Path, index: Path, server: str) -> None:
+    """Of any platform, and always the one that lies there now."""
+    path = wheel(index, "cp39-abi3-manylinux_2_28_aarch64", "arm")
+    done = run(tmp_path, f"{server}/{path.name}")
+    assert done.stderr.splitlines()[0] == f"abiscan: fetched {path.name}"
+    (local,) = kept(tmp_path)
+    assert local.read_bytes() == path.read_bytes()
+    path.write_bytes(wheel(tmp_path, "cp39-abi3-manylinux_2_28_aarch64", "arm", "1.0").read_bytes() + b"\0")
+    run(tmp_path, f"{server}/{path.name}")
+    assert local.read_bytes() == path.read_bytes()
+
+
+def test_the_four_comparisons_take_the_same_forms(tmp_path: Path, index: Path) -> None:
+    wheel(index, "cp39-abi3-manylinux_2_28_x86_64", version="2.0")
+    shown = run(tmp_path, "diff", "demo==1.0", "demo==2.0")
+    assert shown.returncode in (0, 1), shown.stderr
+    assert "demo 1.0 -> demo 2.0" in shown.stdout
+    assert run(tmp_path, "together", "demo==1.0", "demo==2.0").returncode in (0, 1)
+    assert run(tmp_path, "stable", "demo==1.0").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "said"),
+    [
+        ("http://127.0.0.1:1/x-1.0-py3-none-linux_x86_64.whl", 3, "nobody answers there"),
+        ("http://user:word@127.0.0.1:1/x-1.0-py3-none-linux_x86_64.whl", 3, "nobody answers there"),
+        ("https://example.org/x-1.0.tar.gz", 2, "no wheel by its name"),
+        ("git+ssh://a/b", 2, "only wheels are fetched"),
+        ("file:///etc/passwd", 2, "name what is here by its path"),
+        ("a==1.0;b", 2, "no requirement"),
+    ],
+)
+def test_what_cannot_be_fetched_is_said_in_a_line(
+    tmp_path: Path, index: Path, target: str, status: int, said: str
+) -> None:
+    done = run(tmp_path, target, PIP_RETRIES="0")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (status, "")
+    assert said in line
+    assert "word" not in line
+    assert kept(tmp_path) == []
+
+
+def test_an_index_that_does_not_answer(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo==1.0", PIP_NO_INDEX="0", PIP_RETRIES="1", PIP_INDEX_URL="http://127.0.0.1:1/simple")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, "nobody answers" in line) == (3, True)
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, index: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    done = run(tmp_path, "demo==1.0")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, "cannot be kept there" in line) == (3, True)

@@ -1,0 +1,74 @@
+"""Make abiscan/wheel/manylinux_table.py: the newest symbol versions that every system of a manylinux tag has.
+
+    pip install auditwheel && python tools/build_manylinux_table.py
+
+They are read from the policy of the auditwheel that is installed, whose source are the images of each tag's reference
+distributions; or, with `python tools/build_manylinux_table.py FILE VERSION`, from a `manylinux-policy.json` of that
+version of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FAMILIES = ("GLIBC", "GLIBCXX", "CXXABI", "GCC")
+# Tag machine -> as the ELF reader names it (abiscan/wheel/tags.py).
+MACHINES = {"i686": "i386", "armv7l": "arm"}
+
+
+def policy() -> tuple[str, str]:
+    """The text of the policy, and the version of auditwheel that it is of."""
+    if len(sys.argv) == 3:
+        return Path(sys.argv[1]).read_text(encoding="utf-8"), sys.argv[2]
+    distribution = metadata.distribution("auditwheel")
+    return Path(str(distribution.locate_file("auditwheel/policy/manylinux-policy.json"))).read_text(
+        encoding="utf-8"
+    ), distribution.version
+
+
+def newest(versions: list[str]) -> tuple[int, ...]:
+    """The highest plain number; names such as `TM_1` and `LDBL_3.4` count beside the numbers, not among them."""
+    plain = [version for version in versions if re.fullmatch(r"\d+(\.\d+)*", version)]
+    return max((tuple(int(part) for part in version.split(".")) for version in plain), default=())
+
+
+def main() -> None:
+    text, version = policy()
+    table: dict[str, dict[tuple[int, ...], dict[str, tuple[int, ...]]]] = {}
+    for row in json.loads(text):
+        tag = re.fullmatch(r"manylinux_(\d+)_(\d+)", row["name"])
+        if tag is None:
+            continue
+        glibc = (int(tag[1]), int(tag[2]))
+        for machine, families in row["symbol_versions"].items():
+            found = {family: limit for family in FAMILIES if (limit := newest(families.get(family, [])))}
+            # A glibc that defines no version of its own number is listed with an older one.
+            found["GLIBC"] = max(found.get("GLIBC", ()), glibc)
+            table.setdefault(MACHINES.get(machine, machine), {})[glibc] = found
+    lines = [
+        '"""The newest symbol versions that every system of a manylinux tag has, by machine and by the tag\'s glibc.',
+        "",
+        f"Made by tools/build_manylinux_table.py of manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel).",
+        '"""',
+        "",
+        "NEWEST: dict[str, dict[tuple[int, int], dict[str, tuple[int, ...]]]] = {",
+    ]
+    for machine in sorted(table):
+        lines.append(f'    "{machine}": {{')
+        for glibc, limits in table[machine].items():
+            lines.append(
+                f"        {glibc}: {{{', '.join(f'{chr(34)}{family}{chr(34)}: {limit}' for family, limit in limits.items())}}},"
+            )
+        lines.append("    },")
+    lines += ["}", ""]
+    (ROOT / "abiscan" / "wheel" / "manylinux_table.py").write_text("\n".join(lines), encoding="utf-8")
+    print(f"{len(table)} machines, {len(table['x86_64'])} tags, of auditwheel {version}")
+
+
+if __name__ == "__main__":
+    main()
