@@ -40,6 +40,7 @@ HOMES = {
     "pycxxfilt": {"mangling"},
     "click": {"cli"},
     "jinja2": {"report"},
+    "tqdm": {"cli"},
     "torch": set(),
 }
 

@@ -113,7 +113,7 @@ class AnalysisContext:
         return read_archive(
             Path(self.options.settings.files.host(path)),
             None if cache is None else Path(cache),
-            self.options.progress or (lambda line: None),
+            (lambda line: None) if self.options.progress is None else self.options.progress.at,
         )
 
     def torch_for(self, machine: str) -> TargetTorch | None:

@@ -17,12 +17,18 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, scan_share
 from abiscan.errors import AbiscanError
 from abiscan.model.limits import MAX_COPIED
+from abiscan.model.progress import Relay, Step, replay
 from abiscan.model.report import InputError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+    from multiprocessing.connection import Connection
 
+    from abiscan.model.progress import Progress
     from abiscan.targets.scratch import Scratch
+
+# How often the steps of other processes are looked for, in seconds.
+_LOOK = 0.1
 
 Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
 
@@ -47,8 +53,9 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
         # Read the wheel once: every process then finds it in the cache.
         context.chosen(os.uname().machine)
-    # Functions do not travel to another process, and shares of one progress line would overwrite each other.
+    # What watches the run is here: the others send it what they do.
     quiet = replace(options, progress=None)
+    watch = None if options.progress is None else _Watch(options.progress)
     planned = list(shares)
     # What is open here is open there only where a process begins as a copy of this one.
     copied = sys.platform == "linux"
@@ -67,17 +74,18 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     while True:
         under_way: deque[tuple[Share, Future[list[Scanned]]]] = deque()
         unsent: Share | None = None
-        with ProcessPoolExecutor(jobs, start, initializer=_start, initargs=(quiet, scratches)) as pool:
+        begin = (quiet, scratches, None if watch is None else watch.writer)
+        with ProcessPoolExecutor(jobs, start, initializer=_start, initargs=begin) as pool:
             try:
                 for share in waiting:
                     unsent = share
                     under_way.append((share, pool.submit(_scan_in_worker, share)))
                     unsent = None
                     if len(under_way) > 2 * jobs:
-                        yield from told(under_way[0][1].result())
+                        yield from told(_result(under_way[0][1], watch))
                         under_way.popleft()
                 while under_way:
-                    yield from told(under_way[0][1].result())
+                    yield from told(_result(under_way[0][1], watch))
                     under_way.popleft()
                 break
             except BrokenProcessPool:
@@ -138,9 +146,13 @@ def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
         with os.fdopen(reader, "rb") as stream:
             try:
                 while True:
-                    item: Scanned | AbiscanError | str = pickle.load(stream)
+                    item: Scanned | AbiscanError | Step | str = pickle.load(stream)
                     if isinstance(item, str):
                         current = item
+                        continue
+                    if isinstance(item, Step):
+                        if options.progress is not None:
+                            replay(item, options.progress)
                         continue
                     if isinstance(item, AbiscanError):
                         raise item
@@ -174,6 +186,7 @@ def _death(code: int | None) -> str:
 def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
     """In a process of its own, which ends here."""
     import pickle
+    import time
     import traceback
 
     status = 1
@@ -181,11 +194,15 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
         with os.fdopen(writer, "wb") as stream:
             try:
 
-                def put(item: Scanned | str) -> None:
+                def put(item: Scanned | Step | str) -> bool:
                     pickle.dump(item, stream)
                     stream.flush()
+                    return True
 
-                for item in scan_share(share, AnalysisContext(options), put):
+                relay = None if options.progress is None else Relay(put, time.monotonic)
+                for item in scan_share(share, AnalysisContext(replace(options, progress=relay)), put):
+                    if relay is not None and isinstance(item, ShareEnd):
+                        relay.flush()
                     put(item)
             except AbiscanError as error:
                 pickle.dump(error, stream)
@@ -210,15 +227,70 @@ def _scratches(shares: Iterable[Share]) -> dict[str, Scratch]:
         return {}
 
 
+class _Watch:
+    """Where the steps of the processes of a pool arrive."""
+
+    def __init__(self, progress: Progress) -> None:
+        from multiprocessing import Pipe
+
+        self._progress = progress
+        self._reader, self.writer = Pipe(duplex=False)
+
+    def look(self) -> None:
+        """Tell what has arrived."""
+        import pickle
+
+        while self._reader.poll():
+            replay(pickle.loads(self._reader.recv_bytes()), self._progress)
+
+
+def _result(future: Future[list[Scanned]], watch: _Watch | None) -> list[Scanned]:
+    if watch is not None:
+        from concurrent.futures import wait
+
+        while not future.done():
+            wait((future,), timeout=_LOOK)
+            watch.look()
+        watch.look()
+    return future.result()
+
+
 _worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
 
 
-def _start(options: ScanOptions, scratches: dict[str, Scratch]) -> None:
+def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connection | None) -> None:
     """In a worker process: the services that its shares have in common."""
+    if watched is not None:
+        options = replace(options, progress=_relay_to(watched))
     _worker[:] = [(AnalysisContext(options), scratches)]
+
+
+def _relay_to(connection: Connection) -> Relay:
+    import pickle
+    import select
+    import time
+
+    # Nobody may read for a while, or any more: a step that does not fit waits, and the work goes on.
+    os.set_blocking(connection.fileno(), False)
+
+    def send(step: Step) -> bool:
+        data = pickle.dumps(step)
+        # With its four bytes of length, in one piece or not at all; a path of thousands of characters is not told.
+        if len(data) + 4 > select.PIPE_BUF:
+            return True
+        try:
+            connection.send_bytes(data)
+        except OSError:
+            return False
+        return True
+
+    return Relay(send, time.monotonic)
 
 
 def _scan_in_worker(share: Share) -> list[Scanned]:
     ((context, scratches),) = _worker
     scratch = scratches.get(share.targets[0]) if share.archives and share.parts > 1 else None
-    return list(scan_share(share, context, scratch=scratch))
+    found = list(scan_share(share, context, scratch=scratch))
+    if isinstance(context.options.progress, Relay):
+        context.options.progress.flush()
+    return found

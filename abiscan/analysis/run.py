@@ -14,7 +14,7 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import Executor, in_process
 from abiscan.analysis.merge import Judged, judged, merge
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import plan
+from abiscan.analysis.share import Scanned, archive_sizes, plan
 from abiscan.model.report import Report
 
 
@@ -55,4 +55,18 @@ def stream(
 
 
 def _stream(targets: Sequence[str], context: AnalysisContext, jobs: int, executor: Executor) -> Iterator[Judged]:
-    return judged(executor(plan(targets, context.options, jobs), context), context.known_versions)
+    found = executor(plan(targets, context.options, jobs), context)
+    return judged(
+        found if context.options.progress is None else _watched(found, targets, context), context.known_versions
+    )
+
+
+def _watched(found: Iterator[Scanned], targets: Sequence[str], context: AnalysisContext) -> Iterator[Scanned]:
+    """The same, with the progress of the run told from its beginning to its end, whatever ends it."""
+    progress = context.options.progress
+    assert progress is not None
+    try:
+        progress.expect(archive_sizes(targets, context.options))
+        yield from found
+    finally:
+        progress.at("")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec import Struct
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import LoaderSettings
+from abiscan.model.progress import Progress
 from abiscan.model.setting import Stated
 
 
@@ -27,7 +26,7 @@ class ScanOptions(Struct, frozen=True):
         within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         gpus: those on which the device code of every file must run; none where nobody asks.
-        progress: called with a short text for a terminal, and with "" at the end.
+        progress: is told how far the run is.
     """
 
     torch: str | None
@@ -42,4 +41,4 @@ class ScanOptions(Struct, frozen=True):
     python_named: bool = False
     gpus: tuple[Stated, ...] = ()
     compared: bool = False
-    progress: Callable[[str], None] | None = None
+    progress: Progress | None = None

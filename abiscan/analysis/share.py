@@ -5,7 +5,9 @@ A share is a value, so that any process can scan it; who does is an executor's a
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputE
 from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE
 from abiscan.setting.declared import unread_of
-from abiscan.targets import Artifact, Group, Note, archives_of, expand
+from abiscan.targets import Archives, Artifact, Group, Note, archives_of, expand
 from abiscan.targets import Options as TargetOptions
 
 if TYPE_CHECKING:
@@ -101,12 +103,7 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
     if jobs == 1:
         yield Share(tuple(targets))
         return
-    found = archives_of(
-        targets,
-        cwd=options.settings.cwd,
-        environment_paths=_site_packages(options),
-        options=TargetOptions(files=options.settings.files),
-    )
+    found = _archives(targets, options)
     parts = 1 if len(found.archives) >= jobs else jobs
     first = True
     if found.others:
@@ -117,6 +114,28 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
         for part in range(parts):
             yield Share((archive,), part, parts, sources=first)
             first = False
+
+
+def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int]:
+    """The archives that a run will read: display path -> size in bytes. What has gone by now is left out.
+
+    Raises:
+        UsageError: a target does not exist.
+    """
+    sizes = {}
+    for display in _archives(targets, options).archives:
+        with contextlib.suppress(OSError):
+            sizes[display] = os.stat(options.settings.files.host(os.path.join(options.settings.cwd, display))).st_size
+    return sizes
+
+
+def _archives(targets: Sequence[str], options: ScanOptions) -> Archives:
+    return archives_of(
+        targets,
+        cwd=options.settings.cwd,
+        environment_paths=_site_packages(options),
+        options=TargetOptions(files=options.settings.files),
+    )
 
 
 def _site_packages(options: ScanOptions) -> tuple[str, ...]:
@@ -145,7 +164,7 @@ class _Division:
 def scan_share(
     share: Share,
     context: AnalysisContext,
-    starts: Callable[[str], None] = lambda _display: None,
+    starts: Callable[[str], object] = lambda _display: None,
     scratch: Scratch | None = None,
 ) -> Iterator[Scanned]:
     """Look at every artifact of a share, one after the other; nothing of one is kept when the next comes.
@@ -168,11 +187,14 @@ def scan_share(
     opened: set[str] = set()
     number = silent = 0
     division = _Division(share.parts)
+    progress = options.progress
     found = expand(
         share.targets,
         cwd=options.settings.cwd,
         environment_paths=_site_packages(options),
-        options=TargetOptions(archives=share.archives, files=options.settings.files, scratch=scratch),
+        options=TargetOptions(
+            archives=share.archives, files=options.settings.files, scratch=scratch, progress=progress
+        ),
     )
     for item in found:
         if isinstance(item, Artifact):
@@ -185,9 +207,8 @@ def scan_share(
                 opened.add(item.group.key)
                 notes += (f"{container.path}: {unread}" for unread in unread_of(item.group.facts))
                 yield OpenedContainer(container)
-            # One file is done before anybody could read its name.
-            if options.progress is not None and number > 1:
-                options.progress(f"[{number}] {item.display}")
+            if progress is not None:
+                progress.at(item.display)
             reports: tuple[ArtifactReport, ...] = ()
             try:
                 reports = tuple(analyse(item, context))
@@ -208,8 +229,6 @@ def scan_share(
     if share.sources:
         for file in context.sources:
             yield ScannedArtifact(file.path, None, (report_of_source(file),))
-    if options.progress is not None:
-        options.progress("")
     yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()), silent)
 
 

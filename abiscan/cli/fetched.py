@@ -87,14 +87,14 @@ def _fetched(target: str, python: str | None, quiet: bool) -> str:
     hint = (
         f"there are {offered}"
         if offered
-        else "there is none of any version: the name is another, or the project has sources alone, which are not fetched, "
-        "since building them runs their code"
+        else "there is none of any version: the name is another, or the project has sources alone, which are not "
+        "fetched: building them runs their code"
     )
     raise UsageError(f"{target}: no wheel for CPython {which} on Linux {machine} where pip looks; {hint}")
 
 
 def _of_url(url: str, quiet: bool) -> str:
-    """The file that a URL leads to, fetched each time: another may lie there by now, which pip's own cache finds out."""
+    """The file that a URL leads to, fetched each time: another may lie there by now, as pip's own cache finds out."""
     from urllib.parse import unquote, urlsplit
 
     from abiscan.wheel.metadata import split_wheel_name

@@ -6,31 +6,25 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-import click
 
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
+    from abiscan.cli.progress_bar import ProgressBar
     from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
     from abiscan.report.style import Style
 
 
-def progress() -> Callable[[str], None] | None:
-    """Progress on a terminal, none in CI or a pipe. An empty text clears the line."""
+def progress() -> ProgressBar | None:
+    """Progress on a terminal, none in CI or a pipe."""
     if not sys.stderr.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
+    from abiscan.cli.progress_bar import ProgressBar
 
-    def show(text: str) -> None:
-        import shutil
-
-        width = shutil.get_terminal_size().columns - 1
-        click.echo("\r\x1b[K" + safe(text)[:width], nl=False, err=True, color=True)
-
-    return show
+    return ProgressBar()
 
 
 def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:

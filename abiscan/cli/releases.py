@@ -60,7 +60,8 @@ def _add_release(source: str, directory: Path, machine: str | None) -> tuple[Bui
         show("reading its headers")
         return build, add_layouts(source, directory, build.torch, build.machine)
 
-    show = progress() or (lambda line: None)
+    bar = progress()
+    show = (lambda line: None) if bar is None else bar.at
     path = Path(source)
     if path.exists():
         added = add(path)

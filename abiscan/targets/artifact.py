@@ -23,6 +23,7 @@ from abiscan.wheel.metadata import ContainerFacts
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
+    from abiscan.model.progress import Progress
     from abiscan.targets.scratch import Scratch
 
 
@@ -63,6 +64,7 @@ class Options(Struct, frozen=True):
         archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
         files: where the targets' paths are.
         scratch: for the one archive that is named, where several processes read it.
+        progress: is told what is read of archives.
     """
 
     limits: Limits = Limits()
@@ -70,6 +72,7 @@ class Options(Struct, frozen=True):
     archives: bool = True
     files: FileSystem = HERE
     scratch: Scratch | None = None
+    progress: Progress | None = None
 
 
 class Note(Struct, frozen=True):

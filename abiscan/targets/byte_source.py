@@ -11,9 +11,12 @@ import stat
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import UnreadableFile
+from abiscan.model.progress import LEAST_READ
 
 if TYPE_CHECKING:
     import mmap
+
+    from abiscan.model.progress import Progress
 
     Buffer = bytes | mmap.mmap
 
@@ -32,12 +35,15 @@ class ByteSource(Protocol):
 class FileBytes:
     """A regular file on disk, opened on first use.
 
+    Args:
+        progress: is told what is read; another process has one of its own.
+
     Raises:
         UnreadableFile: it cannot be read, or is no regular file.
     """
 
-    def __init__(self, path: str, display: str) -> None:
-        self.path, self.display = path, display
+    def __init__(self, path: str, display: str, progress: Progress | None = None) -> None:
+        self.path, self.display, self._progress = path, display, progress
         self._descriptor: int | None = None
         self._size = 0
 
@@ -69,6 +75,8 @@ class FileBytes:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`."""
+        if self._progress is not None and size >= LEAST_READ:
+            self._progress.read(self.display, offset, size)
         try:
             return os.pread(self._open(), size, offset)
         except OSError as error:

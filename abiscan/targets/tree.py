@@ -73,7 +73,9 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         if options.archives:
             from abiscan.targets.archives import expand_archive
 
-            yield from expand_archive(FileBytes(host, display), form, Place(display, None, 1), options)
+            yield from expand_archive(
+                FileBytes(host, display, options.progress), form, Place(display, None, 1), options
+            )
         return
     kind = _named_kind(display, head)
     if kind is None:
@@ -142,7 +144,7 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     for host, shown, form in archives if options.archives else ():
         from abiscan.targets.archives import expand_archive
 
-        yield from expand_archive(FileBytes(host, shown), form, Place(shown, None, 1), options)
+        yield from expand_archive(FileBytes(host, shown, options.progress), form, Place(shown, None, 1), options)
     if not errors and not len(group) and not archives:
         found = nothing_found(Place(display, None, 1), group.facts)
         if skipped_links and isinstance(found, InputError):
