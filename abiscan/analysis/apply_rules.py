@@ -161,14 +161,22 @@ def _drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]:
 
 
 def refusals(
-    prediction: LoaderPrediction, absent: Collection[str], module: str, *, path: str, alone: bool
+    prediction: LoaderPrediction,
+    absent: Collection[str],
+    module: str,
+    *,
+    path: str,
+    alone: bool,
+    beside: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """What the loader of this machine stops at although torch and Python don't, where it does."""
     from abiscan.rules.computed import loader_rules
 
     found = loader_rules().items()
     return tuple(
-        each for name, look in found for each in look(rule(name), prediction, absent, module, path=path, alone=alone)
+        each
+        for name, look in found
+        for each in look(rule(name), prediction, absent, module, path=path, alone=alone, beside=beside)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -161,7 +162,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         choice = f"the release index has no build of torch {torch.target.torch} with the std::string of this file"
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
-        refused = refusals(prediction, absent, bound.module, path=path, alone=alone)
+        refused = refusals(prediction, absent, bound.module, path=path, alone=alone, beside=_beside(artifact, needed))
         report = replace(report, findings=(*report.findings, *refused))
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
     windows = _other_torches(matrix, torch, declared)
@@ -200,6 +201,12 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     if concerns_torch and torch is not None:
         context.judged_on(torch)
     return with_kernels(report, device, context.gpus, bound.module)
+
+
+def _beside(artifact: Artifact, needed: Sequence[NeededLibrary]) -> tuple[str, ...]:
+    """Those of the needed libraries that lie in the file's own directory, whether or not a loader would look there."""
+    place = posixpath.dirname(artifact.disk_path or artifact.place)
+    return tuple(each.soname for each in needed if each.found is not None and posixpath.dirname(each.found) == place)
 
 
 def _exports(binary: Binary) -> tuple[Export, ...]:

@@ -16,7 +16,7 @@ from abiscan.model.binding import (
     StopKind,
 )
 from abiscan.model.release import ReleaseState, ReleaseVerdict
-from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.report import BINDS_ITSELF, ArtifactReport, ArtifactVerdict
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import is_torch_library
@@ -160,9 +160,9 @@ def notes_of(
         stop = report.loader.stop
         if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:
             name = os.path.basename(stop.object)
-            yield f"every import of the file itself binds; {name}, which it needs, does not load: scan it for why"
+            yield f"{BINDS_ITSELF}; {name}, which it needs, does not load: scan it for why"
     if cell is not None and cell.state is ReleaseState.FAILS and not decisive and not cell.missing and cell.reason:
         where = f"{cell.torch}+{cell.variant}"
-        yield f"every import of the file itself binds on {where}; it does not load there: {cell.reason}"
+        yield f"{BINDS_ITSELF} on {where}; it does not load there: {cell.reason}"
     if report.verdict is ArtifactVerdict.FAILS and report.loader.outcome is LoaderOutcome.LOADS:
         yield "the loader would load it here all the same: what is missing for the target is provided by this machine"

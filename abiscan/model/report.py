@@ -32,6 +32,10 @@ class ArtifactVerdict(enum.StrEnum):
     NOT_TORCH = "not-torch"
 
 
+BINDS_ITSELF = "every import of the file itself binds"
+"""How the note begins of a file that fails for what it needs."""
+
+
 class ArtifactReport(Struct, frozen=True):
     """All that is known of one artifact against the target.
 

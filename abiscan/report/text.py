@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from abiscan.model.binding import LoaderOutcome, Owner, Status
 from abiscan.model.finding import Severity
-from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
+from abiscan.model.report import BINDS_ITSELF, ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
 from abiscan.model.setting import Setting
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
-from abiscan.report.problems_text import cause_lines, finding_lines
+from abiscan.report.problems_text import cause_lines, declaration_lines, finding_lines
 from abiscan.report.provenance_text import provenance_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
@@ -70,6 +70,7 @@ def render(report: Report, style: Style | None = None) -> str:
         if shown and headed:
             label = style.paint(_VERDICT_LABELS[container.verdict], _COLORS[container.verdict])
             lines += wrap(_container_line(container, inside, style), style, f"{label} ", "  ")
+            lines += declaration_lines(inside, style)
         lines += shown
     for error in report.errors:
         lines += wrap(f"{error.path}: {error.message}", style, style.paint("unreadable ", "31;1"), "  ")
@@ -101,6 +102,8 @@ def _artifact_lines(
     if apart and not style.quiet:
         files = f"{counted(apart, 'file')} that {'imports' if apart == 1 else 'import'} nothing of torch"
         good.append(f"{style.paint('not torch', _COLORS[ArtifactVerdict.NOT_TORCH])} {files}")
+    # What fails for want of another one comes behind that.
+    bad.sort(key=lambda artifact: not artifact.causes and refusal_of(artifact) is None)
     for number, artifact in enumerate(bad):
         if lines:
             lines.append("")
@@ -139,7 +142,7 @@ def _short_block(artifact: ArtifactReport, target: Target | None, style: Style, 
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("why: "), "    ")
     lines += _loader_lines(artifact, style)
     if not artifact.causes:
-        lines += finding_lines(artifact, style)
+        lines += finding_lines(artifact, style, of_member=by_member)
     releases = _matrix_line(artifact)
     if releases:
         lines += wrap(releases, style, "  releases: ", "    ")
@@ -239,14 +242,27 @@ def _shorten_error(error: str) -> str:
 
 def _block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
     lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
+    refusal = refusal_of(artifact)
+    if refusal is not None and refusal.fix:
+        lines += wrap(refusal.fix, style, "  " + style.paint("fix: ", "32;1"), "    ")
+    lines += _derived_lines(artifact, style)
     lines += cause_lines(artifact, style)
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         lines += _loader_lines(artifact, style)
-    lines += finding_lines(artifact, style)
+    lines += finding_lines(artifact, style, of_member=by_member)
     lines += _fact_lines(artifact, style)
     if style.verbose:
         lines += _needed_lines(artifact, style) + _import_lines(artifact, style) + _release_lines(artifact, style)
     return lines
+
+
+def _derived_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    """Why a file fails of whose own imports none does: what it needs does not load."""
+    return [line for note in _derived(artifact) for line in wrap(note, style, "  " + style.strong("why: "), "    ")]
+
+
+def _derived(artifact: ArtifactReport) -> tuple[str, ...]:
+    return () if artifact.causes else tuple(note for note in artifact.notes if note.startswith(BINDS_ITSELF))
 
 
 def _headline(artifact: ArtifactReport, target: Target | None, *, by_member: bool) -> str:
@@ -320,11 +336,12 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         lines += wrap(_import_counts(artifact), style, "  imports: ", "    ")
     lines += provenance_lines(artifact, style)
-    notes = artifact.notes if style.verbose else artifact.notes[:2]
+    told = [note for note in artifact.notes if note not in _derived(artifact)]
+    notes = told if style.verbose else told[:2]
     for note in notes:
         lines += wrap(note, style, "  note: ", "    ")
-    if len(artifact.notes) > len(notes):
-        lines.append(style.dim(f"  {counted(len(artifact.notes) - len(notes), 'more note')}: -v"))
+    if len(told) > len(notes):
+        lines.append(style.dim(f"  {counted(len(told) - len(notes), 'more note')}: -v"))
     return lines
 
 

@@ -12,7 +12,16 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
 from abiscan.model.binding import Status
 from abiscan.model.finding import Finding, Location, Severity
-from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, InputError, Report, Verdict
+from abiscan.model.report import (
+    BINDS_ITSELF,
+    ArtifactKind,
+    ArtifactReport,
+    ArtifactVerdict,
+    Container,
+    InputError,
+    Report,
+    Verdict,
+)
 from abiscan.report import text
 from abiscan.report.style import Style, wrap
 from tests.report import samples
@@ -303,3 +312,43 @@ def test_wrapping_breaks_at_words_and_chops_what_is_too_long() -> None:
     (whole,) = wrap("x" * 500, PIPE, "- ", "  ", chop=True)
     assert len(whole) == 402
     assert whole.endswith("...")
+
+
+def test_what_fails_for_another_file_comes_behind_it_and_says_so() -> None:
+    """neml2 3.1.0 on torch 2.15.0: `_aoti.so` needs `libneml2.so`, which lacks a name."""
+    why = f"{BINDS_ITSELF} on 2.15.0+cu132; it does not load there: libneml2.so fails"
+    derived = samples.an_artifact("a/_aoti.so", verdict=ArtifactVerdict.FAILS, notes=("of another kind", why))
+    found = lines_of(derived, replace(samples.failing(), path="b/libneml2.so", member=None))
+    heads = [number for number, line in enumerate(found) if line.startswith("FAILS ")]
+    assert [found[number].partition(":")[0] for number in heads] == ["FAILS b/libneml2.so", "FAILS a/_aoti.so"]
+    assert found[heads[1] + 1] == f"  why: {why}"
+    assert sum(BINDS_ITSELF in line for line in found) == 1
+    assert "  note: of another kind" in found
+
+
+def test_a_refusal_is_said_once_with_what_to_do() -> None:
+    refusal = replace(samples.a_finding("loader-refuses"), message="refused: libx.so: no", fix="do this")
+    found = lines_of(samples.an_artifact(findings=(refusal,)))
+    assert found[0] == f"FAILS {NAME}: refused: libx.so: no"
+    assert found[1] == "  fix: do this"
+    assert sum("refused" in line for line in found) == 1
+
+
+def test_what_a_wheel_should_require_leads_its_members() -> None:
+    wheel = "dist/a-1.0-cp311-cp311-linux_x86_64.whl"
+    finding = replace(
+        samples.a_finding("torch-requirement-too-wide", severity=Severity.WARNING),
+        message="allows 2.15.0",
+        fix="require `torch<2`",
+    )
+    members = tuple(
+        replace(samples.an_artifact(wheel), member=f"a/m{number}.so", findings=(finding,) if number else ())
+        for number in range(2)
+    )
+    container = Container(
+        wheel, "wheel", "a", "1.0", (), (), (), ("torch",), ArtifactVerdict.LOADS, tuple(m.display for m in members)
+    )
+    for style in (PIPE, replace(PIPE, verbose=True)):
+        found = text.render(replace(samples.a_report(*members), containers=(container,)), style).splitlines()
+        assert found[1:3] == ["  warning[torch-requirement-too-wide]: allows 2.15.0", "    fix: require `torch<2`"]
+        assert sum("allows 2.15.0" in line for line in found) == 1

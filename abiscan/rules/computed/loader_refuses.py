@@ -16,7 +16,14 @@ _OF_THE_FILE = frozenset(
 
 
 def find_refusal(
-    rule: Rule, prediction: LoaderPrediction, absent: Collection[str], module: str, *, path: str, alone: bool
+    rule: Rule,
+    prediction: LoaderPrediction,
+    absent: Collection[str],
+    module: str,
+    *,
+    path: str,
+    alone: bool,
+    beside: Collection[str] = (),
 ) -> Iterator[Finding]:
     """One finding where the loader refuses the file for anything but an absent GPU driver.
 
@@ -25,6 +32,7 @@ def find_refusal(
         module: the file's identity over rebuilds.
         path: of the file, as the loader was asked for it.
         alone: the file was named itself, and not as a part of a wheel or package.
+        beside: the needed libraries that lie in the file's own directory.
     """
     stop = prediction.stop
     if prediction.outcome is not LoaderOutcome.FAILS:
@@ -38,4 +46,11 @@ def find_refusal(
     # What is wrong with the file itself is so on every machine.
     damaged = stop is not None and stop.kind in _OF_THE_FILE and stop.object == path
     severity = rule.severity if alone or damaged else Severity.WARNING
-    yield make_finding(rule, {"detail": detail}, (module, "" if stop is None else stop.kind), severity=severity)
+    remedy = "install what the loader looks for"
+    if stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside:
+        remedy = (
+            f"{stop.object} lies beside the file, where the loader does not look: give the file the run path $ORIGIN "
+            "(`-Wl,-rpath,'$ORIGIN'` where it is linked, or `patchelf --add-rpath '$ORIGIN'`)"
+        )
+    fields, identity = {"detail": detail, "target": remedy}, (module, "" if stop is None else stop.kind)
+    yield make_finding(rule, fields, identity, severity=severity)
