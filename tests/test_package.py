@@ -34,15 +34,19 @@ def test_one_version_and_one_owner_are_named_everywhere() -> None:
 
 def test_what_the_index_shows_links_to_the_repository() -> None:
     """The substitution, as the build applies it (hatch-fancy-pypi-readme: `re.sub` over the fragments)."""
-    (row,) = HATCH["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
-    shown = re.sub(row["pattern"], row["replacement"], (ROOT / "README.md").read_text(encoding="utf-8"))
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in HATCH["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        shown = re.sub(row["pattern"], row["replacement"], shown)
     links = re.findall(r"\]\(([^)\s]+)\)", shown)
     assert links
-    repository = PROJECT["project"]["urls"]["Repository"] + "/blob/main/"
+    repository = PROJECT["project"]["urls"]["Repository"]
+    # A page of the repository, or a file as it is, which an image must be.
+    pages, files = f"{repository}/blob/main/", f"{repository}/raw/main/"
+    assert [link for link in links if link.startswith(files)] == [f"{files}docs/pictures/terminal.svg"]
     for link in links:
         assert link.startswith("https://"), link
         if link.startswith(repository):
-            assert (ROOT / link.removeprefix(repository).partition("#")[0]).exists(), link
+            assert (ROOT / link.removeprefix(pages).removeprefix(files).partition("#")[0]).exists(), link
 
 
 @pytest.mark.skipif(

@@ -14,7 +14,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
 
-from tools import cause_docs, limit_docs, preload_docs, readme_output, rule_data, rule_docs, schema_enums  # noqa: E402
+from tools import (  # noqa: E402
+    cause_docs,
+    limit_docs,
+    preload_docs,
+    readme_output,
+    repository,
+    rule_data,
+    rule_docs,
+    schema_enums,
+)
+from tools.shown_output import with_output  # noqa: E402
 
 # File -> what makes its text of the text that it has now. A new generated file is a new row.
 GENERATED: dict[str, Callable[[str], str]] = {
@@ -25,7 +35,15 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/rules.md": rule_docs.render,
     "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
+    "CITATION.cff": repository.render,
+    "docs/ci.md": repository.render,
+    **rule_docs.pages(),
+    **cause_docs.pages(),
+    **{f"docs/tutorials/{page.name}": with_output for page in sorted((ROOT / "docs" / "tutorials").glob("*.md"))},
+    "docs/recipes.md": with_output,
 }
+# Of these folders every page is generated: another one is of a rule or cause that has gone.
+_WHOLE = ("docs/rules", "docs/causes")
 
 
 def generate(name: str, root: Path, *, check: bool) -> bool:
@@ -34,8 +52,19 @@ def generate(name: str, root: Path, *, check: bool) -> bool:
     current = path.read_text(encoding="utf-8") if path.exists() else ""
     wanted = GENERATED[name](current)
     if wanted != current and not check:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(wanted, encoding="utf-8")
     return wanted == current
+
+
+def gone(root: Path, *, check: bool) -> list[str]:
+    """Pages that nothing makes any more, which are removed."""
+    found = [path for folder in _WHOLE for path in (root / folder).glob("*.md")]
+    left = [path for path in found if path.relative_to(root).as_posix() not in GENERATED]
+    for path in left:
+        if not check:
+            path.unlink()
+    return [path.relative_to(root).as_posix() for path in left]
 
 
 def main() -> int:
@@ -47,6 +76,8 @@ def main() -> int:
     if unknown:
         parser.error(f"not generated: {', '.join(unknown)}")
     stale = [name for name in options.files or GENERATED if not generate(name, ROOT, check=options.check)]
+    if not options.files:
+        stale += gone(ROOT, check=options.check)
     for name in stale:
         print(f"{name} is stale: run tools/generate.py" if options.check else f"{name} made anew", file=sys.stderr)
     return 1 if stale and options.check else 0

@@ -1,8 +1,9 @@
-"""`docs/rules.md`: the rules as a page."""
+"""`docs/rules.md`, the table of the rules, and `docs/rules/ID.md`, a page for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from abiscan.model.binding import Status
 from abiscan.rules import Rule
@@ -19,8 +20,17 @@ from abiscan.rules.computed import (
 from tools.rule_data import rules as rules_of_the_catalogue
 
 
+def pages() -> dict[str, Callable[[str], str]]:
+    """File -> what makes its text."""
+    return {f"docs/rules/{rule.id}.md": partial(_page, rule) for rule in rules_of_the_catalogue()}
+
+
+def _page(rule: Rule, _current: str) -> str:
+    return "\n".join(_section(rule)) + "\n"
+
+
 def render(_current: str) -> str:
-    """The page's text."""
+    """The table's text."""
     rules = rules_of_the_catalogue()
     lines = [
         "# Rules",
@@ -32,10 +42,11 @@ def render(_current: str) -> str:
         "",
         "| rule | severity | looks at | what it finds |",
         "| --- | --- | --- | --- |",
-        *(f"| [{rule.id}](#{rule.id}) | {_severities(rule)} | {_looks_at(rule)} | {rule.summary} |" for rule in rules),
+        *(
+            f"| [{rule.id}](rules/{rule.id}.md) | {_severities(rule)} | {_looks_at(rule)} | {rule.summary} |"
+            for rule in rules
+        ),
     ]
-    for rule in rules:
-        lines += ["", *_section(rule)]
     return "\n".join(lines) + "\n"
 
 
@@ -64,7 +75,9 @@ def _looks_at(rule: Rule) -> str:
 
 
 def _section(rule: Rule) -> Iterator[str]:
-    yield f"## {rule.id}"
+    yield f"# {rule.id}"
+    yield ""
+    yield "<!-- Made by tools/generate.py from abiscan/rules/catalogue. -->"
     yield ""
     yield f"{rule.summary}. Severity: {_severities(rule)}; confidence: {rule.confidence.value}; since {rule.since}."
     yield ""

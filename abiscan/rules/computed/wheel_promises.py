@@ -322,9 +322,10 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     wrong = [v for v in allowed if v not in covered]
     if not wrong:
         return
+    everywhere = not telling.releases.intersection(wrong)
+    who = _short(telling.member) if everywhere else "one member or another"
     detail = (
-        f"which allows {_words(wrong, known)}, where {_short(telling.member)} does not load; the members load on "
-        f"{_words(covered, known)}"
+        f"which allows {_words(wrong, known)}, where {who} does not load; the members load on {_words(covered, known)}"
     )
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]

@@ -1,0 +1,38 @@
+"""The case of the README, on the wheel as the index has it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.corpus
+def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
+    block = README.partition("<!-- neml2 -->\n```text\n$ abiscan ")[2].partition("```")[0]
+    command, *shown = block.splitlines()
+    # With an environment of its own: the wheel that is taken is the one for the README's Python.
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "abiscan", *command.split()],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "VIRTUAL_ENV": str(environment),
+            "PYTHONPATH": str(ROOT),
+            "HOME": str(Path.home()),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    printed = re.sub(r"cp3\d+", "cp311", " ".join(done.stdout.split()))
+    for part in " ".join(line.strip() for line in shown).split("..."):
+        assert " ".join(part.split()).removeprefix("FAILS ") in printed

@@ -1,0 +1,28 @@
+"""Hooks of mkdocs (`mkdocs.yml`): the pages that lie at the top of the repository are pages of the site, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add them under `project/`."""
+    for name in PROJECT:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        # Links of a page at the top lead into docs/, which is where the site begins.
+        files.append(File.generated(config, f"project/{name}", content=re.sub(r"\]\(docs/", "](../", text)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Lead links out of docs/ to those pages."""
+    if page.file.src_uri.startswith("project/"):
+        return markdown
+    return re.sub(r"\]\(\.\./(" + "|".join(map(re.escape, PROJECT)) + r")\)", r"](project/\1)", markdown)
