@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import email
+import time
+import zipfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.metadata import parse_email
 from packaging.utils import parse_wheel_filename
 
 from abiscan.wheel.metadata import (
@@ -15,6 +20,7 @@ from abiscan.wheel.metadata import (
     kind_of,
     split_wheel_name,
 )
+from tests.corpus.fetch import corpus_dir
 
 METADATA = """Metadata-Version: 2.1
 Name: demo
@@ -36,6 +42,61 @@ def test_headers_are_those_that_email_reads() -> None:
     assert set(ours) == {key.lower() for key, _ in message.items()}
     for key in ours:
         assert [" ".join(v.split()) for v in ours[key]] == [" ".join(v.split()) for v in message.get_all(key, [])]
+
+
+FIELDS = ("metadata-version", "name", "version", "requires-python", "requires-dist", "tag", "root-is-purelib")
+
+
+def read_by_packaging(raw: bytes) -> dict[str, list[str]]:
+    """FIELDS, as `packaging.metadata` has them; WHEEL's, which core metadata does not have, are left as they are."""
+    known, others = parse_email(raw)
+    found: dict[str, object] = {**{name.replace("_", "-"): value for name, value in known.items()}, **others}
+    values = {name: [found[name]] if isinstance(found[name], str) else found[name] for name in FIELDS if name in found}
+    return {name: [str(each).strip() for each in value] for name, value in values.items() if isinstance(value, list)}
+
+
+def test_fields_are_those_that_packaging_reads() -> None:
+    ours = headers(METADATA.encode())
+    assert {name: ours[name] for name in FIELDS if name in ours} == read_by_packaging(METADATA.encode())
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["Name", "Requires-Dist", "requires-PYTHON", "Tag", "Version", "License", "X-Other"]),
+            st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"]), min_size=1, max_size=20),
+        ),
+        max_size=8,
+    ),
+    st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=30),
+)
+def test_fields_are_those_that_packaging_reads_of_any_metadata(fields: list[tuple[str, str]], body: str) -> None:
+    raw = "".join(f"{name}: {value}\n" for name, value in fields).encode() + b"\n" + body.encode()
+    ours = headers(raw)
+    assert {name: ours[name] for name in FIELDS if name in ours} == read_by_packaging(raw)
+
+
+def test_many_fields_take_no_longer_than_their_number() -> None:
+    """Of 16 MiB, which is the most that is read. packaging.metadata takes minutes for a tenth of it."""
+    raw = b"".join(b"X-%d: 1\n" % number for number in range(1_400_000))
+    assert len(raw) > 15 << 20
+    began = time.process_time()
+    assert len(headers(raw)) == 1_400_000
+    assert time.process_time() - began < 30
+
+
+@pytest.mark.corpus
+def test_fields_of_real_wheels_are_those_that_packaging_reads() -> None:
+    compared = 0
+    for path in sorted(corpus_dir().glob("*.whl")):
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.endswith((".dist-info/METADATA", ".dist-info/WHEEL")):
+                    raw = archive.read(name)
+                    ours = headers(raw)
+                    assert {key: ours[key] for key in FIELDS if key in ours} == read_by_packaging(raw), (path, name)
+                    compared += 1
+    assert compared > 100
 
 
 @pytest.mark.parametrize(
