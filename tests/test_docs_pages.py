@@ -62,7 +62,8 @@ def test_the_address_is_spelled_in_one_place() -> None:
             found.add(path.relative_to(ROOT).as_posix())
     made = {name for name, render in GENERATED.items() if render is repository.render}
     assert found - made <= {"pyproject.toml", "tools/repository.py"}
-    text = "uses: who/abiscan@v1\nrepo: https://github.com/who/abiscan\n"
+    who = "someone"
+    text = f"uses: {who}/abiscan@v1\nrepo: https://github.com/{who}/abiscan\n"
     short = repository.address().removeprefix("https://github.com/")
     assert repository.render(text) == f"uses: {short}@v1\nrepo: https://github.com/{short}\n"
 

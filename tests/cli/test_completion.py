@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,54 @@ def test_bash_takes_the_documented_line(environment: dict[str, str]) -> None:
     done = subprocess.run([bash, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[0] == "sarif", done.stderr
     assert done.stdout.splitlines()[1].endswith(" abiscan")
+
+
+TYPED = [("abiscan expl", "explain"), ("abiscan -f sar", "sarif"), ("abiscan --ignore const-data", "const-data-ptr")]
+
+
+def documented(shell: str) -> str:
+    """The line of the README, without where to put it."""
+    (line,) = [line for line in README.splitlines() if f"_ABISCAN_COMPLETE={shell}_source" in line]
+    return re.split(r" {4,}", line)[0]
+
+
+@pytest.mark.shells
+@pytest.mark.parametrize(("typed", "offered"), TYPED)
+def test_fish_completes(environment: dict[str, str], typed: str, offered: str) -> None:
+    script = f"{documented('fish')}; complete -C {typed!r}"
+    done = subprocess.run(["fish", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert offered in [line.split("\t")[0] for line in done.stdout.splitlines()], done.stderr
+
+
+@pytest.mark.shells
+@pytest.mark.parametrize(("typed", "offered"), TYPED)
+def test_zsh_completes(environment: dict[str, str], typed: str, offered: str) -> None:
+    """At a prompt, by the Tab key."""
+    master, slave = pty.openpty()
+    shell = subprocess.Popen(
+        ["zsh", "-f", "-i"],
+        env={**environment, "TERM": "xterm", "PS1": "% "},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        os.write(master, f"autoload -U compinit; compinit -u -D; {documented('zsh')}; echo rea''dy\n".encode())
+        assert "ready" in read_until(master, "ready")
+        os.write(master, f"{typed}\t".encode())
+        assert offered in read_until(master, offered)
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(master)
+
+
+def read_until(descriptor: int, text: str) -> str:
+    """What a terminal shows until `text`, for a minute at most, without what moves the cursor or colours."""
+    found, end = "", time.monotonic() + 60
+    while text not in found and time.monotonic() < end:
+        if select.select([descriptor], [], [], 1)[0]:
+            found += re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", os.read(descriptor, 4096).decode(errors="replace"))
+    return found
