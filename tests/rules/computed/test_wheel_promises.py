@@ -124,6 +124,16 @@ def requirement(wheel: Container, *members: ArtifactReport) -> tuple[str, Findin
     return found(wheel, *members)["torch-requirement-too-wide"]
 
 
+def test_no_member_is_blamed_for_a_release_that_it_loads_on() -> None:
+    """Each alone loads on a part, and both only on 2.4."""
+    old = member("pkg/old.so", window=(("1.13.0", "2.4.1"),))
+    new = member("pkg/new.so", window=(("2.4.0", KNOWN[-1]),))
+    _, finding = found(container(CP311, "torch"), old, new)["torch-requirement-too-wide"]
+    assert "where one member or another does not load" in finding.message
+    _, finding = found(container(CP311, "torch"), old)["torch-requirement-too-wide"]
+    assert "where pkg/old.so does not load" in finding.message
+
+
 def test_a_range_that_is_too_wide_names_the_right_one() -> None:
     narrow = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
     at, finding = requirement(container(CP311, "torch"), member("pkg/_A.so", window=ALL), narrow)
