@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +16,8 @@ from abiscan.errors import AbiscanError, UsageError
 from abiscan.targets.expand import is_remote
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from abiscan.releases.pip_download import Fetched
 
 
@@ -126,6 +127,7 @@ def _download(
 ) -> tuple[Fetched, str | None]:
     """What pip did, and where the wheel lies now: in `place`, in which there is one wheel or none."""
     import tempfile
+    from pathlib import Path
 
     from abiscan.releases.pip_download import pip_download
 
@@ -160,6 +162,7 @@ def _download(
 
 def _place(key: str) -> Path:
     import hashlib
+    from pathlib import Path
 
     return Path(fetched_directory()) / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
