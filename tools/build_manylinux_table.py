@@ -53,7 +53,8 @@ def main() -> None:
     lines = [
         '"""The newest symbol versions that every system of a manylinux tag has, by machine and by the tag\'s glibc.',
         "",
-        f"Made by tools/build_manylinux_table.py of manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel).",
+        "Made by tools/build_manylinux_table.py of "
+        f"manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel).",
         '"""',
         "",
         "NEWEST: dict[str, dict[tuple[int, int], dict[str, tuple[int, ...]]]] = {",
@@ -61,9 +62,8 @@ def main() -> None:
     for machine in sorted(table):
         lines.append(f'    "{machine}": {{')
         for glibc, limits in table[machine].items():
-            lines.append(
-                f"        {glibc}: {{{', '.join(f'{chr(34)}{family}{chr(34)}: {limit}' for family, limit in limits.items())}}},"
-            )
+            items = ", ".join(f'"{family}": {limit}' for family, limit in limits.items())
+            lines.append(f"        {glibc}: {{{items}}},")
         lines.append("    },")
     lines += ["}", ""]
     (ROOT / "abiscan" / "wheel" / "manylinux_table.py").write_text("\n".join(lines), encoding="utf-8")

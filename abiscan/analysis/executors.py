@@ -17,14 +17,13 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, scan_share
 from abiscan.errors import AbiscanError
 from abiscan.model.limits import MAX_COPIED
-from abiscan.model.progress import Relay, Step, replay
 from abiscan.model.report import InputError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
-    from abiscan.model.progress import Progress
+    from abiscan.model.progress import Progress, Relay
     from abiscan.targets.scratch import Scratch
 
 # How often the steps of other processes are looked for, in seconds.
@@ -133,6 +132,8 @@ def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
     """
     import pickle
 
+    from abiscan.model.progress import Step, replay
+
     died: set[str] = set()
     done: set[str] = set(share.skip)
     while True:
@@ -189,6 +190,8 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
     import time
     import traceback
 
+    from abiscan.model.progress import Relay, Step
+
     status = 1
     try:
         with os.fdopen(writer, "wb") as stream:
@@ -202,7 +205,7 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
                 relay = None if options.progress is None else Relay(put, time.monotonic)
                 for item in scan_share(share, AnalysisContext(replace(options, progress=relay)), put):
                     if relay is not None and isinstance(item, ShareEnd):
-                        relay.flush()
+                        relay.at("")
                     put(item)
             except AbiscanError as error:
                 pickle.dump(error, stream)
@@ -240,6 +243,8 @@ class _Watch:
         """Tell what has arrived."""
         import pickle
 
+        from abiscan.model.progress import replay
+
         while self._reader.poll():
             replay(pickle.loads(self._reader.recv_bytes()), self._progress)
 
@@ -270,6 +275,8 @@ def _relay_to(connection: Connection) -> Relay:
     import select
     import time
 
+    from abiscan.model.progress import Relay, Step
+
     # Nobody may read for a while, or any more: a step that does not fit waits, and the work goes on.
     os.set_blocking(connection.fileno(), False)
 
@@ -291,6 +298,6 @@ def _scan_in_worker(share: Share) -> list[Scanned]:
     ((context, scratches),) = _worker
     scratch = scratches.get(share.targets[0]) if share.archives and share.parts > 1 else None
     found = list(scan_share(share, context, scratch=scratch))
-    if isinstance(context.options.progress, Relay):
-        context.options.progress.flush()
+    if context.options.progress is not None:
+        context.options.progress.at("")
     return found

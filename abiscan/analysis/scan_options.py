@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import LoaderSettings
-from abiscan.model.progress import Progress
 from abiscan.model.setting import Stated
+
+if TYPE_CHECKING:
+    from abiscan.model.progress import Progress
 
 
 class ScanOptions(Struct, frozen=True):

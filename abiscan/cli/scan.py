@@ -12,7 +12,6 @@ import click
 from abiscan.cli import completion
 from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, STATUS
-from abiscan.cli.fetched import local_targets
 from abiscan.cli.options import file_system, policy_of, scan_options, strings, style_for, text_option, today
 from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, write
 from abiscan.errors import UsageError
@@ -113,6 +112,7 @@ def scan(ctx: click.Context, /, **given: object) -> None:
 def _scan(given: dict[str, object]) -> int:
     from abiscan.gate.apply import apply
     from abiscan.targets import read_target_list
+    from abiscan.targets.expand import is_remote
 
     cwd = os.getcwd()
     targets = [*strings(given["targets"])]
@@ -130,7 +130,10 @@ def _scan(given: dict[str, object]) -> int:
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
     outputs = outputs_of(strings(given["formats"]))
     earlier = _earlier_runs(text_option(given["history"]), [name for name, _ in outputs])
-    targets = local_targets(targets, given)
+    if any(map(is_remote, targets)):
+        from abiscan.cli.fetched import local_targets
+
+        targets = local_targets(targets, given)
     target = text_option(given["write_baseline"])
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
     # The page's first table asks every release; that adds about a tenth to the time of a scan.

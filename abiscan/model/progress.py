@@ -9,8 +9,6 @@ from msgspec import Struct
 
 # What is read of an archive is counted in blocks of this size, in bytes, so that what is read twice counts once.
 BLOCK = 1 << 20
-# Reads of fewer bytes are looks at a header, of which an archive has one for each member.
-LEAST_READ = 1 << 13
 
 
 class Progress(Protocol):
@@ -72,10 +70,12 @@ class Relay:
         self._tell()
 
     def at(self, text: str, files: int = 1) -> None:
-        """As `Progress.at`."""
+        """As `Progress.at`; at the end everything that has not been sent is, as far as it is taken."""
+        if not text:
+            return self.flush()
         self._at = text[-_LONGEST_TEXT:]
         self._files += files
-        self._tell()
+        return self._tell()
 
     def flush(self) -> None:
         """Send what has not been sent, as far as it is taken."""

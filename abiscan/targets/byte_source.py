@@ -11,7 +11,6 @@ import stat
 from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import UnreadableFile
-from abiscan.model.progress import LEAST_READ
 
 if TYPE_CHECKING:
     import mmap
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
     from abiscan.model.progress import Progress
 
     Buffer = bytes | mmap.mmap
+
+
+# Reads of fewer bytes are looks at a header, of which an archive has one for each member: no progress.
+_LEAST_TOLD = 1 << 13
 
 
 class ByteSource(Protocol):
@@ -75,7 +78,7 @@ class FileBytes:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`."""
-        if self._progress is not None and size >= LEAST_READ:
+        if self._progress is not None and size >= _LEAST_TOLD:
             self._progress.read(self.display, offset, size)
         try:
             return os.pread(self._open(), size, offset)
