@@ -16,7 +16,7 @@ import pytest
 
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
-MODULES = 180  # of abiscan; measured: 178
+MODULES = 183  # of abiscan; measured: 181
 ALL_MODULES = 345  # measured: 317 with CPython 3.11
 PATTERNS_AT_IMPORT = 1
 PATTERNS = 18  # measured: 17
