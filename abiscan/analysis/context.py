@@ -27,6 +27,7 @@ from abiscan.targets import Artifact
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
+    from abiscan.analysis.keep_facts import FactKeeper
     from abiscan.diagnosis import Environment, Knowledge
     from abiscan.model.gpu_architecture import GpuArchitecture
     from abiscan.rules import Rule
@@ -44,6 +45,8 @@ class AnalysisContext:
         self._torches: dict[str, TargetTorch | None] = {}
         self._released: dict[str, TargetTorch] = {}
         self._judged_on: set[str] = set()
+        # Set by whoever wants to judge the same files again without reading them.
+        self.keeper: FactKeeper | None = None
 
     @cached_property
     def gpus(self) -> tuple[GpuArchitecture, ...]:

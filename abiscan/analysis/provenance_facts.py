@@ -52,11 +52,11 @@ _BUNDLED = (
 )
 # Directories that are the same on every machine.
 _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/rocm")
-_PYBIND11 = b"__pybind11_internals_v"
+PYBIND11 = b"__pybind11_internals_v"
 # What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
 # What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
-_AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
+AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
 _LABEL = r"\+([\w.]+)"
 
 
@@ -174,8 +174,8 @@ def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[Provena
     elif made.torch_window is not None:
         value = made.torch_window.text(last=", ") or "no release"
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
-    if binary.exports_name(_AOTINDUCTOR):
-        yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {_AOTINDUCTOR}")
+    if binary.exports_name(AOTINDUCTOR):
+        yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {AOTINDUCTOR}")
     label = re.search(_LABEL, origin.version) if origin.version else None
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
@@ -187,7 +187,7 @@ def _python(
     names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
     if not names:
         return
-    for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in binary.strings_with(_PYBIND11)):
+    for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in binary.strings_with(PYBIND11)):
         yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
     if made.python_abi not in (None, "any"):
         yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.place.rpartition('/')[2]}")

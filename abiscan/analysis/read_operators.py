@@ -57,9 +57,14 @@ _LONGEST = 1 << 16
 _LONGEST_NAME = 512
 _MOST_DIGITS = 4
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
-_MARKS = (b" -> ", b"(Tensor")
+MARKS = (b" -> ", b"(Tensor")
 # Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
 _TORCHS_OWN = frozenset(("aten", "prim", "prims", "quantized", "c10d", "profiler"))
+
+
+def registration_of(imports: Collection[str]) -> Registration | None:
+    """How a file defines operators, by what it imports for it; None where it defines none."""
+    return next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
 
 
 def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ...]:
@@ -68,10 +73,10 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     Args:
         imports: mangled names.
     """
-    interface = next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
+    interface = registration_of(imports)
     if interface is None:
         return ()
-    found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
+    found_in = dict.fromkeys(raw for mark in MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
     texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
     head, rest = re.compile(_HEAD), re.compile(_REST)
     defined, implemented = _namespaces(binary)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -178,6 +178,29 @@ def scan_share(
         UnknownBuild: `--torch` names no torch.
     """
     options = context.options
+    found = expand(
+        share.targets,
+        cwd=options.settings.cwd,
+        environment_paths=_site_packages(options),
+        options=TargetOptions(
+            archives=share.archives, files=options.settings.files, scratch=scratch, progress=options.progress
+        ),
+    )
+    yield from scan_items(found, share, context, starts)
+
+
+def scan_items(
+    found: Iterable[Artifact | InputError | Note],
+    share: Share,
+    context: AnalysisContext,
+    starts: Callable[[str], object] = lambda _display: None,
+) -> Iterator[Scanned]:
+    """The same of what the share's targets hold, wherever it comes from.
+
+    Raises:
+        UnknownBuild: `--torch` names no torch.
+    """
+    options = context.options
     if options.torch is not None:
         # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
         context.chosen(FALLBACK_MACHINE)
@@ -188,14 +211,6 @@ def scan_share(
     number = silent = 0
     division = _Division(share.parts)
     progress = options.progress
-    found = expand(
-        share.targets,
-        cwd=options.settings.cwd,
-        environment_paths=_site_packages(options),
-        options=TargetOptions(
-            archives=share.archives, files=options.settings.files, scratch=scratch, progress=progress
-        ),
-    )
     for item in found:
         if isinstance(item, Artifact):
             number += 1
@@ -213,7 +228,11 @@ def scan_share(
             try:
                 reports = tuple(analyse(item, context))
                 silent += not reports
+                if context.keeper is not None and item.kind is ArtifactKind.SHARED_OBJECT:
+                    context.keeper.keep(item)
             except UnreadableFile as error:
+                if context.keeper is not None:
+                    context.keeper.refuse(item, error.reason)
                 yield InputError(error.path, error.reason)
             context.loader.forget()
             large = item.disk_path is None and item.size > _LARGE

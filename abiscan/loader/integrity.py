@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from abiscan.binary import Binary
+from abiscan.binary.stored import StoredBinary
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import (
     DF_STATIC_TLS,
@@ -64,6 +65,8 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
+    if isinstance(elf, StoredBinary):
+        return elf.problem
     if not isinstance(elf, ElfFile) or elf.image.type != ET_DYN or not elf.image.loads:
         return None
     try:

@@ -1,0 +1,191 @@
+"""What must be kept of a container so that it can be judged against another release without being read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11
+from abiscan.analysis.read_operators import MARKS, registration_of
+from abiscan.binary import Binary
+from abiscan.binary.stored import StoredBinary, StoredFile, StoredImports
+from abiscan.errors import UnreadableFile
+from abiscan.loader.integrity import first_problem
+from abiscan.model.binding import Owner
+from abiscan.model.facts import CallSite
+from abiscan.model.report import ArtifactKind
+from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.releases.assertions import MARK
+from abiscan.targets import Artifact, Group
+from abiscan.wheel.metadata import ContainerFacts
+
+
+class StoredArtifact(Struct, frozen=True):
+    """One shared object of a container.
+
+    Attributes:
+        file: what was read of it; None where it could not be read, for the reason `unreadable`.
+    """
+
+    path: str
+    member: str | None
+    size: int
+    install_path: str | None
+    file: StoredFile | None
+    unreadable: str = ""
+
+
+class StoredContainer(Struct, frozen=True):
+    """A wheel, package or archive with its shared objects, in the order in which they were judged."""
+
+    facts: ContainerFacts
+    aliases: dict[str, str]
+    artifacts: tuple[StoredArtifact, ...]
+
+
+class FactKeeper:
+    """Takes the facts of a container's files while they are judged."""
+
+    def __init__(self) -> None:
+        self._sites: dict[str, dict[str, tuple[CallSite, ...]]] = {}
+        self._files: dict[str, StoredFile] = {}
+        self._groups: dict[str, tuple[Group, list[Artifact]]] = {}
+        self._unreadable: dict[str, str] = {}
+
+    def sites(self, binary: Binary, found: Mapping[str, tuple[CallSite, ...]]) -> None:
+        """Where a file uses the imports that a rule speaks of."""
+        self._sites.setdefault(binary.path, {}).update(found)
+
+    def keep(self, artifact: Artifact) -> None:
+        """A shared object that was just judged, while it is open.
+
+        Raises:
+            UnreadableFile: a table lies outside of the file.
+        """
+        self._of(artifact)
+        self._files[artifact.display] = stored_file(artifact.open())
+
+    def refuse(self, artifact: Artifact, reason: str) -> None:
+        """One that could not be read."""
+        self._of(artifact)
+        self._unreadable[artifact.display] = reason
+
+    def _of(self, artifact: Artifact) -> None:
+        self._groups.setdefault(artifact.group.key, (artifact.group, []))[1].append(artifact)
+
+    def containers(self) -> Iterator[StoredContainer]:
+        """All that was kept, once every file has been judged: then it is known what the files of a package ask of
+        each other."""
+        for group, artifacts in self._groups.values():
+            exported = self._exported(artifacts) if len(artifacts) > 1 else {}
+            yield StoredContainer(
+                group.facts, group.aliases, tuple(self._stored(each, exported) for each in artifacts)
+            )
+
+    def _stored(self, artifact: Artifact, exported: Mapping[str, tuple[str, ...]]) -> StoredArtifact:
+        from msgspec.structs import replace
+
+        found = self._files.get(artifact.display)
+        if found is not None:
+            more = exported.get(artifact.display, ())
+            sites = self._sites.get(artifact.display, {})
+            found = replace(found, exported=tuple(dict.fromkeys((*found.exported, *more))), sites=sites)
+        reason = self._unreadable.get(artifact.display, "")
+        return StoredArtifact(artifact.path, artifact.member, artifact.size, artifact.install_path, found, reason)
+
+    def _exported(self, artifacts: list[Artifact]) -> dict[str, tuple[str, ...]]:
+        asked = {name for each in artifacts if each.display in self._files for name in self._asked(each)}
+        found = {}
+        for each in artifacts:
+            if each.display in self._files:
+                try:
+                    tables = each.open_tables()
+                    found[each.display] = tuple(sorted(filter(tables.exports_name, asked)))
+                except UnreadableFile:
+                    continue
+        return found
+
+    def _asked(self, artifact: Artifact) -> Iterator[str]:
+        """The imports that a file of the package may serve: the C library's and Python's nobody ships."""
+        for each in self._files[artifact.display].imports.rows():
+            if owner_of(each.name, each.version) not in (Owner.LIBC, Owner.PYTHON):
+                yield each.name
+
+
+def stored_file(binary: Binary) -> StoredFile:
+    """The answers that a judgement may ask for, whatever release it is of.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    facts = binary.facts()
+    names = [each.name for each in facts.imports]
+    beginnings: list[str] = []
+
+    def names_with_prefix(prefix: str, limit: int) -> tuple[str, ...]:
+        found = binary.names_with_prefix(prefix, limit)
+        beginnings.extend([prefix] if found else [])
+        return found
+
+    scopes = OwnScopes(names_with_prefix)
+    for each in facts.imports:
+        owner_of(each.name, each.version, None, scopes)
+    texts = [PYBIND11, *((MARK,) if any(owner_of(name) is Owner.TORCH for name in names) else ())]
+    texts += MARKS if registration_of(names) is not None else ()
+    from msgspec.structs import replace
+
+    return StoredFile(
+        facts=replace(facts, imports=()),
+        imports=StoredImports.of(facts.imports),
+        exported=(AOTINDUCTOR,) if binary.exports_name(AOTINDUCTOR) else (),
+        prefixes=tuple(beginnings),
+        derived=binary.derived_classes(),
+        device=binary.device_images(),
+        strings={text.decode("ascii"): tuple(binary.strings_with(text)) for text in texts},
+        marks=binary.build_marks(),
+        problem=first_problem(binary),
+    )
+
+
+class _StoredContent:
+    """A stored file as an artifact's content."""
+
+    def __init__(self, stored: StoredArtifact) -> None:
+        self._stored = stored
+        self._binary: StoredBinary | None = None
+
+    def open(self, display: str) -> Binary:
+        """As `Artifact.open`."""
+        if self._binary is None:
+            if self._stored.file is None:
+                raise UnreadableFile(display, self._stored.unreadable)
+            self._binary = StoredBinary(self._stored.file)
+        return self._binary
+
+    def open_tables(self, display: str) -> Binary:
+        """As `Artifact.open_tables`."""
+        return self.open(display)
+
+    def read(self, limit: int) -> bytes:
+        """Never: its bytes are not kept."""
+        raise UnreadableFile(self._stored.path, "its contents are not among its stored facts: scan the file itself")
+
+
+def artifacts_of(container: StoredContainer, key: str) -> Iterator[Artifact]:
+    """The artifacts of a stored container, as `targets.expand` hands out those of one that is there."""
+    group = Group(key, container.facts, dict(container.aliases))
+    for each in container.artifacts:
+        group.add(
+            Artifact(
+                path=each.path,
+                member=each.member,
+                kind=ArtifactKind.SHARED_OBJECT,
+                size=each.size,
+                group=group,
+                disk_path=None,
+                install_path=each.install_path,
+                content=_StoredContent(each),
+            )
+        )
+    yield from group

@@ -1,0 +1,184 @@
+"""A binary that was read before: what a judgement on a release asks of it, as a value that can be kept.
+
+A registry is judged anew with each release of torch; nothing in its files has changed. What is kept are answers of the
+`Binary` protocol and not verdicts, so that the stages above judge a stored file by the code that judges a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from typing import NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.errors import UnreadableFile
+from abiscan.model.binding import LoaderStop
+from abiscan.model.device_code import DeviceImages
+from abiscan.model.facts import (
+    BuildMarks,
+    CallSite,
+    DerivedClass,
+    Export,
+    Import,
+    SharedObject,
+    SymbolBinding,
+    SymbolType,
+    VersionNeed,
+    Visibility,
+    VtableWord,
+)
+
+
+class _Form(Struct, frozen=True, array_like=True):
+    """What imports have in common: there are some dozens of forms in a file, and thousands of names."""
+
+    binding: SymbolBinding
+    type: SymbolType
+    visibility: Visibility
+    version: VersionNeed | None
+    relocated: bool
+
+
+class StoredImports(Struct, frozen=True, array_like=True):
+    """Imports in columns.
+
+    Attributes:
+        forms: position in `kinds` for each name.
+        places: `Import.index` of each.
+    """
+
+    names: tuple[str, ...]
+    forms: tuple[int, ...]
+    places: tuple[int, ...]
+    kinds: tuple[_Form, ...]
+
+    @classmethod
+    def of(cls, imports: Iterable[Import]) -> StoredImports:
+        """The columns of these rows."""
+        kinds: dict[_Form, int] = {}
+        rows = [
+            (
+                each.name,
+                kinds.setdefault(
+                    _Form(each.binding, each.type, each.visibility, each.version, each.relocated), len(kinds)
+                ),
+                each.index,
+            )
+            for each in imports
+        ]
+        names, forms, places = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(names, forms, places, tuple(kinds))
+
+    def rows(self) -> tuple[Import, ...]:
+        """The imports, in their order."""
+        kinds = self.kinds
+        return tuple(
+            Import(name, k.binding, k.type, k.visibility, k.version, k.relocated, place)
+            for name, k, place in zip(self.names, map(kinds.__getitem__, self.forms), self.places, strict=True)
+        )
+
+
+class StoredFile(Struct, frozen=True):
+    """The answers of one file.
+
+    Attributes:
+        facts: without its imports.
+        exported: those names that it exports which other files of its package import, or which are asked of any file.
+        prefixes: beginnings of names of which it exports some.
+        strings: text -> the strings of its read-only data with that text.
+        problem: `loader.integrity.first_problem`.
+        sites: import -> where it is used, of those that a rule spoke of when it was read.
+    """
+
+    facts: SharedObject
+    imports: StoredImports
+    exported: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    derived: tuple[DerivedClass, ...]
+    device: DeviceImages
+    strings: dict[str, tuple[bytes, ...]]
+    marks: BuildMarks
+    problem: LoaderStop | str | None
+    sites: dict[str, tuple[CallSite, ...]] = {}
+
+
+class StoredBinary:
+    """A stored file behind the protocol of `Binary`; what was not kept raises UnreadableFile."""
+
+    def __init__(self, stored: StoredFile) -> None:
+        self._stored = stored
+        self.path = stored.facts.path
+        self.size = stored.facts.size
+        self.machine = stored.facts.machine
+        self.soname = stored.facts.soname
+        self.needed = stored.facts.needed
+        self.version_definitions = stored.facts.version_definitions
+        self.problem = stored.problem
+
+    def _not_kept(self, what: str) -> NoReturn:
+        raise UnreadableFile(self.path, f"{what} is not among its stored facts: scan the file itself")
+
+    @property
+    def buffer(self) -> bytes:
+        """Never: none of the file's bytes are kept."""
+        self._not_kept("its contents")
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """As they stood in the file."""
+        return self._stored.imports.rows()
+
+    def facts(self) -> SharedObject:
+        """As they were read."""
+        return replace(self._stored.facts, imports=self.imports)
+
+    @cached_property
+    def _exported(self) -> frozenset[str]:
+        return frozenset(self._stored.exported)
+
+    def exports_name(self, name: str) -> bool:
+        """Whether it exports a name that some file of its package imports."""
+        return name in self._exported
+
+    def export(self, name: str) -> Export | None:
+        """Not kept."""
+        self._not_kept("an export")
+
+    def exports(self) -> Iterator[Export]:
+        """Not kept."""
+        self._not_kept("its exports")
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """The beginning alone, where it has names that begin so."""
+        return (prefix,) if prefix in self._stored.prefixes else ()
+
+    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+        """Not kept."""
+        self._not_kept("a vtable")
+
+    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+        """Its classes with a base of another library."""
+        return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
+
+    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+        """The places of those imports that a rule spoke of when the file was read."""
+        return {name: places for name, places in self._stored.sites.items() if name in names}
+
+    def device_images(self) -> DeviceImages:
+        """As they were read."""
+        return self._stored.device
+
+    def strings_with(self, part: bytes) -> Iterator[bytes]:
+        """The strings that contain a text that is asked of every file."""
+        found = self._stored.strings.get(part.decode("ascii"))
+        yield from self._not_kept("a text") if found is None else found
+
+    def build_marks(self) -> BuildMarks:
+        """As they were read."""
+        return self._stored.marks
+
+    def lookup_ranges(self) -> list[tuple[int, int]]:
+        """None: it has no bytes."""
+        return []
