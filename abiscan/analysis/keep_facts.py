@@ -90,7 +90,7 @@ class FactKeeper:
         if found is not None:
             more = exported.get(artifact.display, ())
             sites = self._sites.get(artifact.display, {})
-            found = replace(found, exported=tuple(dict.fromkeys((*found.exported, *more))), sites=sites)
+            found = replace(found, exported=tuple(dict.fromkeys((*found.exported, *more))))
         reason = self._unreadable.get(artifact.display, "")
         return StoredArtifact(artifact.path, artifact.member, artifact.size, artifact.install_path, found, reason)
 
@@ -145,6 +145,7 @@ def stored_file(binary: Binary) -> StoredFile:
         strings={text.decode("ascii"): tuple(binary.strings_with(text)) for text in texts},
         marks=binary.build_marks(),
         problem=first_problem(binary),
+        sites=binary.call_sites([name for name in names if owner_of(name) is Owner.TORCH]),
     )
 
 
