@@ -63,6 +63,13 @@ MAX_METADATA = 16 * MIB
 # An archive in an archive that is compressed there is unpacked to memory.
 MAX_NESTED_ARCHIVE = GIB
 
+# --- servers ------------------------------------------------------------------------------------------------------
+
+# A file that a server does not give by ranges; the largest wheels of torch have 3 GiB with their libraries.
+MAX_WHOLE_REMOTE = 8 * GIB
+# A page of a package index; the list of all projects of the largest public one has 40 MiB.
+MAX_INDEX_PAGE = 256 * MIB
+
 # --- texts --------------------------------------------------------------------------------------------------------
 
 # Logs, lists of targets, baselines and configurations.
@@ -117,6 +124,8 @@ LIMITS = (
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
     Limit("METADATA, WHEEL, RECORD or index.json", MAX_METADATA, "bytes", "an error"),
     Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
+    Limit("a file that is read whole from a server", MAX_WHOLE_REMOTE, "bytes", "an error"),
+    Limit("a page of a package index", MAX_INDEX_PAGE, "bytes", "an error"),
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),

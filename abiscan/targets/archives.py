@@ -56,6 +56,25 @@ def expand_archive(source: ByteSource, form: str, place: Place, options: Options
         yield InputError(error.path, error.reason)
 
 
+def expand_source(source: ByteSource, display: str, options: Options) -> Expanded:
+    """The artifacts of an archive that is no file here, by its bytes.
+
+    Args:
+        display: how to call it; its last part is its file name.
+    """
+    try:
+        # A wheel is a zip file by its specification; what else lies there is looked at.
+        named = display.endswith((".whl", ".conda"))
+        form = "zip" if named else file_kind.archive_form(source.read_at(0, file_kind.PEEK_SIZE))
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    if form is None:
+        yield InputError(display, "no archive")
+        return
+    yield from expand_archive(source, form, Place(display, None, 1), options)
+
+
 # --- zip --------------------------------------------------------------------------------------------------------
 
 
@@ -86,6 +105,7 @@ class ZipArchive:
     def unpack(self, member: zips.ZipMember, display: str, into: Unpacked | None = None) -> Buffer:
         """All of it, into what is given or to memory."""
         offset = zips.data_offset(self.source, member, display)
+        self.source.will_read(offset, member.packed)
         return unpack_member(
             self.source,
             offset,
@@ -166,6 +186,8 @@ def _judge_zip_member(
         return collector.error(name, "encrypted: decrypt it first")
     if (reason := zip_method_error(member.method)) is not None:
         return collector.error(name, reason)
+    if collector.options.texts_by_name and file_kind.named_like_text(name) and not is_metadata(name):
+        return None
     try:
         if is_metadata(name):
             if member.size > limits.metadata:

@@ -62,6 +62,8 @@ class Options(Struct, frozen=True):
             file that is named itself is always yielded; wheels, conda packages and installed packages never yield
             their headers.
         archives: look into archives that are named, or lie in a directory; they are passed over in silence where not.
+        texts_by_name: members of archives that are named as texts, pictures and tables are (`.py`, `.h`, `.json`) are
+            taken for such and not looked into: each look asks a server for a range.
         files: where the targets' paths are.
         scratch: for the one archive that is named, where several processes read it.
         progress: is told what is read of archives.
@@ -70,6 +72,7 @@ class Options(Struct, frozen=True):
     limits: Limits = Limits()
     sources: bool = True
     archives: bool = True
+    texts_by_name: bool = False
     files: FileSystem = HERE
     scratch: Scratch | None = None
     progress: Progress | None = None

@@ -34,6 +34,9 @@ class ByteSource(Protocol):
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes; fewer at the end."""
 
+    def will_read(self, offset: int, size: int) -> None:
+        """All of this will be read, in order: what comes from afar can come in larger pieces."""
+
 
 class FileBytes:
     """A regular file on disk, opened on first use.
@@ -85,6 +88,9 @@ class FileBytes:
         except OSError as error:
             raise UnreadableFile(self.display, f"cannot be read: {_words(error)}") from error
 
+    def will_read(self, offset: int, size: int) -> None:
+        """The system reads ahead by itself."""
+
     def close(self) -> None:
         """Give the descriptor back; the next read opens the file again."""
         if self._descriptor is not None:
@@ -107,6 +113,10 @@ class WindowBytes:
         size = min(size, self.size - offset)
         return self._source.read_at(self._start + offset, size) if size > 0 and offset >= 0 else b""
 
+    def will_read(self, offset: int, size: int) -> None:
+        """As the source that it is a part of."""
+        self._source.will_read(self._start + offset, size)
+
 
 class MemoryBytes:
     """Bytes in memory, such as an archive that was unpacked from another."""
@@ -121,6 +131,9 @@ class MemoryBytes:
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes at `offset`."""
         return self._buffer[offset : offset + size]
+
+    def will_read(self, offset: int, size: int) -> None:
+        """It is here already."""
 
 
 def _words(error: OSError) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "is_unsafe_name",
     "named_like_archive",
     "named_like_shared_object",
+    "named_like_text",
     "shared_object_inside",
     "source_kind",
     "source_suffix",
@@ -26,6 +27,13 @@ _ARCHIVE_SUFFIXES = (
     ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
     ".pt2",
 )  # fmt: skip
+_TEXTS = (
+    *(".py", ".pyi", ".pyc", ".pyx", ".pxd", ".pxi", ".ipynb", ".typed", ".txt", ".md", ".rst", ".json", ".jsonl", ".yaml"),
+    *(".yml", ".toml", ".cfg", ".ini", ".xml", ".html", ".css", ".js", ".mjs", ".map", ".ts", ".csv", ".tsv", ".proto"),
+    *(".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".def", ".c", ".cc", ".cpp", ".cxx", ".cu", ".hip", ".cmake"),
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".woff", ".woff2", ".ttf", ".mo", ".po", ".f90", ".pem", ".sh"),
+    *(".dist-info/RECORD", ".dist-info/LICENSE", ".dist-info/entry_points.txt"),
+)
 _OF_OTHER_SYSTEMS = {".pyd": "Windows", ".dll": "Windows", ".dylib": "macOS"}
 # What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
 _GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
@@ -39,6 +47,11 @@ def named_like_shared_object(name: str) -> bool:
 def system_named_like(name: str) -> str | None:
     """`Windows` or `macOS`, where a file is named as that system's modules and libraries are; None for any other."""
     return next((system for end, system in _OF_OTHER_SYSTEMS.items() if name.lower().endswith(end)), None)
+
+
+def named_like_text(name: str) -> bool:
+    """By suffix: what no loader is ever asked for."""
+    return name.lower().endswith(_TEXTS) or name.endswith(_TEXTS)
 
 
 def named_like_archive(name: str) -> bool:

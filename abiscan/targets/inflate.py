@@ -186,6 +186,9 @@ class _Counted:
         self.taken += len(data)
         return data
 
+    def will_read(self, offset: int, size: int) -> None:
+        self._source.will_read(offset, size)
+
 
 def zip_head(data: bytes, method: int, size: int) -> bytes:
     """The first `size` bytes of a zip member, or as many of them as `data`, the start of its packed data, gives; none
