@@ -24,6 +24,7 @@ FLOORS: tuple[set[str], ...] = (
     {"source"},
     {"analysis"},
     {"compare", "gate", "report"},
+    {"registry"},
     {"cli", "library"},
     {"__init__", "__main__"},
 )
@@ -42,6 +43,12 @@ HOMES = {
     "jinja2": {"report"},
     "tqdm": {"cli"},
     "torch": set(),
+    "requests": {"targets"},
+    "pypi_simple": {"targets"},
+    "fsspec": {"targets"},
+    "pebble": {"registry"},
+    "ray": {"registry"},
+    "pyarrow": {"registry"},
 }
 
 

@@ -69,10 +69,7 @@ def findings_of(bound: Bound, context: AnalysisContext) -> tuple[tuple[Finding, 
     findings = run(context.rules, subject)
     wanted = symbols_to_locate(context.rules, findings)
     if wanted:
-        sites = bound.binary.call_sites(wanted, lines=bound.lines)
-        if context.keeper is not None:
-            context.keeper.sites(bound.binary, sites)
-        findings = attach_locations(findings, locations_of(sites, context))
+        findings = attach_locations(findings, call_sites(bound.binary, wanted, context, lines=bound.lines))
     findings += _drift(bound, context) + _layout_drift(bound, context)
     if context.sources:
         from abiscan.source import attach_sources

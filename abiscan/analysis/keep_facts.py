@@ -13,7 +13,6 @@ from abiscan.binary.stored import StoredBinary, StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import Owner
-from abiscan.model.facts import CallSite
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.releases.assertions import MARK
@@ -48,14 +47,9 @@ class FactKeeper:
     """Takes the facts of a container's files while they are judged."""
 
     def __init__(self) -> None:
-        self._sites: dict[str, dict[str, tuple[CallSite, ...]]] = {}
         self._files: dict[str, StoredFile] = {}
         self._groups: dict[str, tuple[Group, list[Artifact]]] = {}
         self._unreadable: dict[str, str] = {}
-
-    def sites(self, binary: Binary, found: Mapping[str, tuple[CallSite, ...]]) -> None:
-        """Where a file uses the imports that a rule speaks of."""
-        self._sites.setdefault(binary.path, {}).update(found)
 
     def keep(self, artifact: Artifact) -> None:
         """A shared object that was just judged, while it is open.
@@ -79,9 +73,7 @@ class FactKeeper:
         each other."""
         for group, artifacts in self._groups.values():
             exported = self._exported(artifacts) if len(artifacts) > 1 else {}
-            yield StoredContainer(
-                group.facts, group.aliases, tuple(self._stored(each, exported) for each in artifacts)
-            )
+            yield StoredContainer(group.facts, group.aliases, tuple(self._stored(each, exported) for each in artifacts))
 
     def _stored(self, artifact: Artifact, exported: Mapping[str, tuple[str, ...]]) -> StoredArtifact:
         from msgspec.structs import replace
@@ -89,7 +81,6 @@ class FactKeeper:
         found = self._files.get(artifact.display)
         if found is not None:
             more = exported.get(artifact.display, ())
-            sites = self._sites.get(artifact.display, {})
             found = replace(found, exported=tuple(dict.fromkeys((*found.exported, *more))))
         reason = self._unreadable.get(artifact.display, "")
         return StoredArtifact(artifact.path, artifact.member, artifact.size, artifact.install_path, found, reason)

@@ -89,7 +89,7 @@ class StoredFile(Struct, frozen=True):
         prefixes: beginnings of names of which it exports some.
         strings: text -> the strings of its read-only data with that text.
         problem: `loader.integrity.first_problem`.
-        sites: import -> where it is used, of those that a rule spoke of when it was read.
+        sites: import -> where it is used, of those that are torch's.
     """
 
     facts: SharedObject
@@ -163,7 +163,7 @@ class StoredBinary:
         return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
 
     def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
-        """The places of those imports that a rule spoke of when the file was read."""
+        """The places of those imports that are torch's, without source lines."""
         return {name: places for name, places in self._stored.sites.items() if name in names}
 
     def device_images(self) -> DeviceImages:

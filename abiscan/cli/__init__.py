@@ -37,6 +37,8 @@ _COMMANDS = {
     "together": "abiscan.cli.together",
     "stable": "abiscan.cli.stable",
     "run": "abiscan.cli.run_command",
+    "rejudge": "abiscan.cli.rejudge",
+    "dashboard": "abiscan.cli.dashboard",
 }
 
 

@@ -51,8 +51,12 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME[:FILE]",
     shell_complete=completion.formats,
-    help="text, json, ndjson, sarif, junit, github, markdown, html; repeatable.",
+    help="text, json, ndjson, sarif, junit, github, markdown, html; repeatable. parquet:DIR: tables of many wheels.",
 )
+@click.option("--resume", metavar="DIR", help="Go on with the tables in DIR: what is done there is not done again.")
+@click.option("--engine", metavar="ENGINE", help="Who scans for tables: local (default), ray, or ray:ADDRESS.")
+@click.option("--time-limit", type=click.FloatRange(min=1), metavar="SECONDS", help="For each wheel of tables.")
+@click.option("--memory-limit", type=click.IntRange(min=256), metavar="MIB", help="For each wheel of tables.")
 @click.option(
     "--imports",
     type=click.Choice(["all", "unresolved"]),
@@ -115,6 +119,13 @@ def _scan(given: dict[str, object]) -> int:
     from abiscan.targets.expand import is_remote
 
     cwd = os.getcwd()
+    if given["resume"] is not None or any(each.partition(":")[0] == "parquet" for each in strings(given["formats"])):
+        from abiscan.cli.registry_run import scan_registry
+
+        return scan_registry(given)
+    for option in ("engine", "time_limit", "memory_limit"):
+        if given[option] is not None:
+            raise UsageError(f"--{option.replace('_', '-')} is for tables: -f parquet:DIR")
     targets = [*strings(given["targets"])]
     for name in strings(given["lists"]):
         targets += read_target_list(name, cwd=cwd)

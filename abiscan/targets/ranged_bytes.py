@@ -195,7 +195,7 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
 
     if whole and size > SMALL:
         kept = WholeFile(file.display)
-        kept.fill((fetch(at, min(at + _AHEAD, size)) for at in range(0, size, _AHEAD)))
+        kept.fill(fetch(at, min(at + _AHEAD, size)) for at in range(0, size, _AHEAD))
         kept.check(file.sha256)
         return kept
     ranged = RangedBytes(fetch, size, file.display)

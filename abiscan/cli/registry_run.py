@@ -1,0 +1,201 @@
+"""`abiscan scan` over many wheels, into tables."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
+from abiscan.cli.options import gpus_of, index_directory, policy_of, strings, text_option, today
+from abiscan.cli.output import progress
+from abiscan.errors import UsageError
+
+if TYPE_CHECKING:
+    from abiscan.registry.run_units import Progress
+    from abiscan.registry.scan_unit import Work
+    from abiscan.registry.store import Run
+
+# Options of `scan` that ask for something of one report, or of this machine.
+_NOT_HERE = {
+    "python": "tables are of releases, and the same on every machine",
+    "root": "name the wheels themselves",
+    "sources": "tables are of binaries",
+    "baseline": "it is of one report",
+    "write_baseline": "it is of one report",
+}
+
+
+def scan_registry(given: dict[str, object]) -> int:
+    """The scan, and its exit status.
+
+    Raises:
+        UsageError: an option does not go with tables, or what they need is not installed.
+    """
+    from abiscan.registry.run_units import asked_of, run_units
+    from abiscan.registry.unit import units_of
+    from abiscan.targets import read_target_list
+
+    needs("pyarrow")
+    from abiscan.registry.engines import engine_of
+    from abiscan.registry.store import FactsOf, open_run
+
+    for option, why in _NOT_HERE.items():
+        if given.get(option):
+            raise UsageError(f"--{option.replace('_', '-').removesuffix('s')} does not go with tables: {why}")
+    cwd = os.getcwd()
+    targets = [*strings(given["targets"])]
+    for name in strings(given["lists"]):
+        targets += read_target_list(name, cwd=cwd)
+    if not targets:
+        raise UsageError("name at least one wheel, directory or index (see abiscan scan --help)")
+    resume = text_option(given["resume"])
+    directory = _directory(given, resume)
+    work = work_of(given)
+    engine = engine_of(text_option(given["engine"]) or "local", int(str(given["jobs"])))
+    run = open_run(directory, asked_of(work), now(), fresh=resume is None)
+    with _kept(run, directory):
+        facts = FactsOf(directory) if resume is not None else None
+        found = run_units(
+            units_of(targets, cwd),
+            run,
+            engine,
+            work,
+            facts_of=lambda unit: None if facts is None else facts.of(unit.display, unit.identity),
+            show=shown(given),
+        )
+        run.finish(now())
+    return told(run, found, given)
+
+
+def work_of(given: dict[str, object]) -> Work:
+    """What the options ask of every wheel.
+
+    Raises:
+        UsageError: `--torch` names what only this machine has.
+    """
+    from msgspec.structs import replace
+
+    from abiscan.analysis.context import AnalysisContext
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.loader import LoaderSettings
+    from abiscan.registry.scan_unit import Work, of_a_registry
+
+    torch = text_option(given["torch"])
+    if torch is not None and (torch == "installed" or os.sep in torch or torch.endswith(".whl")):
+        raise UsageError(
+            f"--torch {torch}: tables are of releases (2.6.0, declared); `abiscan releases add` takes another torch "
+            "into your index"
+        )
+    policy = policy_of(given)
+    if policy.baseline is not None:
+        raise UsageError("a baseline does not go with tables: it is of one report")
+    options = of_a_registry(
+        ScanOptions(
+            torch,
+            None,
+            LoaderSettings(cwd="/"),
+            hashes=bool(given.get("hashes")),
+            user_index=index_directory(),
+            within=policy.require_torch,
+            gpus=gpus_of(strings(given.get("gpus") or ())),
+        )
+    )
+    # An unknown release is an error of the command line, and not of every wheel.
+    AnalysisContext(options).chosen("x86_64")
+    work = Work(options, policy, today() if policy.ignores else None)
+    if given.get("time_limit") is not None:
+        work = replace(work, seconds=float(str(given["time_limit"])))
+    if given.get("memory_limit") is not None:
+        work = replace(work, memory=int(str(given["memory_limit"])) << 20)
+    return work
+
+
+def needs(module: str) -> None:
+    """Say what to install.
+
+    Raises:
+        UsageError: it is not here.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec(module) is None:
+        raise UsageError("tables need what is not installed: pip install 'abiscan[registry]'")
+
+
+def now() -> str:
+    """UTC, to the second."""
+    import datetime
+
+    return datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _directory(given: dict[str, object], resume: str | None) -> str:
+    formats = strings(given["formats"])
+    named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
+    others = [each for each in formats if each.partition(":")[0] != "parquet"]
+    if others:
+        raise UsageError(f"-f {others[0]} does not go with tables: `abiscan scan` of the wheel itself writes a report")
+    if "" in named:
+        raise UsageError("-f parquet needs a directory: -f parquet:DIR")
+    directories = named | ({resume} if resume is not None else set())
+    if len(directories) != 1:
+        raise UsageError("one directory for the tables: " + ", ".join(sorted(directories)))
+    (directory,) = directories
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise UsageError(f"{directory}: not a directory")
+    return directory
+
+
+def shown(given: dict[str, object]) -> Callable[[Progress], None]:
+    """Progress on a terminal."""
+    show = None if given.get("quiet") else progress()
+
+    def tell(state: Progress) -> None:
+        if show is not None:
+            show(f"{state.done} looked at, {state.skipped} done before, {state.unreadable} unreadable")
+
+    return tell
+
+
+@contextlib.contextmanager
+def _kept(run: Run, directory: str) -> Iterator[None]:
+    """Whatever ends the run, what was through is kept, and how to go on is said."""
+    try:
+        yield
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            run.close()
+        if isinstance(error, (KeyboardInterrupt, OSError)):
+            click.echo(f"abiscan: {len(run.done)} wheels are kept; go on with --resume {directory}", err=True)
+        raise
+
+
+def told(run: Run, found: Progress, given: dict[str, object]) -> int:
+    """The run in a line, and the exit status over all of its wheels."""
+    from abiscan.registry.store import wheels_of
+
+    rows = wheels_of(run.directory).values()
+    run.close()
+    verdicts = Counter(str(row["verdict"]) for row in rows)
+    gates = {str(row["gate"]) for row in rows}
+    if not given.get("quiet"):
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
+        before = f" ({found.skipped} of them before)" if found.skipped else ""
+        read = f"; {_size(found.bytes_read)} read of {_size(found.bytes_stored)}" if found.done else ""
+        click.echo(f"abiscan: {len(rows)} wheels{before}: {counts or 'none'}{read}; {run.directory}", err=True)
+        sys.stderr.flush()
+    if "fail" in gates:
+        return FAIL
+    return INCOMPLETE if "incomplete" in gates or not gates else PASS
+
+
+def _size(number: int) -> str:
+    from abiscan.targets.unpacked import size_words
+
+    return size_words(number)

@@ -1,0 +1,62 @@
+"""`abiscan rejudge`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from abiscan.cli import completion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from abiscan.registry.unit import Unit
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--torch", metavar="SPEC", shell_complete=completion.torches, help="A release, or declared (default: declared)."
+)
+@click.option("--gpu", "gpus", multiple=True, metavar="ARCH", help="A GPU that must run its kernels; repeatable.")
+@click.option("--fail-on", type=click.Choice(["error", "warning", "note", "never"]), help="As of abiscan scan.")
+@click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")
+@click.option("--require-torch", metavar="SPEC", help="Every build in this range must load the file ('>=2.4,<2.9').")
+@click.option("--config", metavar="FILE", help="As of abiscan scan.")
+@click.option("--engine", metavar="ENGINE", help="local (default), ray, or ray:ADDRESS.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes (default: 1).")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+@click.pass_context
+def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
+    """Judge the wheels whose facts are stored in DIR against another release, without reading one of them."""
+    from abiscan.cli.registry_run import needs, now, shown, told, work_of
+
+    needs("pyarrow")
+    from abiscan.registry.engines import engine_of
+    from abiscan.registry.run_units import asked_of, run_units
+    from abiscan.registry.store import FactsOf, all_wheels, open_run
+    from abiscan.registry.unit import Unit
+
+    given |= {"baseline": None, "no_stale": False, "require_stable_abi": None}
+    work = work_of(given)
+    facts = FactsOf(directory)
+
+    def units() -> Iterator[Unit]:
+        kept = set()
+        for path, identity in facts.paths():
+            kept.add(path)
+            yield Unit(path, identity)
+        # Of the others nothing is known, which is no reason to leave them out.
+        for path in all_wheels(directory):
+            if path not in kept:
+                yield Unit(path, None)
+
+    engine = engine_of(str(given["engine"] or "local"), int(str(given["jobs"])))
+    run = open_run(directory, asked_of(work), now())
+    found = run_units(
+        units(), run, engine, work, facts_of=lambda unit: facts.of(unit.display, unit.identity), show=shown(given)
+    )
+    run.finish(now())
+    ctx.exit(told(run, found, given))

@@ -1,0 +1,197 @@
+"""Who scans the units of a run. An engine is a function from tasks to outcomes, in any order; a task that hangs, takes
+all memory or kills its worker costs itself alone, and what an engine finds does not depend on which it is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from abiscan.errors import UsageError
+from abiscan.registry.scan_unit import Outcome, Work, Worker, failed
+from abiscan.registry.unit import Unit
+
+# A worker is replaced after so many units: whatever leaks, leaks so long.
+_UNITS_A_WORKER = 200
+# How often a unit is tried whose worker dies: it may have been the machine, and not the unit.
+_ATTEMPTS = 2
+# Tasks in flight for each worker: one under way and one at hand.
+_AHEAD = 2
+# What an engine adds to the limit of `Work.seconds` before it ends a worker that does not end itself.
+_PATIENCE = 60.0
+
+
+class Task(Struct, frozen=True):
+    """A unit to look at.
+
+    Attributes:
+        facts: what an earlier run stored of it: it is judged by these and not read.
+    """
+
+    unit: Unit
+    facts: bytes | None = None
+
+
+Engine = Callable[[Iterable[Task], Work], Iterator[Outcome]]
+
+
+def engine_of(name: str, jobs: int) -> Engine:
+    """The engine that `--engine NAME[:ADDRESS]` means.
+
+    Raises:
+        UsageError: there is no such engine, or what it needs is not installed.
+    """
+    kind, _, address = name.partition(":")
+    if kind == "local" and not address:
+        _needs("pebble", "registry")
+        return partial(_local, jobs)
+    if kind == "ray":
+        _needs("ray", "ray")
+        return partial(_ray, address or None, jobs)
+    raise UsageError(f"--engine {name}: local, ray or ray:ADDRESS")
+
+
+def _needs(module: str, extra: str) -> None:
+    import importlib.util
+
+    if importlib.util.find_spec(module) is None:
+        raise UsageError(f"this needs {module}, which is not installed: pip install 'abiscan[{extra}]'")
+
+
+_worker: list[Worker] = []
+
+
+def _start(work: Work) -> None:
+    import gc
+    import signal
+
+    # Ctrl-C is the parent's to answer, who ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000)
+    _worker[:] = [Worker(work)]
+
+
+def _look(task: Task) -> Outcome:
+    (worker,) = _worker
+    return worker.scan(task.unit) if task.facts is None else worker.judge(task.unit, task.facts)
+
+
+def _look_for(task: Task, work: Work) -> Outcome:
+    """The same in a worker that nobody started for this run."""
+    if not _worker or _worker[0].work != work:
+        _worker[:] = [Worker(work)]
+    return _look(task)
+
+
+# --- processes of this machine ----------------------------------------------------------------------------------
+
+
+def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
+    import multiprocessing
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+    from pebble import ProcessExpired, ProcessPool
+
+    # No fork: the pool has threads, and a child must not inherit a lock that one of them holds.
+    pool = ProcessPool(
+        jobs,
+        max_tasks=_UNITS_A_WORKER,
+        initializer=_start,
+        initargs=(work,),
+        context=multiprocessing.get_context("spawn"),
+    )
+    limit = work.seconds * 1.5 + _PATIENCE
+    waiting = iter(tasks)
+    under_way: dict[Future[Outcome], tuple[Task, int]] = {}
+
+    def send(task: Task, attempt: int) -> None:
+        under_way[pool.schedule(_look, args=(task,), timeout=limit)] = task, attempt
+
+    through = False
+    try:
+        while True:
+            while len(under_way) < _AHEAD * jobs and (task := next(waiting, None)) is not None:
+                send(task, 1)
+            if not under_way:
+                break
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                task, attempt = under_way.pop(future)
+                try:
+                    outcome = future.result()
+                except TimeoutError:
+                    outcome = failed(task.unit, f"took longer than {limit:g} s: its worker was ended")
+                except ProcessExpired as died:
+                    if attempt < _ATTEMPTS:
+                        send(task, attempt + 1)
+                        continue
+                    outcome = failed(task.unit, _died(attempt, died.exitcode))
+                except Exception as error:
+                    outcome = failed(task.unit, _broke(error))
+                yield outcome
+        through = True
+    finally:
+        pool.close() if through else pool.stop()
+        pool.join()
+
+
+def _died(attempts: int, status: int | None = None) -> str:
+    import signal
+
+    how = ""
+    if status is not None:
+        how = f" ({signal.Signals(-status).name})" if status < 0 else f" (exit status {status})"
+    return f"the process that read it died{how}, {attempts} times: unread"
+
+
+def _broke(error: BaseException) -> str:
+    return f"abiscan itself failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+# --- ray --------------------------------------------------------------------------------------------------------
+
+
+def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
+    import ray
+
+    here = not ray.is_initialized()
+    if here:
+        found: dict[str, Any] = (
+            {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}
+        )
+        try:
+            ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
+        except Exception as error:
+            raise UsageError(f"--engine ray: no cluster: {' '.join(str(error).split())[:300]}") from error
+    asked = ray.put(work)
+
+    look = ray.remote(num_cpus=1, max_retries=_ATTEMPTS - 1, max_calls=_UNITS_A_WORKER)(_look_for)
+    waiting = iter(tasks)
+    under_way: dict[Any, Task] = {}
+    try:
+        while True:
+            # Asked each time: a cluster grows and shrinks.
+            room = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+            while len(under_way) < room and (task := next(waiting, None)) is not None:
+                under_way[look.remote(task, asked)] = task
+            if not under_way:
+                return
+            ready, _rest = ray.wait(list(under_way), num_returns=1)
+            for reference in ready:
+                task = under_way.pop(reference)
+                try:
+                    outcome: Outcome = ray.get(reference)
+                except ray.exceptions.OutOfMemoryError:
+                    outcome = failed(task.unit, "its node had no memory left for it: given up")
+                except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
+                    outcome = failed(task.unit, _died(_ATTEMPTS))
+                except ray.exceptions.RayError as error:
+                    outcome = failed(task.unit, _broke(error))
+                yield outcome
+    finally:
+        for reference in under_way:
+            ray.cancel(reference, force=True)
+        if here:
+            ray.shutdown()

@@ -1,0 +1,111 @@
+"""A registry run: units -> an engine -> outcomes -> a store. Read this first."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+
+from msgspec import Struct
+
+from abiscan import __version__
+from abiscan.data import data_file
+from abiscan.model.report import InputError
+from abiscan.registry.engines import Engine, Task
+from abiscan.registry.scan_unit import Outcome, Work, failed
+from abiscan.registry.store import Asked, Run
+from abiscan.registry.unit import Unit
+
+
+class Progress(Struct):
+    """How a run stands.
+
+    Attributes:
+        skipped: units whose rows were there.
+        by_gate: gate's verdict -> units, of this process.
+        bytes_read, bytes_stored: of the units that were looked at.
+    """
+
+    done: int = 0
+    skipped: int = 0
+    judged_again: int = 0
+    unreadable: int = 0
+    bytes_read: int = 0
+    bytes_stored: int = 0
+    by_gate: dict[str, int] = {}
+
+
+def run_units(
+    units: Iterable[Unit | InputError],
+    run: Run,
+    engine: Engine,
+    work: Work,
+    *,
+    facts_of: Callable[[Unit], bytes | None] = lambda _unit: None,
+    show: Callable[[Progress], None] = lambda _progress: None,
+) -> Progress:
+    """Look at every unit whose rows are not there yet.
+
+    Args:
+        facts_of: what an earlier run stored of a unit with these contents.
+        show: called after each unit.
+
+    Raises:
+        OSError: the store cannot be written; what was through before is kept.
+    """
+    progress = Progress()
+
+    def tasks() -> Iterator[Task]:
+        for unit in units:
+            if isinstance(unit, InputError):
+                _take(failed(Unit(unit.path, None), unit.message), run, progress, show)
+            elif run.has(unit.display, unit.identity):
+                progress.skipped += 1
+            else:
+                yield Task(unit, facts_of(unit))
+
+    for outcome in engine(tasks(), work):
+        _take(outcome, run, progress, show)
+    return progress
+
+
+def _take(outcome: Outcome, run: Run, progress: Progress, show: Callable[[Progress], None]) -> None:
+    run.add(outcome)
+    (row,) = outcome.rows["wheels"]
+    progress.done += 1
+    progress.judged_again += row["source"] == "facts"
+    progress.unreadable += row["verdict"] == "unreadable"
+    progress.bytes_read += row.get("bytes_read") or 0
+    progress.bytes_stored += row.get("size") or 0
+    progress.by_gate[outcome.verdict] = progress.by_gate.get(outcome.verdict, 0) + 1
+    show(progress)
+
+
+def asked_of(work: Work) -> Asked:
+    """What makes a run this one and no other."""
+    options = work.options
+    said = {
+        "gpus": [each.value for each in options.gpus],
+        "hashes": options.hashes,
+        "policy": work.policy,
+        "seconds": work.seconds,
+        "memory": work.memory,
+        "within": options.within,
+        "keep_facts": work.keep_facts,
+    }
+    return Asked(__version__, index_revision(options.user_index), options.torch, repr(said))
+
+
+def index_revision(user_index: str | None) -> str:
+    """A hash over the release index and the layouts: with another one, verdicts may be others."""
+    found = sha256()
+    files = [data_file("releases.idx"), data_file("layouts.idx")]
+    if user_index is not None:
+        files += sorted(glob.glob(os.path.join(glob.escape(user_index), "*")))
+    for path in files:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                while block := file.read(1 << 20):
+                    found.update(block)
+    return found.hexdigest()[:16]

@@ -1,0 +1,296 @@
+"""One unit -> its rows and its facts. Nothing that is wrong with a unit leaves this as an exception: it is a row."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import faulthandler
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan import __version__
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
+from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.share import Share, scan_items
+from abiscan.errors import AbiscanError, UnreadableFile
+from abiscan.gate.apply import apply
+from abiscan.gate.policy import Policy
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import ArtifactVerdict, InputError, Report
+from abiscan.registry.tables import Row, rows_of, wheel_row
+from abiscan.registry.unit import Unit
+from abiscan.targets import Artifact, Note
+from abiscan.targets import Options as TargetOptions
+from abiscan.targets.archives import expand_source
+
+# Of what `StoredFacts` is written as.
+FACTS_FORMAT = 1
+
+
+class Work(Struct, frozen=True):
+    """What every unit of a run is asked.
+
+    Attributes:
+        today: decides which of the policy's ignores have expired.
+        seconds: that one unit may take; memory: bytes that it may take beyond what its worker has.
+    """
+
+    options: ScanOptions
+    policy: Policy = Policy()
+    today: datetime.date | None = None
+    seconds: float = 900.0
+    memory: int = 8 << 30
+    keep_facts: bool = True
+
+
+class StoredFacts(Struct, frozen=True):
+    """What is kept of a unit: its containers, and what could not be read or is to be noted of it."""
+
+    containers: tuple[StoredContainer, ...]
+    errors: tuple[InputError, ...]
+    notes: tuple[tuple[str, str], ...]
+    size: int | None
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a unit.
+
+    Attributes:
+        rows: by table, `wheels` and `facts` included.
+    """
+
+    path: str
+    identity: str | None
+    rows: dict[str, list[dict[str, Any]]]
+
+    @property
+    def verdict(self) -> str:
+        """The gate's: pass, fail or incomplete."""
+        return str(self.rows["wheels"][0]["gate"])
+
+
+class Worker:
+    """Scans unit after unit; what the units ask of the index and the demanglers is looked up once."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self._context = AnalysisContext(work.options)
+
+    def scan(self, unit: Unit) -> Outcome:
+        """One unit, within the limits of the work."""
+        return self._within_limits(unit, lambda meter: self._read(unit, meter))
+
+    def judge(self, unit: Unit, facts: bytes) -> Outcome:
+        """One unit by its stored facts, without reading it."""
+        return self._within_limits(unit, lambda _meter: self._judge(unit, facts))
+
+    def _within_limits(self, unit: Unit, look: Any) -> Outcome:
+        meter = _Meter()
+        try:
+            with time_limit(self.work.seconds), memory_limit(self.work.memory):
+                outcome: Outcome = look(meter)
+        except TimeUp:
+            outcome = failed(unit, f"took longer than {self.work.seconds:g} s: given up")
+        except MemoryError:
+            outcome = failed(unit, f"took more than {self.work.memory >> 20} MiB of memory: given up")
+        except UnreadableFile as error:
+            outcome = failed(unit, error.reason)
+        except (AbiscanError, OSError) as error:
+            outcome = failed(unit, " ".join(str(error).split()))
+        except Exception as error:  # a mistake of ours costs one unit, too
+            outcome = failed(unit, f"abiscan itself failed: {type(error).__name__}: {' '.join(str(error).split())}")
+        (row,) = outcome.rows["wheels"]
+        row |= meter.row()
+        return outcome
+
+    def _read(self, unit: Unit, meter: _Meter) -> Outcome:
+        options = self.work.options
+        source = unit.open(whole=options.hashes)
+        try:
+            metered = _Metered(source, meter)
+            keeper = self._context.keeper = FactKeeper() if self.work.keep_facts else None
+            reading = TargetOptions(sources=False, texts_by_name=unit.remote is not None)
+            said: list[InputError | Note] = []
+            report = self._report(_noted(expand_source(metered, unit.display, reading), said))
+            meter.size = metered.size
+            outcome = self._outcome(unit, report, "read")
+            (row,) = outcome.rows["wheels"]
+            listed = unit.remote is not None and unit.remote.sha256 is not None
+            row["hash_checked"] = bool(getattr(source, "checked", False)) if listed else None
+            if keeper is not None:
+                self._keep(outcome, keeper, said, metered.size)
+            return outcome
+        finally:
+            self._context.keeper = None
+            meter.taken = getattr(source, "taken", meter.read)
+            with contextlib.suppress(AbiscanError, OSError):
+                source.close()
+
+    def _keep(self, outcome: Outcome, keeper: FactKeeper, said: list[InputError | Note], size: int) -> None:
+        errors = tuple(each for each in said if isinstance(each, InputError))
+        notes = tuple((each.path, each.message) for each in said if isinstance(each, Note))
+        try:
+            blob = msgspec.msgpack.encode(StoredFacts(tuple(keeper.containers()), errors, notes, size))
+        except (UnicodeEncodeError, UnreadableFile):
+            return  # a name that is no text: this one is read again
+        if outcome.identity is None:
+            return
+        kept = {"path": outcome.path, "identity": outcome.identity, "format": FACTS_FORMAT, "facts": blob}
+        outcome.rows["facts"].append(kept)
+
+    def _judge(self, unit: Unit, facts: bytes) -> Outcome:
+        stored = msgspec.msgpack.decode(facts, type=StoredFacts)
+        found: list[Artifact | InputError | Note] = [*stored.errors]
+        found += (Note(path, message) for path, message in stored.notes)
+        for number, container in enumerate(stored.containers):
+            found += artifacts_of(container, f"{number}")
+        report = self._report(found)
+        outcome = self._outcome(unit, report, "facts")
+        outcome.rows["wheels"][0]["size"] = stored.size
+        return outcome
+
+    def _report(self, found: Iterable[Artifact | InputError | Note]) -> Report:
+        context = self._context
+        items = judged(scan_items(found, Share(()), context), context.known_versions)
+        return apply(merge(items, context.rule_infos), self.work.policy, today=self.work.today)
+
+    def _outcome(self, unit: Unit, report: Report, source: str) -> Outcome:
+        rows = rows_of(unit.display, report, self._context.index.builds)
+        row = wheel_row(unit.display, report)
+        # What could not be read is tried again by the next run: a server may have been down.
+        identity = None if row["verdict"] == ArtifactVerdict.UNREADABLE.value else unit.identity
+        rows["wheels"].append({**row, "identity": identity, "source": source})
+        return Outcome(unit.display, identity, rows)
+
+
+def failed(unit: Unit, message: str) -> Outcome:
+    """The outcome of a unit of which nothing is known but why."""
+    report = Report(__version__, None, (), (InputError(unit.display, message),), ())
+    rows = rows_of(unit.display, report, lambda _machine: ())
+    row: Row = {**wheel_row(unit.display, report), "identity": None, "source": "read", "gate": "incomplete"}
+    rows["wheels"].append({**row, "verdict": ArtifactVerdict.UNREADABLE.value})
+    return Outcome(unit.display, None, rows)
+
+
+def _noted(
+    found: Iterable[Artifact | InputError | Note], said: list[InputError | Note]
+) -> Iterator[Artifact | InputError | Note]:
+    for item in found:
+        if not isinstance(item, Artifact):
+            said.append(item)
+        yield item
+
+
+# --- what it costs ----------------------------------------------------------------------------------------------
+
+
+class _Meter:
+    """What one unit took."""
+
+    def __init__(self) -> None:
+        self._began, self._cpu = time.monotonic(), time.process_time()
+        self.read = self.taken = 0
+        self.size: int | None = None
+
+    def row(self) -> Row:
+        found: Row = {
+            "bytes_read": self.taken,
+            "seconds": time.monotonic() - self._began,
+            "cpu_seconds": time.process_time() - self._cpu,
+            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10,
+        }
+        return found if self.size is None else {**found, "size": self.size}
+
+
+class _Metered:
+    """A source whose bytes are counted."""
+
+    def __init__(self, source: Any, meter: _Meter) -> None:
+        self._source, self._meter = source, meter
+
+    @property
+    def size(self) -> int:
+        size: int = self._source.size
+        return size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        data: bytes = self._source.read_at(offset, size)
+        self._meter.read += len(data)
+        return data
+
+    def will_read(self, offset: int, size: int) -> None:
+        self._source.will_read(offset, size)
+
+
+# --- limits -----------------------------------------------------------------------------------------------------
+
+
+class TimeUp(BaseException):
+    """A unit has had its time. No `Exception`, so that nothing on its way takes it for one of its own."""
+
+
+# What hangs where Python does not come through takes its worker with it, after so much more.
+_GRACE = 1.5, 10.0
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeUp after so many seconds; end the process where that does not come through."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread alone; the engine's own limit holds
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        raise TimeUp
+
+    before = signal.signal(signal.SIGALRM, stop)
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(seconds * _GRACE[0] + _GRACE[1], exit=True, file=nowhere)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            faulthandler.cancel_dump_traceback_later()
+            signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def memory_limit(more: int) -> Iterator[None]:
+    """Let the process take no more than so many bytes of address space beyond what it has."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _address_space() + more
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int:
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def of_a_registry(options: ScanOptions) -> ScanOptions:
+    """The options of a run over a registry: every known build is judged, and nothing of this machine counts, so that
+    each worker of a cluster finds the same."""
+    torch = options.torch if options.torch is not None else "declared"
+    settings = LoaderSettings(cwd="/")
+    return replace(options, torch=torch, environment=None, settings=settings, matrix=True, progress=None, cache=None)

@@ -1,0 +1,318 @@
+"""The tables of a registry run: every column with its type and meaning, and the rows of one unit.
+
+This is a contract with users' queries, as `report/json_v1.py` is: columns may be added, never renamed or retyped.
+docs/tables.md is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from abiscan.compare.reach_of import Builds, reach_of
+from abiscan.compare.scope import scope_of
+from abiscan.errors import UsageError
+from abiscan.model.binding import Owner, Status
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
+from abiscan.report.json_v1 import text
+
+SCHEMA_VERSION = 1
+
+Row = dict[str, Any]
+
+
+class Column(Struct, frozen=True):
+    """A column.
+
+    Attributes:
+        type: `text`, `texts` (a list), `integer`, `real`, `truth` or `bytes`; any may be null.
+        of: its meaning.
+    """
+
+    name: str
+    type: str
+    of: str
+
+
+class Table(Struct, frozen=True):
+    """A table: a file of its name in each part of a run."""
+
+    name: str
+    of: str
+    columns: tuple[Column, ...]
+
+
+_PATH = Column("path", "text", "the wheel or archive, as it was listed; the key that joins all tables of one run")
+_MEMBER = Column("member", "text", "the file inside of it")
+_SYMBOLS = Column("symbols", "texts", "the mangled names that it is about")
+
+TABLES = (
+    Table(
+        "wheels",
+        "a row for each wheel or archive, whatever became of it",
+        (
+            _PATH,
+            Column("identity", "text", "what its contents were told by: `sha256:`, `etag:` or `file:SIZE:MTIME`"),
+            Column("name", "text", "of the distribution, as its metadata has it"),
+            Column("version", "text", "of the distribution"),
+            Column("requires_python", "text", "as it stands"),
+            Column("requires_torch", "texts", "its requirements on torch, as they stand"),
+            Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch: of its files, rolled up"),
+            Column("gate", "text", "pass, fail, incomplete: what `abiscan scan` of it alone would exit with"),
+            Column("torch", "text", "the release that its files were judged against; null where several"),
+            Column("variant", "text", "of that build"),
+            Column("files", "integer", "shared objects in it"),
+            Column("errors", "integer", "rows of `errors` about it"),
+            Column("size", "integer", "bytes of the whole"),
+            Column("bytes_read", "integer", "bytes of it that were read; 0 where stored facts were judged"),
+            Column("hash_checked", "truth", "whether all of it was read and has the index's sha256; null: no index"),
+            Column("seconds", "real", "from its opening to its rows"),
+            Column("cpu_seconds", "real", "of the processor"),
+            Column("peak_memory", "integer", "largest resident size of its worker so far, in bytes"),
+            Column("source", "text", "`read`: from the wheel; `facts`: from what an earlier run stored"),
+        ),
+    ),
+    Table(
+        "files",
+        "a row for each shared object",
+        (
+            _PATH,
+            _MEMBER,
+            Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch"),
+            Column("torch", "text", "the release that it was judged against"),
+            Column("variant", "text", "of that build"),
+            Column("torch_because", "text", "who says that it is for this torch"),
+            Column("machine", "text", "its architecture"),
+            Column("size", "integer", "in bytes, unpacked"),
+            Column("build_id", "text", "hexadecimal"),
+            Column("sha256", "text", "with `--hash`"),
+            Column("needed", "texts", "sonames that it needs"),
+            Column("imports", "integer", "how many names it imports"),
+            Column("unresolved", "integer", "how many of them are missing, unreachable or undecided"),
+            Column("served_by", "text", "the build of the same module that counts in its place"),
+            Column("notes", "texts", "sentences for a person"),
+        ),
+    ),
+    Table(
+        "imports",
+        "a row for each import that is torch's, or that did not resolve",
+        (
+            _PATH,
+            _MEMBER,
+            Column("mangled", "text", "the name"),
+            Column("demangled", "text", "as a person reads it; null where no demangler does"),
+            Column("owner", "text", "whose name it is: torch, python, cuda, ..."),
+            Column("status", "text", "resolved, missing, unreachable, undecided, weak"),
+            Column("provider", "text", "the library that exports it"),
+            Column("windows", "text", "the releases of torch that export it: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`"),
+        ),
+    ),
+    Table(
+        "findings",
+        "a row for each finding of a rule",
+        (
+            _PATH,
+            _MEMBER,
+            Column("rule", "text", "its id"),
+            Column("severity", "text", "error, warning, note"),
+            Column("confidence", "text", "high, medium, low"),
+            Column("suppressed", "truth", "accepted by the policy, or by another build of the module"),
+            Column("message", "text", "what is wrong"),
+            Column("fix", "text", "what to do"),
+            Column("fingerprint", "text", "survives rebuilds"),
+            Column("places", "integer", "in how many places"),
+            _SYMBOLS,
+        ),
+    ),
+    Table(
+        "causes",
+        "a row for each cause of a file that fails",
+        (
+            _PATH,
+            _MEMBER,
+            Column("cause", "text", "its id (docs/diagnosis.md)"),
+            Column("confidence", "text", "high, medium, low"),
+            Column("summary", "text", "in a sentence"),
+            Column("fix", "text", "what to do"),
+            _SYMBOLS,
+        ),
+    ),
+    Table(
+        "windows",
+        "a row for each shared object and known build of torch, where it has to do with torch",
+        (
+            _PATH,
+            _MEMBER,
+            Column("torch", "text", "public version"),
+            Column("variant", "text", "of the build"),
+            Column("state", "text", "loads, fails, other-cuda, other-layout"),
+            Column("reason", "text", "in a word why it does not load; empty where it does"),
+            Column("missing", "integer", "how many names the build does not export"),
+        ),
+    ),
+    Table(
+        "readiness",
+        "a row for each wheel and known build of torch, where it has to do with torch: what the heat map shows",
+        (
+            _PATH,
+            Column("torch", "text", "public version"),
+            Column("variant", "text", "of the build"),
+            Column("works", "truth", "whether all of it that must load does, and no requirement stands against it"),
+            Column("reason", "text", "in a word why it does not; empty where it does"),
+        ),
+    ),
+    Table(
+        "errors",
+        "a row for each thing that could not be read",
+        (_PATH, Column("place", "text", "the wheel, or a member of it"), Column("message", "text", "why")),
+    ),
+    Table(
+        "facts",
+        "a row for each wheel whose facts were stored, so that another release needs no byte of it",
+        (
+            _PATH,
+            Column("identity", "text", "as in `wheels`"),
+            Column("format", "integer", "of `facts`; another version of abiscan may have another"),
+            Column("facts", "bytes", "MessagePack: for abiscan alone"),
+        ),
+    ),
+)
+COLUMNS = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
+
+_UNBOUND = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
+
+
+def rows_of(path: str, report: Report, builds: Builds) -> dict[str, list[Row]]:
+    """The rows of one unit, but for its own in `wheels` and `facts`.
+
+    Args:
+        path: the unit's display.
+        report: of this unit alone, the policy applied.
+        builds: architecture -> known builds, oldest first.
+    """
+    found: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+    for file in report.artifacts:
+        if file.kind is ArtifactKind.SHARED_OBJECT:
+            for table, row in _of_file(path, file):
+                found[table].append(row)
+    found["readiness"] += _readiness(path, report, builds)
+    found["errors"] += ({"path": path, "place": error.path, "message": error.message} for error in report.errors)
+    return {table: [_clean(row) for row in rows] for table, rows in found.items()}
+
+
+def wheel_row(path: str, report: Report) -> Row:
+    """What a report says of its one unit as a whole."""
+    container = next((each for each in report.containers if each.path == path), None)
+    files = [each for each in report.artifacts if each.kind is ArtifactKind.SHARED_OBJECT]
+    torches = {(f.target.torch, f.target.variant) for f in files if f.target is not None and f.releases is not None}
+    torch, variant = next(iter(torches)) if len(torches) == 1 else (None, None)
+    return _clean(
+        {
+            "path": path,
+            "name": None if container is None else container.name,
+            "version": None if container is None else container.version,
+            "requires_python": None if container is None else container.requires_python,
+            "requires_torch": [] if container is None else list(container.requires_torch),
+            "verdict": _verdict(container, report).value,
+            "gate": report.verdict.value,
+            "torch": torch,
+            "variant": variant,
+            "files": len(files),
+            "errors": len(report.errors),
+        }
+    )
+
+
+def _verdict(container: Container | None, report: Report) -> ArtifactVerdict:
+    from abiscan.analysis.containers import rolled_up
+
+    verdict = container.verdict if container is not None else rolled_up(report.artifacts)
+    # What could not be read may hold anything.
+    sure = verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE) or not report.errors
+    return verdict if sure else ArtifactVerdict.UNREADABLE
+
+
+def _of_file(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
+    key = {"path": path, "member": file.member}
+    target = file.target
+    stated = None if file.setting is None else file.setting.torch
+    unresolved = [bound for bound in file.imports if bound.status in _UNBOUND]
+    yield (
+        "files",
+        {
+            **key,
+            "verdict": file.verdict.value,
+            "torch": None if target is None else target.torch,
+            "variant": None if target is None else target.variant,
+            "torch_because": None if stated is None else stated.because,
+            "machine": file.machine,
+            "size": file.size,
+            "build_id": file.build_id,
+            "sha256": file.sha256,
+            "needed": [each.soname for each in file.needed],
+            "imports": len(file.imports),
+            "unresolved": len(unresolved),
+            "served_by": file.served_by,
+            "notes": list(file.notes),
+        },
+    )
+    for bound in file.imports:
+        if bound.owner is Owner.TORCH or bound.status in _UNBOUND:
+            windows = None if bound.windows is None else bound.windows.text()
+            names = {"mangled": bound.name, "demangled": bound.demangled, "owner": bound.owner.value}
+            status = {"status": bound.status.value, "provider": bound.provider, "windows": windows}
+            yield "imports", {**key, **names, **status}
+    for finding in file.findings:
+        yield (
+            "findings",
+            {
+                **key,
+                "rule": finding.rule,
+                "severity": finding.severity.value,
+                "confidence": finding.confidence.value,
+                "suppressed": finding.suppressed,
+                "message": finding.message,
+                "fix": finding.fix,
+                "fingerprint": finding.fingerprint,
+                "places": len(finding.locations),
+                "symbols": list(finding.all_symbols),
+            },
+        )
+    for group in file.causes:
+        said = {"cause": group.cause.value, "confidence": group.confidence.value, "summary": group.summary}
+        yield "causes", {**key, **said, "fix": group.fix, "symbols": list(group.symbols)}
+    for each in file.releases or ():
+        build = {"torch": each.torch, "variant": each.variant, "state": each.state.value}
+        yield "windows", {**key, **build, "reason": each.reason, "missing": len(each.missing)}
+
+
+def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
+    if not any(file.releases is not None for file in report.artifacts):
+        return
+    try:
+        scope = scope_of(path, report)
+    except UsageError:
+        return  # several wheels in one archive: each member has its own rows in `windows`
+    for build in reach_of(scope, builds).torch or ():
+        yield {
+            "path": path,
+            "torch": build.torch,
+            "variant": build.variant,
+            "works": build.works,
+            "reason": build.reason,
+        }
+
+
+def _clean(row: Row) -> Row:
+    """Texts as valid Unicode: a name in a binary is bytes."""
+    return {name: _text(value) for name, value in row.items()}
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_text(each) for each in value]
+    return value
