@@ -241,7 +241,7 @@ class TimeUp(BaseException):
 
 
 # What hangs where Python does not come through takes its worker with it, after so much more.
-_GRACE = 1.5, 10.0
+_GRACE = 1.5, 5.0
 
 
 @contextlib.contextmanager

@@ -70,11 +70,17 @@ def attempts(ask: Callable[[], Answer], display: str) -> Answer:
         except requests.TooManyRedirects as error:
             raise UnreadableFile(display, "the server sends from one place to the next") from error
         except (_TryAgain, requests.RequestException, OSError) as error:
-            # What `requests` wraps of urllib3 says it once more.
-            said = "the connection was cut off" if "IncompleteRead" in str(error) else words(error)
+            said = _said(words(error))
         if pause is not None:
             time.sleep(pause)
     raise UnreadableFile(display, f"cannot be read after {len(PAUSES) + 1} attempts: {said}")
+
+
+def _said(text: str) -> str:
+    """What urllib3 found, in fewer words."""
+    if "Read timed out" in text:
+        return f"the server sent nothing for {STALL:g} s"
+    return "the connection was cut off" if "IncompleteRead" in text else text
 
 
 def _get(url: str, span: str | None, display: str) -> requests.Response:
@@ -162,8 +168,9 @@ def _all_of(file: RemoteFile) -> WholeFile:
                 raise _TryAgain("the connection was cut off")
         return kept
 
-    attempts(ask, file.display)
-    kept.check(file.sha256)
+    with kept.or_closed():
+        attempts(ask, file.display)
+        kept.check(file.sha256)
     return kept
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,15 @@ class WholeFile:
         self.checked = False
         self._file = tempfile.TemporaryFile(prefix="abiscan-")  # noqa: SIM115 - closed by `close`
 
+    @contextlib.contextmanager
+    def or_closed(self) -> Iterator[None]:
+        """Give the space back where it cannot be filled."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def fill(self, pieces: Iterable[bytes]) -> None:
         """Take the contents, from the start.
 
@@ -153,7 +163,8 @@ class WholeFile:
 
     def close(self) -> None:
         """Give the space back."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # what was not written yet has no room either
+            self._file.close()
 
 
 def check(found: str, digest: str | None, display: str) -> None:
@@ -195,8 +206,9 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
 
     if whole and size > SMALL:
         kept = WholeFile(file.display)
-        kept.fill(fetch(at, min(at + _AHEAD, size)) for at in range(0, size, _AHEAD))
-        kept.check(file.sha256)
+        with kept.or_closed():
+            kept.fill(fetch(at, min(at + _AHEAD, size)) for at in range(0, size, _AHEAD))
+            kept.check(file.sha256)
         return kept
     ranged = RangedBytes(fetch, size, file.display)
     if size <= SMALL:

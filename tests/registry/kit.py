@@ -1,0 +1,172 @@
+"""Small wheels of the fixtures, and servers that hand them out: an honest one, and ones that fail in each way."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.loader import LoaderSettings
+from abiscan.registry.scan_unit import Outcome, Work, of_a_registry
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+TAG = "cp311-cp311-manylinux_2_28_x86_64"
+# What a run costs, which no two have in common.
+COST = {"bytes_read", "seconds", "cpu_seconds", "peak_memory", "hash_checked", "source"}
+
+
+def wheel(folder: Path, name: str, *fixtures: str, padding: int = 0, requires: str = "torch") -> Path:
+    """A wheel of fixtures; `padding` bytes of a text that does not compress stand behind them."""
+    path = folder / f"{name}-1.0-{TAG}.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for fixture in fixtures:
+            archive.write(FIXTURES / fixture, f"{name}/{Path(fixture).name}")
+        if padding:
+            archive.writestr(f"{name}/data.json", _noise(padding), zipfile.ZIP_STORED)
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: {requires}\n"
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", about)
+        archive.writestr(f"{name}-1.0.dist-info/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAG}\n")
+    return path
+
+
+def _noise(size: int) -> bytes:
+    found, block = bytearray(), b"x"
+    while len(found) < size:
+        block = hashlib.sha512(block).digest()
+        found += block
+    return bytes(found[:size])
+
+
+def work(torch: str = "2.13.0", **given: Any) -> Work:
+    return Work(of_a_registry(ScanOptions(torch, None, LoaderSettings("/"))), **given)
+
+
+def told(outcome: Outcome) -> dict[str, Any]:
+    """The rows of an outcome without what they cost, and without the stored facts."""
+    rows = {table: list(rows) for table, rows in outcome.rows.items() if table != "facts"}
+    rows["wheels"] = [{k: v for k, v in row.items() if k not in COST} for row in rows["wheels"]]
+    return rows
+
+
+class Server(ThreadingHTTPServer):
+    """An index of the wheels of a folder, by PEP 503 and PEP 691, at `/simple/`.
+
+    Attributes:
+        ranges: whether a part of a file can be asked for.
+        lies: the hash that the index gives for every file.
+        trouble: called with the handler before a file is sent; True where it has answered itself.
+        sent: bytes of bodies of files.
+        asked: (path, Range header).
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.folder = folder
+        self.ranges, self.json = True, True
+        self.lies: str | None = None
+        self.trouble: Any = lambda _handler: False
+        self.sent = 0
+        self.asked: list[tuple[str, str | None]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is what some tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def log_message(self, *_given: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        path = unquote(self.path)
+        self.server.asked.append((path, self.headers.get("Range")))
+        if path == "/simple/":
+            return self._index()
+        if path.startswith("/simple/"):
+            return self._project(path.split("/")[2])
+        return self._file(self.server.folder / path.rpartition("/")[2])
+
+    def _projects(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for each in sorted(self.server.folder.glob("*.whl")):
+            found.setdefault(each.name.partition("-")[0].replace("_", "-").lower(), []).append(each)
+        return found
+
+    def _index(self) -> None:
+        names = list(self._projects())
+        self._page(
+            {"meta": {"api-version": "1.0"}, "projects": [{"name": n} for n in names]},
+            [(n, f"/simple/{n}/") for n in names],
+        )
+
+    def _project(self, name: str) -> None:
+        if name not in self._projects():
+            return self._answer(404, b"")
+        files, links = [], []
+        for each in self._projects()[name]:
+            digest = self.server.lies or hashlib.sha256(each.read_bytes()).hexdigest()
+            files.append({"filename": each.name, "url": f"/files/{each.name}", "hashes": {"sha256": digest}})
+            links.append((each.name, f"/files/{each.name}#sha256={digest}"))
+        self._page({"meta": {"api-version": "1.0"}, "name": name, "files": files}, links)
+        return None
+
+    def _page(self, document: dict[str, Any], links: list[tuple[str, str]]) -> None:
+        if self.server.json:
+            return self._answer(200, json.dumps(document).encode(), "application/vnd.pypi.simple.v1+json")
+        anchors = "".join(f'<a href="{href}">{text}</a>\n' for text, href in links)
+        return self._answer(200, f"<!DOCTYPE html><html><body>{anchors}</body></html>".encode(), "text/html")
+
+    def _file(self, path: Path) -> None:
+        if self.server.trouble(self):
+            return
+        if not path.is_file():
+            return self._answer(404, b"")
+        data = path.read_bytes()
+        span = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
+        if span is None or not self.server.ranges:
+            self.server.sent += len(data)
+            return self._answer(200, data)
+        first, last = span.groups()
+        start = int(first) if first else max(0, len(data) - int(last))
+        end = min(int(last) + 1 if first and last else len(data), len(data))
+        self.server.sent += end - start
+        place = {"Content-Range": f"bytes {start}-{end - 1}/{len(data)}"}
+        return self._answer(206, data[start:end], more=place)
+
+    def _answer(self, status: int, body: bytes, kind: str = "application/octet-stream", more: Any = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (more or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    server = Server(folder)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,64 @@
+"""What is judged by stored facts is what a scan of the wheel itself says of that release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
+from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.analysis.share import Share, scan_items, scan_share
+from abiscan.loader import LoaderSettings
+from abiscan.model.report import Report
+from tests.registry.kit import FIXTURES, wheel
+
+OBJECTS = sorted(path.relative_to(FIXTURES).as_posix() for path in FIXTURES.glob("*.so"))
+TOGETHER = ("good-extension.so", "missing-library.so", "needs-unlinked.so", "old-string-extension.so")
+
+
+def context(torch: str) -> AnalysisContext:
+    return AnalysisContext(ScanOptions(torch, None, LoaderSettings("/"), matrix=True))
+
+
+def scanned(path: Path, torch: str) -> Report:
+    found = context(torch)
+    return merge(judged(scan_share(Share((str(path),)), found), found.known_versions), ())
+
+
+def stored(path: Path, torch: str) -> bytes:
+    """What a scan against one release keeps, as it lies in a file."""
+    found = context(torch)
+    found.keeper = FactKeeper()
+    list(scan_share(Share((str(path),)), found))
+    return msgspec.msgpack.encode(tuple(found.keeper.containers()))
+
+
+def judged_again(facts: bytes, torch: str) -> Report:
+    containers = msgspec.msgpack.decode(facts, type=tuple[StoredContainer, ...])
+    artifacts = [each for number, box in enumerate(containers) for each in artifacts_of(box, f"{number}")]
+    found = context(torch)
+    return merge(judged(scan_items(artifacts, Share(()), found), found.known_versions), ())
+
+
+@pytest.mark.parametrize("fixture", OBJECTS)
+def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixture: str) -> None:
+    path = wheel(tmp_path, "demo", fixture)
+    facts = stored(path, "2.6.0")
+    path_of_scan = scanned(path, "2.13.0")
+    path.unlink()
+    again = judged_again(facts, "2.13.0")
+    assert again.artifacts == path_of_scan.artifacts
+    assert again.containers == path_of_scan.containers
+
+
+@pytest.mark.parametrize("torch", ["1.13.1", "2.4.1", "2.13.0", "declared"])
+def test_files_of_a_package_serve_each_other_as_they_did(tmp_path: Path, torch: str) -> None:
+    siblings = sorted(path.relative_to(FIXTURES).as_posix() for path in (FIXTURES / "loader").rglob("*.so"))[:12]
+    chosen = {Path(name).name: name for name in (*TOGETHER, *siblings)}
+    path = wheel(tmp_path, "demo", *chosen.values(), requires="torch>=2.3,<2.8")
+    facts = stored(path, "2.6.0")
+    assert judged_again(facts, torch).artifacts == scanned(path, torch).artifacts

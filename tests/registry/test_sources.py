@@ -1,0 +1,256 @@
+"""What comes from servers: as much as is needed, the rows that a file has, and an error row where a server fails."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.errors import UnreadableFile, UsageError
+from abiscan.model.report import InputError
+from abiscan.registry.scan_unit import Outcome, Worker
+from abiscan.registry.unit import Unit, local_unit, units_of
+from abiscan.targets.remote import remote_files
+from tests.registry.kit import Server, serving, told, wheel, work
+
+pytestmark = pytest.mark.registry
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    wheel(folder, "alpha", "good-extension.so", "old-string-extension.so")
+    wheel(folder, "beta", "good-extension.so", padding=6 << 20)
+    (folder / "alpha-1.0-cp311-cp311-win_amd64.whl").write_bytes(b"for another system")
+    with serving(folder) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    from abiscan.targets import http_bytes
+
+    monkeypatch.setattr(http_bytes, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(http_bytes, "STALL", 0.5)
+
+
+def scanned(*targets: str, **given: Any) -> dict[str, Outcome]:
+    worker = Worker(work(**given))
+    found = {}
+    for unit in units_of(targets, "/"):
+        assert isinstance(unit, Unit), unit
+        found[unit.display] = worker.scan(unit)
+    return found
+
+
+def rows(outcome: Outcome) -> dict[str, Any]:
+    """Without the place, which is another one on a server."""
+    path = outcome.path
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace(path, "W")
+        return [moved(v) for v in value] if isinstance(value, list) else value
+
+    return {
+        table: [{k: moved(v) for k, v in row.items() if k != "identity"} for row in rows]
+        for table, rows in told(outcome).items()
+    }
+
+
+def only_error(outcome: Outcome) -> str:
+    (row,) = outcome.rows["wheels"]
+    assert (row["verdict"], row["gate"]) == ("unreadable", "incomplete")
+    assert row["identity"] is None, "it would never be tried again"
+    (error,) = outcome.rows["errors"]
+    message = str(error["message"])
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
+def test_an_index_and_a_project_of_it_list_their_wheels(server: Server, as_json: bool) -> None:
+    server.json = as_json
+    whole = [unit.display for unit in units_of([f"{server.url}/simple/"], "/") if isinstance(unit, Unit)]
+    assert [name.rpartition("/")[2].partition("-")[0] for name in whole] == ["alpha", "beta"]
+    (one,) = units_of([f"{server.url}/simple/alpha/"], "/")
+    assert isinstance(one, Unit)
+    assert one.identity is not None
+    assert one.identity.startswith("sha256:")
+
+
+def test_a_wheel_on_a_server_has_the_rows_of_the_file(server: Server) -> None:
+    for path, outcome in scanned(f"{server.url}/simple/").items():
+        local = Worker(work()).scan(local_unit(path.rpartition("/")[2], str(server.folder)))
+        assert rows(outcome) == rows(local)
+
+
+def test_of_a_large_wheel_the_directory_and_the_shared_objects_are_read(server: Server) -> None:
+    (outcome,) = scanned(f"{server.url}/simple/beta/").values()
+    (row,) = outcome.rows["wheels"]
+    assert row["files"] == 1
+    assert row["size"] > 6 << 20
+    assert row["bytes_read"] == server.sent < 400_000
+    assert row["hash_checked"] is False
+
+
+def test_a_small_wheel_is_held_against_the_hash_of_the_index(server: Server) -> None:
+    (outcome,) = scanned(f"{server.url}/simple/alpha/").values()
+    assert outcome.rows["wheels"][0]["hash_checked"] is True
+
+
+def test_a_server_without_ranges_sends_the_whole_wheel(server: Server) -> None:
+    (by_ranges,) = scanned(f"{server.url}/simple/beta/").values()
+    server.ranges = False
+    (whole,) = scanned(f"{server.url}/simple/beta/").values()
+    assert rows(whole) == rows(by_ranges)
+    (row,) = whole.rows["wheels"]
+    assert row["bytes_read"] == row["size"]
+    assert row["hash_checked"] is True
+
+
+@pytest.mark.parametrize("project", ["alpha", "beta"])
+def test_an_index_that_lies_about_a_hash_is_found_out_where_all_is_read(server: Server, project: str) -> None:
+    server.lies, server.ranges = "0" * 64, False
+    (outcome,) = scanned(f"{server.url}/simple/{project}/").values()
+    assert "the index says 0000" in only_error(outcome)
+
+
+def test_a_stall_ends(server: Server) -> None:
+    def stall(handler: Any) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"PK")
+        handler.wfile.flush()
+        time.sleep(5)
+        return True
+
+    server.trouble = stall
+    began = time.monotonic()
+    (outcome,) = scanned(f"{server.url}/simple/alpha/").values()
+    assert "sent nothing for" in only_error(outcome)
+    assert time.monotonic() - began < 5
+
+
+def test_failures_of_a_server_are_tried_again_and_then_an_error(server: Server) -> None:
+    times: list[int] = []
+
+    def fail(upto: int) -> Any:
+        def trouble(handler: Any) -> bool:
+            times.append(1)
+            if len(times) > upto:
+                return False
+            handler._answer(503, b"")
+            return True
+
+        return trouble
+
+    server.trouble = fail(2)
+    (outcome,) = scanned(f"{server.url}/simple/alpha/").values()
+    assert not outcome.rows["errors"]
+    times.clear()
+    server.trouble = fail(1000)
+    (outcome,) = scanned(f"{server.url}/simple/alpha/").values()
+    assert "3 attempts: the server answered 503" in only_error(outcome)
+    assert len(times) == 3
+
+
+def test_a_server_that_fails_half_way_is_an_error_of_that_wheel(server: Server) -> None:
+    def half(handler: Any) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"PK" * 1000)
+        handler.wfile.flush()
+        handler.connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+    server.ranges, server.trouble = False, half
+    (outcome,) = scanned(f"{server.url}/simple/alpha/").values()
+    assert "cut off" in only_error(outcome)
+
+
+def test_what_fails_after_the_first_range_is_an_error_of_that_wheel(server: Server) -> None:
+    def later(handler: Any) -> bool:
+        if (handler.headers.get("Range") or "").startswith("bytes=-"):
+            return False
+        handler._answer(500, b"")
+        return True
+
+    server.trouble = later
+    (outcome,) = scanned(f"{server.url}/simple/beta/").values()
+    assert "the server answered 500" in only_error(outcome)
+
+
+def test_a_server_that_sends_another_range_is_found_out(server: Server) -> None:
+    def other(handler: Any) -> bool:
+        if (handler.headers.get("Range") or "").startswith("bytes=-"):
+            return False
+        handler._answer(206, b"x" * 40_000, more={"Content-Range": "bytes 7-40006/6300000"})
+        return True
+
+    server.trouble = other
+    (outcome,) = scanned(f"{server.url}/simple/beta/").values()
+    assert "changed on the server" in only_error(outcome)
+
+
+def test_a_project_that_is_not_there_is_an_error_and_others_go_on(server: Server) -> None:
+    found = list(units_of([f"{server.url}/simple/gamma/", f"{server.url}/simple/alpha/"], "/"))
+    assert isinstance(found[0], InputError)
+    assert "404" in found[0].message
+    assert isinstance(found[1], Unit)
+
+
+def test_credentials_are_never_shown(server: Server) -> None:
+    url = server.url.replace("//", "//user:secret@")
+    (outcome,) = scanned(f"{url}/nothing-1.0-py3-none-any.whl?token=secret").values()
+    assert "404" in only_error(outcome)
+    assert "secret" not in repr(outcome)
+
+
+def test_a_store_is_read_by_fsspec(server: Server) -> None:
+    import fsspec
+
+    store = fsspec.filesystem("memory")
+    for each in server.folder.glob("*linux*.whl"):
+        store.pipe(f"/bucket/{each.name}", each.read_bytes())
+    found = scanned("memory://bucket/")
+    assert len(found) == 2
+    for path, outcome in found.items():
+        local = Worker(work()).scan(local_unit(path.rpartition("/")[2], str(server.folder)))
+        assert rows(outcome) == rows(local)
+    beta = next(outcome for path, outcome in found.items() if "beta" in path)
+    assert beta.rows["wheels"][0]["bytes_read"] < 400_000
+
+
+def test_a_store_that_fsspec_does_not_know_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="nostore"):
+        list(units_of(["nostore://bucket/"], "/"))
+
+
+def test_a_full_disk_is_an_error_of_that_wheel(server: Server) -> None:
+    import resource
+    import signal
+
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    server.ranges = False
+    try:
+        # EFBIG where a full disk gives ENOSPC: the same OSError of the same write.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+        (outcome,) = scanned(f"{server.url}/simple/beta/").values()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert "no room for it" in only_error(outcome)
+
+
+def test_nothing_of_a_target_that_cannot_be_listed_is_silent() -> None:
+    with pytest.raises(UnreadableFile, match="nothing is there"):
+        list(remote_files("memory://no-such-bucket/"))
