@@ -2,8 +2,8 @@
 
     python benchmarks/registry.py WHEEL... [--count 1000] [--jobs 1 2] [--engines local ray] [--no-server] [--kill]
 
-Makes `--count` wheels of those that are named, by hard links under other names, has pypiserver (the extra `registry` and
-`pip install pypiserver`) serve them on the loopback address as an index, scans that index, judges it again from its
+Makes `--count` wheels of those that are named, by hard links under other names, has pypiserver (the extra `registry`
+and `pip install pypiserver`) serve them on the loopback address as an index, scans that index, judges it again from its
 stored facts, and with `--kill` kills a run in the middle and goes on. CPU seconds are of all processes of a run.
 """
 
@@ -45,8 +45,8 @@ def served(folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "pypiserver", "run", "-i", "127.0.0.1", "-p", str(port), "-a", ".", "-P", ".",
-               "--disable-fallback", "--backend", "cached-dir" if _watches() else "simple-dir", str(folder)]  # fmt: skip
+    command = [sys.executable, "-m", "pypiserver", "run", "-i", "127.0.0.1", "-p", str(port), "-a", ".", "-P", "."]
+    command += ["--disable-fallback", "--backend", "simple-dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/simple/"
     try:
@@ -58,14 +58,6 @@ def served(folder: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait()
-
-
-def _watches() -> bool:
-    try:
-        import watchdog  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def memory_of(root: int) -> int:

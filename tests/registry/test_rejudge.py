@@ -29,15 +29,19 @@ def scanned(path: Path, torch: str) -> Report:
     return merge(judged(scan_share(Share((str(path),)), found), found.known_versions), ())
 
 
-def stored(path: Path, torch: str) -> bytes:
-    """What a scan against one release keeps, as it lies in a file."""
+def stored(path: Path, torch: str) -> bytes | None:
+    """What a scan against one release keeps, as it lies in a file; None where a name in it is no text."""
     found = context(torch)
     found.keeper = FactKeeper()
     list(scan_share(Share((str(path),)), found))
-    return msgspec.msgpack.encode(tuple(found.keeper.containers()))
+    try:
+        return msgspec.msgpack.encode(tuple(found.keeper.containers()))
+    except UnicodeEncodeError:
+        return None
 
 
-def judged_again(facts: bytes, torch: str) -> Report:
+def judged_again(facts: bytes | None, torch: str) -> Report:
+    assert facts is not None
     containers = msgspec.msgpack.decode(facts, type=tuple[StoredContainer, ...])
     artifacts = [each for number, box in enumerate(containers) for each in artifacts_of(box, f"{number}")]
     found = context(torch)
@@ -48,11 +52,16 @@ def judged_again(facts: bytes, torch: str) -> Report:
 def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixture: str) -> None:
     path = wheel(tmp_path, "demo", fixture)
     facts = stored(path, "2.6.0")
-    path_of_scan = scanned(path, "2.13.0")
+    truth = scanned(path, "2.13.0")
+    if facts is None:
+        # It is read again instead, which test_runs.py has.
+        names = [bound.name for artifact in truth.artifacts for bound in artifact.imports]
+        assert any(not name.isascii() for name in names)
+        return
     path.unlink()
     again = judged_again(facts, "2.13.0")
-    assert again.artifacts == path_of_scan.artifacts
-    assert again.containers == path_of_scan.containers
+    assert again.artifacts == truth.artifacts
+    assert again.containers == truth.containers
 
 
 @pytest.mark.parametrize("torch", ["1.13.1", "2.4.1", "2.13.0", "declared"])

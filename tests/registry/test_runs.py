@@ -1,0 +1,277 @@
+"""The commands: tables that are whole or not there, runs that go on where they stopped, and verdicts judged anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from abiscan.registry.scan_unit import Worker
+from abiscan.registry.store import Asked, FactsOf, open_run, parts_of, runs_of
+from abiscan.registry.tables import COLUMNS, TABLES
+from abiscan.registry.unit import local_unit
+from tests.registry.kit import COST, serving, wheel, work
+
+pytestmark = pytest.mark.registry
+ASKED = Asked("0", "index", "2.13.0", "")
+
+
+def abiscan(*arguments: str, cwd: Path, **given: Any) -> subprocess.CompletedProcess[str]:
+    found = subprocess.run(
+        [sys.executable, "-m", "abiscan", *arguments], cwd=cwd, text=True, capture_output=True, timeout=300, **given
+    )
+    assert "Traceback" not in found.stderr, found.stderr
+    return found
+
+
+def table(directory: Path, name: str, run: str = "run=*") -> list[dict[str, Any]]:
+    """The rows of the newest run, as DuckDB reads them, without what they cost."""
+    import duckdb
+
+    place = sorted(directory.glob(run))[-1]
+    answer = duckdb.sql(f"SELECT * FROM read_parquet('{place}/part=*/{name}.parquet', hive_partitioning=false)")
+    rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
+    return sorted(({k: v for k, v in row.items() if k not in COST} for row in rows), key=repr)
+
+
+def tables(directory: Path) -> dict[str, list[dict[str, Any]]]:
+    return {each.name: table(directory, each.name) for each in TABLES if each.name != "facts"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "wheels"
+    found.mkdir()
+    wheel(found, "alpha", "good-extension.so", "missing-library.so")
+    wheel(found, "beta", "old-string-extension.so")
+    wheel(found, "gamma", "stable-abi.so")
+    wheel(found, "hostile", "hostile-names.so")
+    (found / "damaged-1.0-py3-none-any.whl").write_bytes(b"PK\x03\x04 and no more")
+    return tmp_path
+
+
+def test_the_tables_say_what_the_report_says(folder: Path) -> None:
+    found = abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    assert found.returncode == 1, found.stderr
+    wheels = {row["path"]: row for row in table(folder / "out", "wheels")}
+    for path, row in wheels.items():
+        told = json.loads(abiscan(path, "--torch", "2.13.0", "--matrix", "-f", "json", "-q", cwd=folder).stdout)
+        assert row["gate"] == told["verdict"], path
+        files = [each for each in table(folder / "out", "files") if each["path"] == path]
+        assert {each["member"]: each["verdict"] for each in files} == {
+            each["member"]: each["verdict"] for each in told["artifacts"]
+        }
+        findings = [each for each in table(folder / "out", "findings") if each["path"] == path]
+        assert sorted((f["member"], f["rule"]) for f in findings) == sorted(
+            (each["member"], f["rule"]) for each in told["artifacts"] for f in each["findings"]
+        )
+        assert row["errors"] == len(told["errors"])
+
+
+def test_every_column_is_there_and_described(folder: Path) -> None:
+    abiscan("wheels", "-f", "parquet:out", cwd=folder)
+    from pyarrow import parquet
+
+    (part,) = (folder / "out").glob("run=*/part=*")
+    assert {path.stem for path in part.iterdir()} == set(COLUMNS)
+    for name, columns in COLUMNS.items():
+        schema = parquet.read_schema(part / f"{name}.parquet")
+        assert tuple(schema.names) == columns
+        assert schema.metadata[b"abiscan.schema_version"] == b"1"
+    assert all(column.of for each in TABLES for column in each.columns)
+
+
+def test_what_is_done_is_not_done_again_and_what_changed_is(folder: Path) -> None:
+    abiscan("wheels", "-f", "parquet:out", cwd=folder)
+    before = tables(folder / "out")
+    again = abiscan("wheels", "--resume", "out", cwd=folder)
+    assert "(4 of them before)" in again.stderr, "all but the damaged one, which is tried again"
+    assert {name: len(rows) for name, rows in tables(folder / "out").items() if name == "files"} == {
+        "files": len(before["files"])
+    }
+    path = wheel(folder / "wheels", "beta", "good-extension.so")
+    os.utime(path, (1, 1))
+    assert "(3 of them before)" in abiscan("wheels", "--resume", "out", cwd=folder).stderr
+    abiscan("dashboard", "out", cwd=folder)
+    import duckdb
+
+    connection = duckdb.connect(config={"file_search_path": str(folder / "out")})
+    connection.execute((folder / "out" / "dashboard.sql").read_text())
+    (row,) = connection.execute("SELECT verdict FROM wheels WHERE path LIKE '%beta%'").fetchall()
+    assert row == ("loads",), "the newest row of a wheel counts"
+
+
+def test_other_options_are_another_run(folder: Path) -> None:
+    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    abiscan("wheels", "--resume", "out", "--torch", "2.6.0", cwd=folder)
+    abiscan("wheels", "--resume", "out", "--torch", "2.6.0", "--fail-on", "never", cwd=folder)
+    assert [run.asked.torch for run in runs_of(str(folder / "out"))] == ["2.13.0", "2.6.0", "2.6.0"]
+
+
+@pytest.mark.parametrize("release", ["2.4.1", "declared"])
+def test_judged_again_is_scanned_again(folder: Path, release: str) -> None:
+    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    abiscan("wheels", "-f", "parquet:fresh", "--torch", release, cwd=folder)
+    (folder / "wheels").rename(folder / "away")
+    found = abiscan("rejudge", "out", "--torch", release, cwd=folder)
+    assert "0 bytes read" in found.stderr
+    old, new = tables(folder / "out"), tables(folder / "fresh")
+    # What has no facts is told, and not left out.
+    unknown = {row["path"] for row in old["errors"] if "no facts of it are stored" in row["message"]}
+    assert {path.rpartition("/")[2].partition("-")[0] for path in unknown} == {"damaged", "hostile"}
+    for name, rows in new.items():
+        assert [row for row in old[name] if row["path"] not in unknown] == [
+            row for row in rows if row["path"] not in unknown
+        ], name
+
+
+def test_a_resumed_run_against_another_release_reads_only_what_has_no_facts(folder: Path) -> None:
+    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    abiscan("wheels", "--resume", "out", "--torch", "2.4.1", cwd=folder)
+    import duckdb
+
+    place = sorted((folder / "out").glob("run=*"))[-1]
+    rows = duckdb.sql(f"SELECT path, source FROM read_parquet('{place}/part=*/wheels.parquet')").fetchall()
+    sources = {path.rpartition("/")[2].partition("-")[0]: source for path, source in rows}
+    assert sources == {"alpha": "facts", "beta": "facts", "gamma": "facts", "hostile": "read", "damaged": "read"}
+
+
+def many(folder: Path, number: int) -> None:
+    for each in range(number):
+        os.link(
+            folder / "wheels" / next((folder / "wheels").glob("alpha*")).name,
+            folder / "wheels" / f"a{each:03}-1.0-py3-none-any.whl",
+        )
+
+
+def _began(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "abiscan", *arguments],
+        cwd=folder,
+        text=True,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        journal = next(iter(folder.glob("out/run=*/journal")), None)
+        if journal is not None and journal.stat().st_size > 100_000:
+            return process
+        time.sleep(0.02)
+    raise AssertionError("nothing was written")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
+def test_a_run_that_ends_in_the_middle_goes_on(folder: Path, how: signal.Signals) -> None:
+    many(folder, 120)
+    process = _began(folder, "scan", "wheels", "-f", "parquet:out", "-j", "2")
+    os.killpg(process.pid, how)
+    said = process.communicate(timeout=60)[1]
+    assert "Traceback" not in said
+    if how is signal.SIGINT:
+        assert process.returncode == 130
+        assert "go on with --resume out" in said
+    found = abiscan("wheels", "--resume", "out", "-j", "2", cwd=folder)
+    before = re.search(r"125 wheels \((\d+) of them before\)", found.stderr)
+    assert before is not None, found.stderr
+    assert 0 < int(before[1]) < 125
+    abiscan("wheels", "-f", "parquet:whole", "-j", "2", cwd=folder)
+    assert tables(folder / "out") == tables(folder / "whole")
+    assert not list((folder / "out").glob("run=*/journal"))
+
+
+def test_a_full_disk_keeps_what_was_through(folder: Path) -> None:
+    many(folder, 40)
+
+    def little_room() -> None:
+        # EFBIG where a full disk gives ENOSPC: the same OSError of the same write.
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+    found = abiscan("wheels", "-f", "parquet:out", cwd=folder, preexec_fn=little_room)
+    assert found.returncode == 3
+    assert "file too large" in found.stderr
+    kept = re.search(r"(\d+) wheels are kept; go on with --resume out", found.stderr)
+    assert kept is not None
+    assert int(kept[1]) > 0
+    assert f"({kept[1]} of them before)" in abiscan("wheels", "--resume", "out", cwd=folder).stderr
+
+
+def test_a_journal_that_was_cut_off_loses_its_last_record(folder: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "out")
+    worker = Worker(work())
+    outcomes = [
+        worker.scan(local_unit(f"wheels/{p.name}", str(folder))) for p in sorted((folder / "wheels").glob("*a-1*"))
+    ]
+    run = open_run(place, ASKED, "2026-01-01T00:00:00Z")
+    for outcome in outcomes:
+        run.add(outcome)
+    run.close()
+    journal = Path(run.directory, "journal")
+    whole = journal.read_bytes()
+    for cut in (1, 7, len(whole) // 2, len(whole) - 9):
+        journal.write_bytes(whole[:-cut])
+        again = open_run(place, ASKED, "2026-01-02T00:00:00Z")
+        assert set(again.done) < {outcome.path for outcome in outcomes}
+        again.close()
+    journal.write_bytes(whole)
+    again = open_run(place, ASKED, "2026-01-02T00:00:00Z")
+    again.finish("2026-01-02T00:00:01Z")
+    again.close()
+    (_part,) = parts_of(run.directory)
+    facts = FactsOf(place)
+    assert len(facts) == len(outcomes)
+    assert facts.of(outcomes[0].path, outcomes[0].identity) == outcomes[0].rows["facts"][0]["facts"]
+    assert facts.of(outcomes[0].path, "file:1:1") is None
+
+
+def test_two_runs_do_not_write_into_one(tmp_path: Path) -> None:
+    from abiscan.errors import UsageError
+
+    first = open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
+    with pytest.raises(UsageError, match="another abiscan is writing"):
+        open_run(str(tmp_path), ASKED, "2026-01-01T00:00:00Z")
+    first.close()
+
+
+def test_an_index_is_a_target_of_the_command(folder: Path) -> None:
+    with serving(folder / "wheels") as server:
+        found = abiscan(f"{server.url}/simple/", "-f", "parquet:out", "-j", "2", cwd=folder)
+        assert "5 wheels" in found.stderr
+        assert "(4 of them before)" in abiscan(f"{server.url}/simple/", "--resume", "out", cwd=folder).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("-f", "parquet"), "-f parquet:DIR"),
+        (("-f", "parquet:out", "-f", "json"), "does not go with tables"),
+        (("-f", "parquet:out", "--baseline", "x"), "--baseline does not go with tables"),
+        (("-f", "parquet:out", "--torch", "installed"), "tables are of releases"),
+        (("-f", "parquet:out", "--torch", "9.9"), "9.9"),
+        (("-f", "parquet:out", "--resume", "other"), "one directory"),
+        (("-f", "parquet:out", "--engine", "spark"), "local, ray"),
+        (("--engine", "ray"), "-f parquet:DIR"),
+        (
+            (
+                "-f",
+                "parquet:wheels/damaged-1.0-py3-none-any.whl",
+            ),
+            "not a directory",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_a_usage_error(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    found = abiscan("scan", "wheels", *arguments, cwd=folder)
+    assert found.returncode == 2
+    assert said in found.stderr
+    assert not (folder / "out").exists()
