@@ -23,6 +23,7 @@ from tools import (  # noqa: E402
     rule_data,
     rule_docs,
     schema_enums,
+    table_docs,
 )
 from tools.shown_output import with_output  # noqa: E402
 
@@ -33,6 +34,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/diagnosis.md": cause_docs.render,
     "docs/loader.md": preload_docs.render,
     "docs/rules.md": rule_docs.render,
+    "docs/tables.md": table_docs.render,
     "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
     "CITATION.cff": repository.render,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from abiscan.errors import UsageError
+from abiscan.errors import UnreadableFile, UsageError
 from abiscan.filesystem import FileSystem
 from abiscan.model.report import InputError
 from abiscan.targets import file_kind
@@ -30,11 +30,12 @@ def is_remote(target: str) -> bool:
 
 
 class _Target(Struct, frozen=True):
-    """A target that was found: a path, or an installed package."""
+    """A target that was found: a path, an installed package, or the URL of an archive that is read where it lies."""
 
     path: str
     display: str
     package: object | None = None
+    remote: bool = False
 
 
 def expand(
@@ -94,7 +95,7 @@ def archives_of(
     others = False
     files = options.files
     for target in [_find(target, cwd, environment_paths, files) for target in targets]:
-        if target.package is not None:
+        if target.package is not None or target.remote:
             others = True
             continue
         if files.is_directory(target.path):
@@ -110,7 +111,9 @@ def archives_of(
 
 
 def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:
-    if target.package is not None:
+    if target.remote:
+        yield from _expand_remote(target, options)
+    elif target.package is not None:
         from abiscan.targets.packages import InstalledPackage, expand_installed
 
         assert isinstance(target.package, InstalledPackage)
@@ -121,11 +124,32 @@ def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifac
         yield from expand_file(target.path, target.display, options)
 
 
+def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | InputError | Note]:
+    from msgspec.structs import replace
+
+    from abiscan.targets.archives import expand_source
+    from abiscan.targets.remote import named, open_remote
+
+    try:
+        source = open_remote(named(target.path))
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    yield from expand_source(source, target.display, replace(options, texts_by_name=True))
+    if options.archives and not source.checked and "#sha256=" in target.path:
+        yield Note(target.display, "read by ranges: its hash was not held against the one that the URL names")
+
+
 def _find(target: str, cwd: str, environment_paths: Sequence[str], files: FileSystem) -> _Target:
     target, named = target.removeprefix(INSTALLED), target.startswith(INSTALLED)
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
     if target and not named and files.is_named(path):
         return _Target(path, path if files.root else display_path(target, cwd))
+    if "://" in target and not named:
+        from abiscan.targets.remote import readable, shown
+
+        if readable(target):
+            return _Target(target, shown(target), remote=True)
     # Read only now: most runs name files.
     from abiscan.targets.packages import find_installed
 

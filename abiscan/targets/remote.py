@@ -7,7 +7,7 @@ object stores (`s3://`, `gs://`, ...) by whatever fsspec has for the scheme. Nei
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.report import InputError
+from abiscan.targets import file_kind
 
 if TYPE_CHECKING:
     from abiscan.targets.ranged_bytes import RangedBytes, WholeFile
@@ -54,6 +55,16 @@ class RemoteFile(Struct, frozen=True):
 def is_remote(target: str) -> bool:
     """Whether a target names a server and not a file here."""
     return _SCHEME.match(target) is not None and not target.startswith("file://")
+
+
+def readable(target: str) -> bool:
+    """Whether a target is the URL of a wheel or archive that can be read where it lies: what reads it is installed."""
+    import importlib.util
+
+    if not is_remote(target) or not file_kind.named_like_archive(shown(target)):
+        return False
+    wanted = "requests" if urlsplit(target).scheme in ("http", "https") else "fsspec"
+    return importlib.util.find_spec(wanted) is not None
 
 
 def shown(url: str) -> str:
@@ -152,6 +163,3 @@ def _needs(*modules: str) -> None:
 
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise UsageError(f"reading from a server needs what is not installed: {_EXTRA}")
-
-
-Progress = Callable[[str], None]

@@ -27,7 +27,13 @@ ASKED = Asked("0", "index", "2.13.0", "")
 
 def abiscan(*arguments: str, cwd: Path, **given: Any) -> subprocess.CompletedProcess[str]:
     found = subprocess.run(
-        [sys.executable, "-m", "abiscan", *arguments], cwd=cwd, text=True, capture_output=True, timeout=300, **given
+        [sys.executable, "-m", "abiscan", *arguments],
+        cwd=cwd,
+        text=True,
+        capture_output=True,
+        timeout=300,
+        check=False,
+        **given,
     )
     assert "Traceback" not in found.stderr, found.stderr
     return found

@@ -254,3 +254,20 @@ def test_a_full_disk_is_an_error_of_that_wheel(server: Server) -> None:
 def test_nothing_of_a_target_that_cannot_be_listed_is_silent() -> None:
     with pytest.raises(UnreadableFile, match="nothing is there"):
         list(remote_files("memory://no-such-bucket/"))
+
+
+def test_the_url_of_a_wheel_is_a_target_of_every_scan(server: Server, tmp_path: Path) -> None:
+    from abiscan.analysis.run import scan
+    from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.loader import LoaderSettings
+
+    (path,) = server.folder.glob("beta*")
+    found = scan(
+        [f"{server.url}/files/{path.name}#sha256=00"], ScanOptions("2.13.0", None, LoaderSettings(str(tmp_path)))
+    )
+    local = scan([str(path)], ScanOptions("2.13.0", None, LoaderSettings(str(tmp_path))))
+    assert [(a.member, a.verdict, a.imports) for a in found.artifacts] == [
+        (a.member, a.verdict, a.imports) for a in local.artifacts
+    ]
+    assert any("read by ranges" in note for note in found.notes)
+    assert server.sent < 400_000

@@ -1,0 +1,91 @@
+"""The page over many wheels: names escaped, small however many there are, and what it counts is what DuckDB counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from abiscan.registry.dashboard_view import dashboard_view
+from abiscan.registry.scan_unit import Worker
+from abiscan.registry.store import Asked, RunInfo, open_run, schemas
+from abiscan.registry.tables import TABLES
+from abiscan.registry.unit import local_unit
+from abiscan.report.dashboard import render
+from tests.registry.kit import wheel, work
+
+pytestmark = pytest.mark.registry
+ASKED = Asked("0", "index", "2.13.0", "")
+
+
+def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    wheel(folder, "alpha", "good-extension.so")
+    wheel(folder, "beta", "old-string-extension.so")
+    wheel(folder, "hostile", "hostile-names.so")
+    (folder / "<img src=x onerror=alert(1)>-1.0-py3-none-any.whl").write_bytes(b"PK\x03\x04")
+    run = open_run(str(tmp_path / "out"), ASKED, "2026-01-01T00:00:00Z")
+    worker = Worker(work())
+    for path in sorted(folder.iterdir()):
+        run.add(worker.scan(local_unit(path.name, str(folder))))
+    run.finish("2026-01-01T00:00:01Z")
+    run.close()
+    view = dashboard_view(str(tmp_path / "out"))
+    assert (view["run"]["loads"], view["run"]["fails"], view["run"]["unreadable"]) == (1, 2, 1)
+    assert view["causes"][0]["cause"] == "cxx11-abi-mismatch"
+    cells = {each["name"]: each["cells"] for each in view["packages"]}
+    assert cells["alpha"]["2.13.0"]["works"] == 1
+    assert cells["beta"]["2.13.0"]["works"] == 0
+    page = render(view)
+    assert "<img" not in page
+    assert "&lt;img src=x" in page
+    assert "http" not in re.sub(r"<script.*?</script>|http-equiv", "", page, flags=re.DOTALL)
+    data = re.search(r'<script id="wheels" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1])["beta"][0][1:3] == ["fails", "cxx11-abi-mismatch"]
+
+
+def test_a_hundred_thousand_wheels_are_a_page_that_opens(tmp_path: Path) -> None:
+    import duckdb
+
+    part = tmp_path / "run=a" / "part=000001"
+    part.mkdir(parents=True)
+    info = RunInfo("a", ASKED, "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", 100_000)
+    (tmp_path / "run=a" / "run.json").write_bytes(msgspec.json.encode(info))
+    made = {
+        "wheels": "SELECT 'w' || i AS path, 'package-with-a-long-name-' || i % 20000 AS name, '1.' || i AS version, "
+        "CASE WHEN i % 3 = 0 THEN 'fails' ELSE 'loads' END AS verdict FROM range(100000) t(i)",
+        "readiness": "SELECT 'w' || i AS path, '2.' || r || '.0' AS torch, 'cpu' AS variant, (i + r) % 3 > 0 AS works, "
+        "'names came later' AS reason FROM range(100000) t(i), range(16) s(r)",
+        "files": "SELECT 'w' || i AS path, 'm' AS member, 'fails' AS verdict, i % 977 AS unresolved, 1000 AS imports "
+        "FROM range(0, 100000, 3) t(i)",
+        "causes": "SELECT 'w' || i AS path, 'm' AS member, 'cause-' || i % 20 AS cause, repeat('text ', 40) AS fix, "
+        "repeat('example ', 40) AS summary, ['a', 'b'] AS symbols FROM range(0, 100000, 3) t(i)",
+    }
+    connection = duckdb.connect()
+    for each in TABLES:
+        empty = ", ".join(f"NULL::{_TYPES[column.type]} AS {column.name}" for column in each.columns)
+        rows = f"UNION ALL BY NAME {made[each.name]}" if each.name in made else ""
+        query = f"SELECT * FROM (SELECT {empty} WHERE false {rows})"
+        connection.execute(f"COPY ({query}) TO '{part}/{each.name}.parquet' (FORMAT parquet)")
+    assert set(schemas()) == {each.name for each in TABLES}
+    view = dashboard_view(str(tmp_path))
+    assert view["run"]["wheels"] == 100_000
+    assert view["all_packages"] == 20_000
+    page = render(view)
+    assert "of 20000 packages" in page
+    assert len(page.encode()) < 3_000_000
+
+
+_TYPES = {
+    "text": "VARCHAR",
+    "texts": "VARCHAR[]",
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "truth": "BOOLEAN",
+    "bytes": "BLOB",
+}
