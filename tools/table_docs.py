@@ -6,11 +6,11 @@ from abiscan.registry.tables import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tables of a registry run
 
-Schema version {SCHEMA_VERSION}, which each file says in its Parquet metadata (`abiscan.schema_version`). Columns may be added;
-none is renamed or retyped. Each table is a file in each part of a run: `DIR/run=ID/part=N/TABLE.parquet`; a part is
-there whole or not at all. Where a wheel was looked at again within a run, its rows of the later part count: the views
-that `abiscan dashboard DIR` writes to `DIR/dashboard.sql` leave the others out. [scale.md](scale.md) has how runs are
-made.
+Schema version {SCHEMA_VERSION}, which each file says in its Parquet metadata (`abiscan.schema_version`). Columns may be
+added; none is renamed or retyped. Each table is a file in each part of a run, `DIR/run=ID/part=N/TABLE.parquet`; a part
+is there whole or not at all. Where a wheel was looked at again within a run, its rows of the later part count: the
+views that `abiscan dashboard DIR` writes to `DIR/dashboard.sql` leave the others out. [scale.md](scale.md) has how runs
+are made.
 """
 
 

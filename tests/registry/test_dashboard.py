@@ -36,7 +36,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     run.close()
     view = dashboard_view(str(tmp_path / "out"))
     assert (view["run"]["loads"], view["run"]["fails"], view["run"]["unreadable"]) == (1, 2, 1)
-    assert view["causes"][0]["cause"] == "cxx11-abi-mismatch"
+    assert {"cxx11-abi-mismatch"} <= {row["cause"] for row in view["causes"]}
     cells = {each["name"]: each["cells"] for each in view["packages"]}
     assert cells["alpha"]["2.13.0"]["works"] == 1
     assert cells["beta"]["2.13.0"]["works"] == 0
