@@ -17,19 +17,21 @@ import shutil
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.registry.scan_unit import FACTS_FORMAT, Outcome
-from abiscan.registry.tables import SCHEMA_VERSION, TABLES
+from abiscan.registry.tables import SCHEMA_VERSION, TABLES, Row
 
 # A part has at most so many units, and their outcomes at most so many bytes in the journal.
 _UNITS, _BYTES = 256, 48 << 20
 # Facts are read so many rows at a time; so many groups of rows are kept for those whose turn is later.
 _FACTS_GROUP, _GROUPS_KEPT = 16, 8
+# Rows that are written at a time.
+_GROUPS = {table.name: _FACTS_GROUP if table.name == "facts" else 10_000 for table in TABLES}
 # Length and CRC-32 of what follows.
 _HEAD = 8
 
@@ -127,7 +129,7 @@ class Run:
         beside = os.path.join(self.directory, f".part={number:06}")
         try:
             os.makedirs(beside)
-            _write_tables(beside, list(_records(os.path.join(self.directory, "journal"))))
+            _write_tables(beside, os.path.join(self.directory, "journal"))
             _sync(beside)
             os.rename(beside, place)
         except BaseException:
@@ -158,7 +160,7 @@ class Run:
     def _open_journal(self) -> IO[bytes]:
         path = os.path.join(self.directory, "journal")
         good = 0
-        for outcome, end in _records_with_ends(path):
+        for outcome, end in _records(path, _Head):
             good = end
             if self.has(outcome.path, outcome.identity):
                 continue  # a part was written, and the process died before it emptied the journal
@@ -330,20 +332,39 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def _write_tables(directory: str, outcomes: list[Outcome]) -> None:
+def _write_tables(directory: str, journal: str) -> None:
+    """The tables of what the journal has, group of rows by group of rows: no more is held."""
     import pyarrow as pa
     from pyarrow import parquet
 
     # A unit that is in the journal twice was scanned twice: the last one counts.
-    last = {outcome.path: outcome for outcome in outcomes}
-    ordered = [last[path] for path in sorted(last)]
-    for name, schema in schemas().items():
-        rows = [row for outcome in ordered for row in outcome.rows.get(name, ())]
-        columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in schema]
-        table = pa.Table.from_arrays(columns, schema=schema)
-        groups = {"row_group_size": _FACTS_GROUP} if name == "facts" else {}
-        path = os.path.join(directory, f"{name}.parquet")
-        parquet.write_table(table, path, compression="zstd", **groups)
+    last = {head.path: end for head, end in _records(journal, _Head)}
+    made = schemas()
+    paths = {name: os.path.join(directory, f"{name}.parquet") for name in made}
+    with contextlib.ExitStack() as open_files:
+        writers = {
+            name: open_files.enter_context(parquet.ParquetWriter(paths[name], schema, compression="zstd"))
+            for name, schema in made.items()
+        }
+        waiting: dict[str, list[Row]] = {name: [] for name in made}
+
+        def write(name: str) -> None:
+            rows, waiting[name] = waiting[name], []
+            columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in made[name]]
+            writers[name].write_table(pa.Table.from_arrays(columns, schema=made[name]))
+
+        for outcome, end in _records(journal, Outcome):
+            if last[outcome.path] != end:
+                continue
+            for name, most in _GROUPS.items():
+                for row in outcome.rows.get(name, ()):
+                    waiting[name].append(row)
+                    if len(waiting[name]) >= most:
+                        write(name)
+        for name in made:
+            if waiting[name]:
+                write(name)
+    for path in paths.values():
         _sync(path)
 
 
@@ -354,17 +375,24 @@ def _done_in(part: str) -> dict[str, str | None]:
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def _records(path: str) -> Iterator[Outcome]:
-    return (outcome for outcome, _end in _records_with_ends(path))
+class _Head(Struct, frozen=True):
+    """What must be known of an outcome before its rows are wanted."""
+
+    path: str
+    identity: str | None
 
 
-def _records_with_ends(path: str) -> Iterator[tuple[Outcome, int]]:
-    """The whole records of a journal, up to the first that is not: the process died while it wrote that."""
+_Record = TypeVar("_Record")
+
+
+def _records(path: str, form: type[_Record]) -> Iterator[tuple[_Record, int]]:
+    """The whole records of a journal, each with where it ends, up to the first that is not whole: the process died
+    while it wrote that."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
         return
-    decoder = msgspec.msgpack.Decoder(Outcome)
+    decoder = msgspec.msgpack.Decoder(form)
     with file:
         while True:
             head = file.read(_HEAD)
@@ -374,10 +402,10 @@ def _records_with_ends(path: str) -> Iterator[tuple[Outcome, int]]:
             if zlib.crc32(raw) != int.from_bytes(head[4:], "little"):
                 return
             try:
-                outcome = decoder.decode(raw)
+                record = decoder.decode(raw)
             except msgspec.MsgspecError:
                 return
-            yield outcome, file.tell()
+            yield record, file.tell()
 
 
 def _sync(path: str) -> None:
