@@ -1,8 +1,8 @@
-"""docs/tables.md: every table of a registry run with its columns, from `abiscan.registry.tables`."""
+"""docs/tables.md: every table of a registry run with its columns, from `abiscan.registry.table_rows`."""
 
 from __future__ import annotations
 
-from abiscan.registry.tables import SCHEMA_VERSION, TABLES
+from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES
 
 _HEAD = f"""# Tables of a registry run
 

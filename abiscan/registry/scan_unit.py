@@ -28,7 +28,7 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactVerdict, InputError, Report
-from abiscan.registry.tables import Row, rows_of, wheel_row
+from abiscan.registry.table_rows import Row, rows_of, wheel_row
 from abiscan.registry.unit import Unit
 from abiscan.targets import Artifact, Note
 from abiscan.targets import Options as TargetOptions

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from abiscan.errors import UsageError
 from abiscan.registry.scan_unit import FACTS_FORMAT, Outcome
-from abiscan.registry.tables import SCHEMA_VERSION, TABLES, Row
+from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES, Row
 
 # A part has at most so many units, and their outcomes at most so many bytes in the journal.
 _UNITS, _BYTES = 256, 48 << 20

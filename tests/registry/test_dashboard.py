@@ -12,7 +12,7 @@ import pytest
 from abiscan.registry.dashboard_view import dashboard_view
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import Asked, RunInfo, open_run, schemas
-from abiscan.registry.tables import TABLES
+from abiscan.registry.table_rows import TABLES
 from abiscan.registry.unit import local_unit
 from abiscan.report.dashboard import render
 from tests.registry.kit import wheel, work

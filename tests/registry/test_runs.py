@@ -17,7 +17,7 @@ import pytest
 
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import Asked, FactsOf, open_run, parts_of, runs_of
-from abiscan.registry.tables import COLUMNS, TABLES
+from abiscan.registry.table_rows import COLUMNS, TABLES
 from abiscan.registry.unit import local_unit
 from tests.registry.kit import COST, serving, wheel, work
 
