@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11
-from abiscan.analysis.read_operators import MARKS, registration_of
+from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
 from abiscan.binary.stored import StoredBinary, StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
@@ -130,7 +130,6 @@ def stored_file(binary: Binary) -> StoredFile:
     for each in facts.imports:
         owner_of(each.name, each.version, None, scopes)
     texts = [PYBIND11, *((MARK,) if any(owner_of(name) is Owner.TORCH for name in names) else ())]
-    texts += MARKS if registration_of(names) is not None else ()
     from msgspec.structs import replace
 
     return StoredFile(
@@ -143,6 +142,7 @@ def stored_file(binary: Binary) -> StoredFile:
         strings={text.decode("ascii"): tuple(binary.strings_with(text)) for text in texts},
         marks=binary.build_marks(),
         problem=first_problem(binary),
+        operators=operators_of(binary, names),
         sites=binary.call_sites([name for name in names if owner_of(name) is Owner.TORCH]),
     )
 

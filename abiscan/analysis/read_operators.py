@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec.structs import replace
 
 from abiscan.binary import Binary
+from abiscan.binary.stored import StoredBinary
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 
@@ -57,14 +58,9 @@ _LONGEST = 1 << 16
 _LONGEST_NAME = 512
 _MOST_DIGITS = 4
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
-MARKS = (b" -> ", b"(Tensor")
+_MARKS = (b" -> ", b"(Tensor")
 # Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
 _TORCHS_OWN = frozenset(("aten", "prim", "prims", "quantized", "c10d", "profiler"))
-
-
-def registration_of(imports: Collection[str]) -> Registration | None:
-    """How a file defines operators, by what it imports for it; None where it defines none."""
-    return next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
 
 
 def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ...]:
@@ -73,10 +69,12 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     Args:
         imports: mangled names.
     """
-    interface = registration_of(imports)
+    if isinstance(binary, StoredBinary):
+        return binary.operators
+    interface = next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
     if interface is None:
         return ()
-    found_in = dict.fromkeys(raw for mark in MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
+    found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
     texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
     head, rest = re.compile(_HEAD), re.compile(_REST)
     defined, implemented = _namespaces(binary)

@@ -29,6 +29,7 @@ from abiscan.model.facts import (
     Visibility,
     VtableWord,
 )
+from abiscan.model.operators import Operator
 
 
 class _Form(Struct, frozen=True, array_like=True):
@@ -88,7 +89,8 @@ class StoredFile(Struct, frozen=True):
         exported: those names that it exports which other files of its package import, or which are asked of any file.
         prefixes: beginnings of names of which it exports some.
         strings: text -> the strings of its read-only data with that text.
-        problem: `loader.integrity.first_problem`.
+        problem: `loader.integrity.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends on
+            the torch that the file is judged against.
         sites: import -> where it is used, of those that are torch's.
     """
 
@@ -101,6 +103,7 @@ class StoredFile(Struct, frozen=True):
     strings: dict[str, tuple[bytes, ...]]
     marks: BuildMarks
     problem: LoaderStop | str | None
+    operators: tuple[Operator, ...]
     sites: dict[str, tuple[CallSite, ...]] = {}
 
 
@@ -116,6 +119,7 @@ class StoredBinary:
         self.needed = stored.facts.needed
         self.version_definitions = stored.facts.version_definitions
         self.problem = stored.problem
+        self.operators = stored.operators
 
     def _not_kept(self, what: str) -> NoReturn:
         raise UnreadableFile(self.path, f"{what} is not among its stored facts: scan the file itself")
@@ -174,6 +178,10 @@ class StoredBinary:
         """The strings that contain a text that is asked of every file."""
         found = self._stored.strings.get(part.decode("ascii"))
         yield from self._not_kept("a text") if found is None else found
+
+    def symbol_names_with(self, part: bytes) -> Iterator[bytes]:
+        """Not kept."""
+        self._not_kept("a static symbol")
 
     def build_marks(self) -> BuildMarks:
         """As they were read."""
