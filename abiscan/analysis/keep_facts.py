@@ -10,7 +10,8 @@ from msgspec import Struct
 from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11
 from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
-from abiscan.binary.stored import StoredBinary, StoredFile, StoredImports
+from abiscan.binary.stored import StoredBinary
+from abiscan.binary.stored_file import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import Owner

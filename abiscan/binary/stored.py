@@ -8,103 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import NoReturn
-
-from msgspec import Struct
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, NoReturn
 
 from abiscan.errors import UnreadableFile
-from abiscan.model.binding import LoaderStop
-from abiscan.model.device_code import DeviceImages
-from abiscan.model.facts import (
-    BuildMarks,
-    CallSite,
-    DerivedClass,
-    Export,
-    Import,
-    SharedObject,
-    SymbolBinding,
-    SymbolType,
-    VersionNeed,
-    Visibility,
-    VtableWord,
-)
-from abiscan.model.operators import Operator
 
-
-class _Form(Struct, frozen=True, array_like=True):
-    """What imports have in common: there are some dozens of forms in a file, and thousands of names."""
-
-    binding: SymbolBinding
-    type: SymbolType
-    visibility: Visibility
-    version: VersionNeed | None
-    relocated: bool
-
-
-class StoredImports(Struct, frozen=True, array_like=True):
-    """Imports in columns.
-
-    Attributes:
-        forms: position in `kinds` for each name.
-        places: `Import.index` of each.
-    """
-
-    names: tuple[str, ...]
-    forms: tuple[int, ...]
-    places: tuple[int, ...]
-    kinds: tuple[_Form, ...]
-
-    @classmethod
-    def of(cls, imports: Iterable[Import]) -> StoredImports:
-        """The columns of these rows."""
-        kinds: dict[_Form, int] = {}
-        rows = [
-            (
-                each.name,
-                kinds.setdefault(
-                    _Form(each.binding, each.type, each.visibility, each.version, each.relocated), len(kinds)
-                ),
-                each.index,
-            )
-            for each in imports
-        ]
-        names, forms, places = zip(*rows, strict=True) if rows else ((), (), ())
-        return cls(names, forms, places, tuple(kinds))
-
-    def rows(self) -> tuple[Import, ...]:
-        """The imports, in their order."""
-        kinds = self.kinds
-        return tuple(
-            Import(name, k.binding, k.type, k.visibility, k.version, k.relocated, place)
-            for name, k, place in zip(self.names, map(kinds.__getitem__, self.forms), self.places, strict=True)
-        )
-
-
-class StoredFile(Struct, frozen=True):
-    """The answers of one file.
-
-    Attributes:
-        facts: without its imports.
-        exported: those names that it exports which other files of its package import, or which are asked of any file.
-        prefixes: beginnings of names of which it exports some.
-        strings: text -> the strings of its read-only data with that text.
-        problem: `loader.integrity.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends on
-            the torch that the file is judged against.
-        sites: import -> where it is used, of those that are torch's.
-    """
-
-    facts: SharedObject
-    imports: StoredImports
-    exported: tuple[str, ...]
-    prefixes: tuple[str, ...]
-    derived: tuple[DerivedClass, ...]
-    device: DeviceImages
-    strings: dict[str, tuple[bytes, ...]]
-    marks: BuildMarks
-    problem: LoaderStop | str | None
-    operators: tuple[Operator, ...]
-    sites: dict[str, tuple[CallSite, ...]] = {}
+if TYPE_CHECKING:
+    from abiscan.binary.stored_file import StoredFile
+    from abiscan.model.device_code import DeviceImages
+    from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
 
 
 class StoredBinary:
@@ -136,6 +47,8 @@ class StoredBinary:
 
     def facts(self) -> SharedObject:
         """As they were read."""
+        from msgspec.structs import replace
+
         return replace(self._stored.facts, imports=self.imports)
 
     @cached_property
