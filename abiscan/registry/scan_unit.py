@@ -93,7 +93,11 @@ class Worker:
 
     def judge(self, unit: Unit, facts: bytes) -> Outcome:
         """One unit by its stored facts, without reading it."""
-        return self._within_limits(unit, lambda _meter: self._judge(unit, facts))
+        try:
+            stored = msgspec.msgpack.decode(facts, type=StoredFacts)
+        except msgspec.MsgspecError:
+            return self.scan(unit)  # of another abiscan, or damaged
+        return self._within_limits(unit, lambda _meter: self._judge(unit, stored))
 
     def _within_limits(self, unit: Unit, look: Any) -> Outcome:
         meter = _Meter()
@@ -149,8 +153,7 @@ class Worker:
         kept = {"path": outcome.path, "identity": outcome.identity, "format": FACTS_FORMAT, "facts": blob}
         outcome.rows["facts"].append(kept)
 
-    def _judge(self, unit: Unit, facts: bytes) -> Outcome:
-        stored = msgspec.msgpack.decode(facts, type=StoredFacts)
+    def _judge(self, unit: Unit, stored: StoredFacts) -> Outcome:
         found: list[Artifact | InputError | Note] = [*stored.errors]
         found += (Note(path, message) for path, message in stored.notes)
         for number, container in enumerate(stored.containers):

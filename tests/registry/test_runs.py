@@ -281,3 +281,13 @@ def test_what_cannot_be_asked_is_a_usage_error(folder: Path, arguments: tuple[st
     assert found.returncode == 2
     assert said in found.stderr
     assert not (folder / "out").exists()
+
+
+def test_facts_that_cannot_be_read_are_read_anew_from_the_wheel(folder: Path) -> None:
+    unit = local_unit(next((folder / "wheels").glob("alpha*")).name, str(folder / "wheels"))
+    worker = Worker(work())
+    outcome = worker.scan(unit)
+    (facts,) = (row["facts"] for row in outcome.rows["facts"])
+    assert worker.judge(unit, facts).rows["wheels"][0]["source"] == "facts"
+    for broken in (b"", b"\x00", facts[: len(facts) // 2], facts.replace(b"imports", b"exports", 1)):
+        assert worker.judge(unit, broken).rows["wheels"][0]["source"] == "read"
