@@ -26,6 +26,7 @@ _NOT_HERE = {
     "python": "tables are of releases, and the same on every machine",
     "root": "name the wheels themselves",
     "sources": "tables are of binaries",
+    "history": "abiscan dashboard has earlier runs",
     "imports": "they have torch's and those that do not resolve",
     "baseline": "it is of one report",
     "write_baseline": "it is of one report",
@@ -48,7 +49,9 @@ def scan_registry(given: dict[str, object]) -> int:
 
     for option, why in _NOT_HERE.items():
         if given.get(option):
-            raise UsageError(f"--{option.replace('_', '-').removesuffix('s')} does not go with tables: {why}")
+            raise UsageError(
+                f"--{'source' if option == 'sources' else option.replace('_', '-')} does not go with tables: {why}"
+            )
     cwd = os.getcwd()
     targets = [*strings(given["targets"])]
     for name in strings(given["lists"]):
