@@ -18,6 +18,7 @@ from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.releases.assertions import MARK
+from abiscan.releases.open_layouts import layouts_of
 from abiscan.targets import Artifact, Group
 from abiscan.wheel.metadata import ContainerFacts
 
@@ -130,7 +131,9 @@ def stored_file(binary: Binary) -> StoredFile:
     scopes = OwnScopes(names_with_prefix)
     for each in facts.imports:
         owner_of(each.name, each.version, None, scopes)
-    texts = [PYBIND11, *((MARK,) if any(owner_of(name) is Owner.TORCH for name in names) else ())]
+    of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
+    layouts = layouts_of(binary.machine, None) if of_torch else None
+    texts = [PYBIND11, *((MARK,) if of_torch else ())]
     from msgspec.structs import replace
 
     return StoredFile(
@@ -144,7 +147,8 @@ def stored_file(binary: Binary) -> StoredFile:
         marks=binary.build_marks(),
         problem=first_problem(binary),
         operators=operators_of(binary, names),
-        sites=binary.call_sites([name for name in names if owner_of(name) is Owner.TORCH]),
+        sites=binary.call_sites(of_torch),
+        record_sizes=binary.record_sizes(layouts.changing.keys()) if layouts is not None else {},
     )
 
 

@@ -96,6 +96,10 @@ class StoredBinary:
         """Not kept."""
         self._not_kept("a static symbol")
 
+    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
+        """Of those records alone that had several layouts when the file was read."""
+        return {name: size for name, size in self._stored.record_sizes.items() if name in wanted}
+
     def build_marks(self) -> BuildMarks:
         """As they were read."""
         return self._stored.marks

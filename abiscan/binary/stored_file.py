@@ -79,6 +79,7 @@ class StoredFile(Struct, frozen=True):
         exported: those names that it exports which other files of its package import, or which are asked of any file.
         prefixes: beginnings of names of which it exports some.
         strings: text -> the strings of its read-only data with that text.
+        record_sizes: in bytes, of those of torch's records that had several layouts when it was read.
         problem: `loader.integrity.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends on
             the torch that the file is judged against.
         sites: import -> where it is used, of those that are torch's.
@@ -95,3 +96,4 @@ class StoredFile(Struct, frozen=True):
     problem: LoaderStop | str | None
     operators: tuple[Operator, ...]
     sites: dict[str, tuple[CallSite, ...]] = {}
+    record_sizes: dict[str, int] = {}

@@ -13,7 +13,7 @@ import click
 from abiscan.cli.options import environment_of, text_option
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.targets.expand import is_remote
+from abiscan.targets.expand import is_fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def fetched_directory() -> str:
 
 
 def local_targets(targets: Sequence[str], given: dict[str, object]) -> list[str]:
-    """The targets, with the path of its wheel for each that had to be fetched.
+    """The targets, with the path of its wheel for each that had to be fetched; what can be read where it lies is not.
 
     Args:
         given: the options: with `--python` a wheel for that Python is taken, and no other; with `--root` none.
@@ -37,13 +37,15 @@ def local_targets(targets: Sequence[str], given: dict[str, object]) -> list[str]
         UsageError: there is no such wheel, or the URL is none of a wheel.
         AbiscanError: nobody could say; or it cannot be kept.
     """
-    if given.get("root") is not None or not any(map(is_remote, targets)):
+    if given.get("root") is not None or not any(map(is_fetched, targets)):
         return list(targets)
-    python = text_option(given.get("python"))
+    from abiscan.targets.remote import readable
+
+    python, quiet = text_option(given.get("python")), bool(given.get("quiet"))
     return [
-        _fetched(target, python, bool(given.get("quiet")))
-        if is_remote(target) and not os.path.lexists(target)
-        else target
+        target
+        if not is_fetched(target) or os.path.lexists(target) or readable(target)
+        else _fetched(target, python, quiet)
         for target in targets
     ]
 

@@ -116,7 +116,7 @@ def scan(ctx: click.Context, /, **given: object) -> None:
 def _scan(given: dict[str, object]) -> int:
     from abiscan.gate.apply import apply
     from abiscan.targets import read_target_list
-    from abiscan.targets.expand import is_remote
+    from abiscan.targets.expand import is_fetched
 
     cwd = os.getcwd()
     if given["resume"] is not None or any(each.partition(":")[0] == "parquet" for each in strings(given["formats"])):
@@ -141,7 +141,7 @@ def _scan(given: dict[str, object]) -> int:
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
     outputs = outputs_of(strings(given["formats"]))
     earlier = _earlier_runs(text_option(given["history"]), [name for name, _ in outputs])
-    if any(map(is_remote, targets)):
+    if any(map(is_fetched, targets)):
         from abiscan.cli.fetched import local_targets
 
         targets = local_targets(targets, given)

@@ -18,7 +18,7 @@ INSTALLED = "installed:"
 """Before the name of an installed package: it is meant, also where a file or directory here is called so."""
 
 
-def is_remote(target: str) -> bool:
+def is_fetched(target: str) -> bool:
     """Whether a target has the form of what pip would fetch: a URL (RFC 3986, 3.1), or a name with a version
     (dependency specifiers specification). A file may be called so, too."""
     if "=" not in target and "://" not in target and "<" not in target and ">" not in target:
@@ -167,7 +167,7 @@ def _shown(path: str, cwd: str, files: FileSystem) -> str:
 def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
     import difflib
 
-    if is_remote(target):
+    if is_fetched(target):
         import shlex
 
         return (
