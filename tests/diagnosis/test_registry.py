@@ -68,7 +68,7 @@ def test_a_case_shows_the_cause(row: CauseRow) -> None:
 def test_the_page_is_made_of_the_rows() -> None:
     page = cause_docs.TARGET.read_text(encoding="utf-8")
     assert cause_docs.render(page) == page
-    assert all(page.count(f"| `{row.id}` |") == 1 for row in CAUSES)
+    assert all(page.count(f"| [`{row.id}`](causes/{row.id}.md) |") == 1 for row in CAUSES)
     with pytest.raises(ValueError, match="end of causes"):
         cause_docs.render("a page without the table")
 

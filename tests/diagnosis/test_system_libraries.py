@@ -28,10 +28,13 @@ def test_gcc_release_of_this_machines_newest_version() -> None:
         defined = elf.facts().version_definitions
     newest = max((v for v in defined if re.fullmatch(r"GLIBCXX_3\.4\.\d+", v)), key=lambda v: int(v.rsplit(".", 1)[1]))
     said = subprocess.run(["gcc", "-dumpversion"], capture_output=True, text=True, check=True).stdout
-    compiler = said.strip().split(".")[0]
+    # A distribution may ship the runtime of a later GCC than its own (Ubuntu 24.04), and none of an earlier one.
+    compiler = int(said.strip().split(".")[0])
     (subject,) = explain(newest, Knowledge())
     assert subject.causes[0].cause is CauseId.LIBSTDCXX_TOO_OLD
-    assert f"GCC {compiler}." in subject.causes[0].evidence[0]
+    told = re.search(r"GCC (\d+)\.", subject.causes[0].evidence[0])
+    assert told is not None
+    assert int(told[1]) >= compiler
 
 
 def test_what_a_copy_defines_is_said() -> None:
