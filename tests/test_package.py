@@ -42,7 +42,8 @@ def test_what_the_index_shows_links_to_the_repository() -> None:
     repository = PROJECT["project"]["urls"]["Repository"]
     # A page of the repository, or a file as it is, which an image must be.
     pages, files = f"{repository}/blob/main/", f"{repository}/raw/main/"
-    assert [link for link in links if link.startswith(files)] == [f"{files}docs/pictures/terminal.svg"]
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if link.startswith(files)] == [files + picture for picture in pictures]
     for link in links:
         assert link.startswith("https://"), link
         if link.startswith(repository):
