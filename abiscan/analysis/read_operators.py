@@ -36,6 +36,8 @@ _DEFINING = tuple(start for start, _ in _INTERFACES if not start.endswith("_impl
 # The function that a macro makes, as a mangled name has it: the length of the identifier, then the identifier. Behind
 # the namespace stand the dispatch key and a number, or the number alone.
 _MACRO = rb"(\d+)((?:STABLE_)?TORCH_LIBRARY_(?:(FRAGMENT|IMPL)_)?init_)"
+_MACRO_MARK = b"TORCH_LIBRARY_"
+_BEFORE_MACRO = 16
 _BEHIND = {b"": r"", b"FRAGMENT": r"_\d+", b"IMPL": r"_[A-Za-z0-9]+_\d+"}
 # Far more than a file has of them; lambdas inside of such a function repeat its name.
 _MOST_MACROS = 2_000
@@ -56,6 +58,8 @@ _MOST = 10_000
 # Of the texts that are read, in bytes; the longest schema of the operators of torch has 2,000.
 _LONGEST = 1 << 16
 _LONGEST_NAME = 512
+# The largest distance of two such texts of one section in the extensions of the corpus is 0.2 MB.
+_GAP = 1 << 19
 _MOST_DIGITS = 4
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
@@ -74,7 +78,7 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     interface = next((kind for start, kind in _INTERFACES if any(name.startswith(start) for name in imports)), None)
     if interface is None:
         return ()
-    found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark) if len(raw) <= _LONGEST)
+    found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark, _GAP) if len(raw) <= _LONGEST)
     texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
     head, rest = re.compile(_HEAD), re.compile(_REST)
     defined, implemented = _namespaces(binary)
@@ -111,6 +115,7 @@ def _settled(found: Mapping[tuple[str, str], Operator]) -> Iterator[Operator]:
     for each in found.values():
         if "::" in each.name and each.schema is None:
             of_base.setdefault((each.name.rpartition("::")[2], each.overload), []).append(each)
+    endings = "\0".join((*whole, ""))
     merged = {}
     for each in found.values():
         same = of_base.get((each.name, each.overload), ())
@@ -118,7 +123,7 @@ def _settled(found: Mapping[tuple[str, str], Operator]) -> Iterator[Operator]:
             merged[same[0].name, each.overload] = replace(each, name=same[0].name)
     taken = {(name.rpartition("::")[2], overload) for name, overload in merged}
     for key, each in found.items():
-        left_over = each.schema is None and any(name.endswith(each.name) for name in whole)
+        left_over = each.schema is None and f"{each.name}\0" in endings
         if "::" in each.name:
             yield merged.get(key, each)
         elif not left_over and (each.name, each.overload) not in taken:
@@ -130,8 +135,9 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
     defined: set[str] = set()
     implemented: set[str] = set()
     macro = re.compile(_MACRO)
-    for name in itertools.islice(binary.symbol_names_with(b"TORCH_LIBRARY_"), _MOST_MACROS):
-        match = macro.search(name)
+    for name in itertools.islice(binary.symbol_names_with(_MACRO_MARK, _GAP), _MOST_MACROS):
+        # Its length and STABLE_ stand before; what else does may be long.
+        match = macro.search(name, max(0, name.index(_MACRO_MARK) - _BEFORE_MACRO))
         if match is None or len(match[1]) > _MOST_DIGITS:
             continue
         kind = match[3] or b""
@@ -147,7 +153,7 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
 def _named(binary: Binary, namespace: str, interface: Registration, *, defines: bool | None) -> Iterator[Operator]:
     """The operators of a namespace whose names are texts of their own."""
     pattern = re.compile(_NAME)
-    for raw in binary.strings_with(f"{namespace}::".encode()):
+    for raw in binary.strings_with(f"{namespace}::".encode(), _GAP):
         match = pattern.fullmatch(raw.decode("utf-8", "replace")) if len(raw) <= _LONGEST_NAME else None
         if match is not None and match[1] == namespace:
             yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, Confidence.MEDIUM, defines)

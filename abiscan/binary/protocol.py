@@ -118,11 +118,15 @@ class Binary(Protocol):
         """Its code for GPUs, from the headers of the embedded images."""
         ...
 
-    def strings_with(self, part: bytes) -> Iterator[bytes]:
-        """The strings of its read-only data that contain these bytes, as far as it is searched."""
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """The strings of its read-only data that contain these bytes, as far as it is searched.
+
+        Args:
+            gap: bytes behind one of them after which the next of the same section is given up.
+        """
         ...
 
-    def symbol_names_with(self, part: bytes) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The names of its static symbols that contain these bytes, as far as they are searched; none in a stripped
         file."""
         ...

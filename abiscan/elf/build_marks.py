@@ -13,8 +13,9 @@ from abiscan.model.facts import BuildMarks
 PT_GNU_STACK = 0x6474E551
 # Architectures where a file without PT_GNU_STACK asks for an executable stack (DEFAULT_STACK_PERMS).
 _EXECUTABLE_BY_DEFAULT = frozenset(("x86_64", "i386", "arm", "ppc", "s390x", "sparc64", "mips"))
-# How GCC and Clang begin DW_AT_producer, and how much of .debug_str is looked at for it.
-_PRODUCERS = (b"GNU C", b"GNU Fortran", b"clang version")
+# How GCC and Clang begin DW_AT_producer, and what follows where a source was compiled (not GNU AS, GNU GIMPLE); of
+# .debug_str so much is looked at.
+_PRODUCERS = ((b"GNU ", (b"C", b"Fortran")), (b"clang version ", (b"",)))
 _MAX_STRINGS = 1 << 22
 _MAX_PRODUCER = 4096
 # Of each compiler; compilation units with the same options have one text.
@@ -43,7 +44,7 @@ def _producers(image: Image) -> Iterator[str]:
     if place is None:
         return
     start, end = place[0], place[0] + min(place[1], _MAX_STRINGS)
-    for word in _PRODUCERS:
+    for word, languages in _PRODUCERS:
         at = start
         for _ in range(_MAX_PRODUCERS):
             # A text, not the end or the middle of another.
@@ -52,5 +53,6 @@ def _producers(image: Image) -> Iterator[str]:
             text = image.terminated(at, min(end, at + _MAX_PRODUCER)) if at > 0 else None
             if text is None:
                 break
-            yield text.decode("utf-8", "replace")
+            if text.startswith(languages, len(word)):
+                yield text.decode("utf-8", "replace")
             at += len(text)

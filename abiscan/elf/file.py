@@ -290,17 +290,17 @@ class ElfFile:
 
         return device_images(self.image)
 
-    def strings_with(self, part: bytes) -> Iterator[bytes]:
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """See `strings.strings_with`."""
         from abiscan.elf.strings import strings_with
 
-        return strings_with(self.image, part)
+        return strings_with(self.image, part, gap)
 
-    def symbol_names_with(self, part: bytes) -> Iterator[bytes]:
+    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """See `strings.symbol_names_with`."""
         from abiscan.elf.strings import symbol_names_with
 
-        return symbol_names_with(self.image, part)
+        return symbol_names_with(self.image, part, gap)
 
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
         """See `record_sizes.record_sizes`."""

@@ -10,22 +10,27 @@ from abiscan.elf.sections import named_sections, section
 from abiscan.model.limits import MAX_STRING, MAX_STRING_DATA
 
 
-def strings_with(image: Image, part: bytes) -> Iterator[bytes]:
+def strings_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
     """The strings that contain `part`, without the zero byte that ends each, in the order of the file.
 
     Looked for in the sections of read-only data, in what the segments map without PF_W where there are none; up to
     MAX_STRING_DATA bytes in all. A string that is longer than MAX_STRING is left out.
+
+    Args:
+        gap: bytes behind one such string of a section after which the next is given up; None for no such
+            limit. Linkers put the texts of all objects side by side (gABI, "SHF_MERGE"): what belongs together lies
+            together.
     """
-    return _strings_with(image, part, _read_only(image))
+    return _strings_with(image, part, _read_only(image), gap)
 
 
-def symbol_names_with(image: Image, part: bytes) -> Iterator[bytes]:
+def symbol_names_with(image: Image, part: bytes, gap: int | None = None) -> Iterator[bytes]:
     """The same of the names of its static symbols; none where they were stripped."""
     names = section(image, b".strtab")
-    return _strings_with(image, part, [] if names is None else [names])
+    return _strings_with(image, part, [] if names is None else [names], gap)
 
 
-def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]], gap: int | None) -> Iterator[bytes]:
     budget = MAX_STRING_DATA
     for start, size in places:
         end = start + min(size, budget)
@@ -39,7 +44,7 @@ def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]]) 
                 break
             if first > at - MAX_STRING:
                 yield image.buffer[first:last]
-            at = image.buffer.find(part, last, end)
+            at = image.buffer.find(part, last, end if gap is None else min(end, last + gap))
 
 
 def _read_only(image: Image) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -55,3 +56,14 @@ def test_damaged_section_headers_lead_nowhere_else(at: int) -> None:
     data = FILE.read_bytes()
     for value in (b"\0", b"\x7f", b"\xff"):
         assert all(each in data for each in found_in(data[:at] + value + data[at + 1 :]))
+
+
+def test_a_gap_ends_the_search_of_its_section_behind_the_last_found() -> None:
+    data = FILE.read_bytes()
+    whole = found_in(data)
+    # From the end of one to where the mark of the next ends.
+    apart = [data.index(b) + b.index(PART) + len(PART) - data.index(a) - len(a) for a, b in itertools.pairwise(whole)]
+    last = apart.index(max(apart)) + 1
+    image = Image(data, "file.so")
+    assert list(strings_with(image, PART, max(apart) - 1)) == whole[:last]
+    assert list(strings_with(image, PART, max(apart))) == whole
