@@ -61,6 +61,7 @@ _LONGEST_NAME = 512
 # The largest distance of two such texts of one section in the extensions of the corpus is 0.2 MB.
 _GAP = 1 << 19
 _MOST_DIGITS = 4
+_MANGLED = "_GLOBAL__N_"
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
 # Of torch itself: a schema of theirs in an extension mostly says which of torch's operators it knows.
@@ -156,7 +157,9 @@ def _named(binary: Binary, namespace: str, interface: Registration, *, defines: 
     for raw in binary.strings_with(f"{namespace}::".encode(), _GAP):
         match = pattern.fullmatch(raw.decode("utf-8", "replace")) if len(raw) <= _LONGEST_NAME else None
         if match is not None and match[1] == namespace:
-            yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, Confidence.MEDIUM, defines)
+            # No name is mangled: this one runs into the next text.
+            sure = Confidence.LOW if _MANGLED in match[2] else Confidence.MEDIUM
+            yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, sure, defines)
 
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:

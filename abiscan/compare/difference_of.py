@@ -11,7 +11,7 @@ from abiscan.compare.file_changes import changes_of_file, counts
 from abiscan.compare.reach_changes import changes_of_reach
 from abiscan.compare.reach_of import Builds, compared
 from abiscan.compare.requirement_changes import changes_of_requirements
-from abiscan.compare.scope import Scope
+from abiscan.compare.scope import Scope, place_of
 from abiscan.model.difference import Change, Difference, Effect
 from abiscan.model.reach import Aspect
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
@@ -34,7 +34,8 @@ def difference(old: Scope, new: Scope, builds: Builds, readable: Callable[[str],
     found = [*changes_of_reach(before.reach, after.reach), *changes_of_requirements(old.container, new.container)]
     found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
-    single = [change for pair in pairs for change in changes_of_file(*pair, readable)]
+    brings = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
+    single = [change for pair in pairs for change in changes_of_file(*pair, readable, brings)]
     whole = {each for change in found if change.aspect is Aspect.GPU for each in change.removed}
     single = [c for c in single if c.aspect is not Aspect.GPU or not whole.issuperset(c.removed)]
     changes = sorted((*found, *_merged(single, keep_files=not alone)), key=_order)

@@ -18,7 +18,8 @@ from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
-from abiscan.ownership.names import owner_of
+from abiscan.ownership.names import owner_of, owner_of_library
+from abiscan.wheel.tags import is_promised
 
 # `6 of 93 ` of `6 of 93 CPython names outside of the limited API`.
 _COUNT = re.compile(r"^\d+ of \d+ ")
@@ -26,12 +27,17 @@ _OWNERS = {Owner.TORCH: "torch", Owner.PYTHON: "CPython", Owner.CUDA: "CUDA", Ow
 
 
 def changes_of_file(
-    place: str, old: ArtifactReport, new: ArtifactReport, readable: Callable[[str], str]
+    place: str,
+    old: ArtifactReport,
+    new: ArtifactReport,
+    readable: Callable[[str], str],
+    brings: Collection[str] | None = None,
 ) -> Iterator[Change]:
     """Every change, each about the file at `place`.
 
     Args:
         readable: text of a mangled name; the name itself where no demangler reads it.
+        brings: file names of the shared objects of the new package; None where the files are in none.
     """
     for aspect, effect, text, removed, added in (
         *_verdict(old, new),
@@ -42,11 +48,11 @@ def changes_of_file(
         *_drift(old.releases or (), new.releases or ()),
         *_layouts(old.exports or (), new.exports or (), readable),
         *_imports(old, new),
-        *_needed(old, new),
+        *_needed(old, new, brings),
         *(_vendored(old, new) if _is_vendored(place) else _exports(old.exports, new.exports)),
-        *_making(old.provenance, new.provenance),
+        *_making(old, new),
     ):
-        shrinks = aspect is Aspect.GPU and effect is Effect.LOST
+        shrinks = aspect in (Aspect.GPU, Aspect.SYSTEM) and effect is Effect.LOST
         yield Change(aspect, effect, text, shrinks, (place,), tuple(removed), tuple(added))
 
 
@@ -106,20 +112,29 @@ def _abi(old: Provenance, new: Provenance) -> Iterator[_Row]:
 
 
 def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
-    before, after = (
-        # A text that merely has the form of a name may be anything.
-        {
-            f"{o.name}.{o.overload}" if o.overload else o.name
-            for o in each.operators
-            if o.confidence is not Confidence.LOW
-        }
-        for each in (old, new)
-    )
-    lost, gained = sorted(before - after), sorted(after - before)
+    """What one of them registers by a whole schema, and the other shows no part of: a text that a compiler took apart
+    may be that of another operator."""
+    lost, gained = _registered(old, beside=new), _registered(new, beside=old)
     if lost:
         yield Aspect.OPERATOR, Effect.LOST, f"registers {_few(lost)} no more", lost, ()
     if gained:
         yield Aspect.OPERATOR, Effect.GAINED, f"registers {_few(gained)} now", (), gained
+
+
+# A compiler moves a text in pieces of this many bytes, which stand among other pieces.
+_PIECE = 16
+
+
+def _registered(file: ArtifactReport, beside: ArtifactReport) -> list[str]:
+    names = {(o.name, o.overload) for o in beside.operators}
+    pieces = {o.name[:_PIECE] for o in beside.operators if o.schema is None}
+    return sorted(
+        f"{o.name}.{o.overload}" if o.overload else o.name
+        for o in file.operators
+        if o.confidence is Confidence.HIGH
+        and (o.name, o.overload) not in names
+        and not any(o.name.startswith(piece) for piece in pieces)
+    )
 
 
 # --- layouts ----------------------------------------------------------------------------------------------------
@@ -208,10 +223,18 @@ def counts(lost: Collection[str], gained: Collection[str]) -> str:
     return ", ".join([f"{len(gained)} new"] * bool(gained) + [f"{len(lost)} gone"] * bool(lost))
 
 
-def _needed(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
+def _needed(old: ArtifactReport, new: ArtifactReport, brings: Collection[str] | None) -> Iterator[_Row]:
     """Needed libraries; one that is vendored is called by what a rebuild does not change."""
     before, after = ({_soname(n.soname) for n in each.needed} for each in (old, new))
     lost, gained = sorted(before - after), sorted(after - before)
+    if brings is not None:
+        # CUDA's and ROCm's are told by their releases; which OpenMP runtime serves is torch's to say.
+        elsewhere = {n.soname for n in new.needed if owner_of_library(n.soname) is Owner.OTHER} - set(brings)
+        absent = [soname for soname in gained if soname in elsewhere and not is_promised(soname)]
+        if absent:
+            text = f"needs {_few(absent)}, which the package does not bring, nor any system has for certain"
+            yield Aspect.SYSTEM, Effect.LOST, text, (), absent
+            gained = [soname for soname in gained if soname not in absent]
     if lost and gained:
         text, effect = f"needs {_few(gained)}, no longer {_few(lost)}", Effect.CHANGED
     elif gained:
@@ -252,17 +275,20 @@ _TOPICS = {
 }
 
 
-def _making(old: Provenance, new: Provenance) -> Iterator[_Row]:
+def _making(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     """How it was made: compiler, std::string, Python ABI, ..."""
-    rows = [(what, _values(old, topic), _values(new, topic)) for topic, what in _TOPICS.items()]
-    rows.append(("made for torch", _one(old.built_for), _one(new.built_for)))
-    for what, before, after in rows:
-        gone = tuple(value for value in before if value not in after)
-        come = tuple(value for value in after if value not in before)
+    before, after = old.provenance, new.provenance
+    rows = [(what, _values(before, topic), _values(after, topic)) for topic, what in _TOPICS.items()]
+    if _fitting(old.releases) == _fitting(new.releases):
+        # Otherwise the releases on which it loads tell it.
+        rows.append(("made for torch", _one(before.built_for), _one(after.built_for)))
+    for what, was, is_now in rows:
+        gone = tuple(value for value in was if value not in is_now)
+        come = tuple(value for value in is_now if value not in was)
         if gone and come:
             text = f"{what}: {', '.join(come)}; was {', '.join(gone)}"
         elif come:
-            text = f"{what}: {', '.join(come)}{', too' if before else '; was not told'}"
+            text = f"{what}: {', '.join(come)}{', too' if was else '; was not told'}"
         elif gone:
             text = f"{what}: no longer {', '.join(gone)}"
         else:
@@ -271,7 +297,12 @@ def _making(old: Provenance, new: Provenance) -> Iterator[_Row]:
 
 
 def _values(made: Provenance, topic: Topic) -> tuple[str, ...]:
-    values = (fact.value for fact in made.facts if fact.topic is topic)
+    # A C++ library that is needed by name is told with the needed libraries.
+    values = (
+        fact.value
+        for fact in made.facts
+        if fact.topic is topic and not (topic is Topic.CXX_LIBRARY and ".so" in fact.source)
+    )
     return tuple(dict.fromkeys(_lasting(value, topic) for value in values))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from abiscan.model.difference import Change, Effect
 from abiscan.model.reach import Aspect, BuildOfTorch, Floor, Reach, windows_of
+from abiscan.wheel.tags import brought_with
 
 
 def changes_of_reach(old: Reach, new: Reach) -> Iterator[Change]:
@@ -14,7 +15,7 @@ def changes_of_reach(old: Reach, new: Reach) -> Iterator[Change]:
     yield from _pythons(old, new)
     yield from _gpus(old, new)
     yield from _machines(old, new)
-    yield from _floors(old.floors, new.floors)
+    yield from _floors(old, new)
     yield from _cuda(old.cuda, new.cuda)
 
 
@@ -126,8 +127,8 @@ def _machines(old: Reach, new: Reach) -> Iterator[Change]:
         yield Change(Aspect.SYSTEM, Effect.GAINED, f"is for {', '.join(gained)}, too", added=gained)
 
 
-def _floors(old: Sequence[Floor], new: Sequence[Floor]) -> Iterator[Change]:
-    before, after = {f.part: f for f in old}, {f.part: f for f in new}
+def _floors(old: Reach, new: Reach) -> Iterator[Change]:
+    before, after = ({f.part: f for f in each.floors} for each in (old, new))
     for part, floor in after.items():
         was = before.get(part)
         if was is not None and was.version >= floor.version:
@@ -137,6 +138,15 @@ def _floors(old: Sequence[Floor], new: Sequence[Floor]) -> Iterator[Change]:
             continue
         text = f"needs {floor.text} ({floor.because}); " + (f"was {was.text}" if was else f"needed no {part} before")
         removed = () if was is None else (was.text,)
+        glibc = before.get("glibc")
+        if (
+            glibc is not None
+            and part != "glibc"
+            and all(floor.version <= brought_with(glibc.version, machine, part) for machine in new.machines)
+        ):
+            text += f"; systems with {glibc.text} have it"
+            yield Change(Aspect.SYSTEM, Effect.CHANGED, text, removed=removed, added=(floor.text,))
+            continue
         yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=removed, added=(floor.text,))
     for part, was in before.items():
         floor_now = after.get(part)

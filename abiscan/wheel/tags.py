@@ -24,6 +24,14 @@ _LINUX = r"^linux_(.+)$"
 _LEGACY_GLIBC = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 # Tag machine -> the reader's name for the ELF machine, where they differ.
 _MACHINES = {"i686": "i386", "armv7l": "arm", "armv6l": "arm", "arm64": "aarch64"}
+# Libraries beside glibc's and GCC's that every system of a manylinux tag has (PEP 513 and 600; `lib_whitelist` of
+# auditwheel's policy).
+_PROMISED = frozenset(
+    [
+        *("libX11.so.6", "libXext.so.6", "libXrender.so.1", "libICE.so.6", "libSM.so.6", "libGL.so.1", "libz.so.1"),
+        *("libgobject-2.0.so.0", "libgthread-2.0.so.0", "libglib-2.0.so.0", "libatomic.so.1"),
+    ]
+)
 _CPYTHON_TAG = r"^cp(\d)(\d+)$"
 
 
@@ -191,6 +199,19 @@ def _promised(promise: Promise) -> Mapping[str, tuple[int, ...]]:
             found = _limits(platform.machine).get(promise.glibc, {})
             limits.update((family, max(limits.get(family, ()), limit)) for family, limit in found.items())
     return limits
+
+
+def is_promised(soname: str) -> bool:
+    """Whether every system of a manylinux tag has a library, beside those of glibc and GCC."""
+    return soname in _PROMISED
+
+
+def brought_with(glibc: tuple[int, ...], machine: str, family: str) -> tuple[int, ...]:
+    """The newest version of GLIBCXX or CXXABI that the reference distributions with this glibc all have; () where none
+    is known to."""
+    known = _limits(machine)
+    having = max((each for each in known if each <= glibc), default=None)
+    return () if having is None else known[having].get(family, ())
 
 
 def fitting_platform(needs: Iterable[VersionNeed], machine: str, bundled: Iterable[str] = ()) -> str | None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from abiscan.compare.file_changes import changes_of_file
+from abiscan.model.binding import NeededLibrary
+from abiscan.model.cause import Confidence
+from abiscan.model.operators import Operator, Registration
+from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport
@@ -45,3 +49,57 @@ def test_a_line_for_each_record_that_lies_otherwise() -> None:
     assert told(old, old) == []
     # On a release on which the new file does not bind, nothing fits.
     assert told(old, on(v2_5=())) == []
+
+
+def needing(*sonames: str) -> ArtifactReport:
+    return replace(report("x.so"), needed=tuple(NeededLibrary(soname, None) for soname in sonames))
+
+
+def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
+    """As torchdata 0.8.0, which needs OpenSSL 3. libz is on every system of a tag, CUDA has a line of its own."""
+    old = needing("libdl.so.2")
+    new = needing("libssl.so.3", "libz.so.1", "libcudart.so.12", "libjpeg-944920e9.so.8", "libc10.so", "libm.so.6")
+    told = list(changes_of_file("x.so", old, new, str, {"libjpeg-944920e9.so.8"}))
+    assert [(c.aspect, c.shrinks, c.added) for c in told] == [
+        (Aspect.SYSTEM, True, ("libssl.so.3",)),
+        (Aspect.LIBRARY, False, ("libc10.so", "libcudart.so.12", "libjpeg.so.8", "libm.so.6", "libz.so.1")),
+    ]
+    # Of single files nobody knows what lies beside them.
+    assert not any(c.shrinks for c in changes_of_file("x.so", old, new, str))
+
+
+def registering(**confidences: Confidence) -> ArtifactReport:
+    operators = tuple(
+        Operator(f"ns::{name}", Registration.TORCH_LIBRARY, "", "schema" if sure is Confidence.HIGH else None, sure)
+        for name, sure in confidences.items()
+    )
+    return replace(report("x.so"), operators=operators)
+
+
+def test_an_operator_whose_text_was_taken_apart_is_neither_lost_nor_gained() -> None:
+    """As in torchaudio 2.8.0 and 2.9.1, which both register _lfilter_core_loop."""
+    whole, part = Confidence.HIGH, Confidence.MEDIUM
+    old = registering(lfilter=whole, gone=whole, kept=part, torn_in_two_parts_here=Confidence.LOW)
+    new = registering(lfilter=part, kept=whole, torn_in_two_parts=whole, come=whole, perhaps=part)
+    assert [c.text for c in changes_of_file("x.so", old, new, str)] == [
+        "registers ns::gone no more",
+        "registers ns::come now",
+    ]
+
+
+def made(built_for: str, *facts: ProvenanceFact) -> ArtifactReport:
+    return replace(on(v2_4=()), provenance=Provenance(built_for=built_for, facts=facts))
+
+
+def test_how_it_was_made_is_not_told_twice() -> None:
+    library = ProvenanceFact(Topic.CXX_LIBRARY, "libstdc++", "libstdc++.so.6")
+    inline = ProvenanceFact(Topic.CXX_LIBRARY, "libc++", "_ZNSt3__14coutE")
+    old = replace(made("2.4"), needed=())
+    new = replace(made("2.5", library, inline), needed=(NeededLibrary("libstdc++.so.6", None),))
+    assert [c.text for c in changes_of_file("x.so", old, new, str)] == [
+        "needs libstdc++.so.6, too",
+        "C++ library: libc++; was not told",
+        "made for torch: 2.5; was 2.4",
+    ]
+    elsewhere = replace(new, releases=on(v2_5=()).releases)
+    assert not any("made for" in c.text for c in changes_of_file("x.so", old, elsewhere, str))

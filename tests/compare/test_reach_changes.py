@@ -64,6 +64,17 @@ CASES: dict[str, tuple[Reach, Reach, list[tuple[Aspect, Effect, bool]]]] = {
         reach(None, None, None, floor("CXXABI", 1, 3, 9), floor("GLIBCXX", 3, 4, 29)),
         [(Aspect.SYSTEM, Effect.LOST, True)],
     ),
+    # auditwheel's policy of manylinux_2_28 ends at GLIBCXX_3.4.24.
+    "a newer libstdc++ that is as old as the glibc": (
+        reach(None, None, None, floor("glibc", 2, 28), floor("GLIBCXX", 3, 4, 18)),
+        reach(None, None, None, floor("glibc", 2, 28), floor("GLIBCXX", 3, 4, 24)),
+        [(Aspect.SYSTEM, Effect.CHANGED, False)],
+    ),
+    "a newer libstdc++ than the glibc": (
+        reach(None, None, None, floor("glibc", 2, 28), floor("GLIBCXX", 3, 4, 18)),
+        reach(None, None, None, floor("glibc", 2, 28), floor("GLIBCXX", 3, 4, 25)),
+        [(Aspect.SYSTEM, Effect.LOST, True)],
+    ),
     "another CUDA": (reach(cuda=("12",)), reach(cuda=("13",)), [(Aspect.SYSTEM, Effect.LOST, True)]),
     "another machine": (reach(), reach(machines=("aarch64",)), [(Aspect.SYSTEM, Effect.LOST, True)]),
 }

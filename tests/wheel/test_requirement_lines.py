@@ -1,0 +1,22 @@
+"""How a builder spells a requirement is no part of it (dependency specifiers, "Grammar": spaces may stand anywhere)."""
+
+from __future__ import annotations
+
+import pytest
+from packaging.requirements import Requirement
+
+from abiscan.wheel.requirement_lines import requirements_by_name
+
+
+@pytest.mark.parametrize(
+    "line", ["torch ==2.4.0", "torch (==2.4.0)", "torch == 2.4.0", 'torch ==2.4.0 ; python_version < "3.12"', "torch"]
+)
+def test_spaces_do_not_count(line: str) -> None:
+    ((spelled,),) = requirements_by_name([line]).values()
+    assert Requirement(spelled) == Requirement(line)
+    assert " " not in spelled.partition(";")[0]
+
+
+def test_a_reference_keeps_its_spaces() -> None:
+    line = "torch @ https://example.org/torch-2.4.0-cp311-cp311-linux_x86_64.whl"
+    assert requirements_by_name([line]) == {"torch": (line,)}
