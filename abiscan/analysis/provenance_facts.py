@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -57,6 +57,8 @@ PYBIND11 = b"__pybind11_internals_v"
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
 # What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
 AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
+# Through it a model calls an operator by what the `.json` beside it says (torch/_inductor/codegen/cpp_wrapper_cpu.py).
+_BY_NAME = "aoti_torch_proxy_executor_call_function"
 _LABEL = r"\+([\w.]+)"
 
 
@@ -87,7 +89,7 @@ def provenance_facts(
         *_strings(imports),
         *_cxx_library(facts, names),
         *_debug_modes(names),
-        *_torch(binary, made, origin),
+        *_torch(binary, names, made, origin),
         *_python(binary, imports, made, origin),
         *_cuda(made),
         *_floors(facts),
@@ -168,7 +170,7 @@ def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
     yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in told.items())
 
 
-def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
+def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
     if made.built_for is not None:
         yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_basis or "", Confidence.MEDIUM)
     elif made.torch_window is not None:
@@ -176,6 +178,8 @@ def _torch(binary: Binary, made: Provenance, origin: Origin) -> Iterator[Provena
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
     if binary.exports_name(AOTINDUCTOR):
         yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {AOTINDUCTOR}")
+        if _BY_NAME in names:
+            yield ProvenanceFact(Topic.AOTINDUCTOR, "calls operators that have no C shim", f"imports {_BY_NAME}")
     label = re.search(_LABEL, origin.version) if origin.version else None
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")
