@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from abiscan.analysis.provenance_facts import toolkit_of_ptx
 from abiscan.binary import open_binary
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.errors import UnreadableFile
@@ -99,7 +100,16 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:
     compiled = sum(module.count for module in runs if _by_ptx_alone(module, gpu))
     if compiled:
         which = "its device code" if compiled == total else f"{compiled} of {total} modules of its device code"
-        yield f"{which} runs on {gpu} as PTX, which the driver compiles at the first use"
+        yield f"{which} runs on {gpu} as PTX, which {_compiler(code, gpu)} compiles at the first use"
+
+
+def _compiler(code: DeviceImages, gpu: GpuArchitecture) -> str:
+    """Which driver compiles the PTX that fits: one for the CUDA that wrote the newest of it, or a newer one. An older
+    one answers CUDA_ERROR_UNSUPPORTED_PTX_VERSION (CUDA Driver API, "CUresult")."""
+    fitting = [i.ptx_version for i in code.images if i.ptx_version and runs_on(i.architecture, gpu) is Runs.YES]
+    newest = max(fitting, key=lambda version: [int(part) for part in version.split(".")], default=None)
+    toolkit = None if newest is None else toolkit_of_ptx(newest)
+    return "the driver" if toolkit is None else f"a driver for CUDA {toolkit.partition(' ')[0]} or newer"
 
 
 def _by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:

@@ -217,7 +217,7 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
     versions = [image.ptx_version for image in made.gpu_images if image.ptx_version is not None]
     if versions:
         newest = max(versions, key=_parts)
-        value = _TOOLKITS.get(newest)
+        value = toolkit_of_ptx(newest)
         if value is not None:
             yield ProvenanceFact(Topic.CUDA, value, f"PTX ISA {newest} of its device code", Confidence.MEDIUM)
     for image in made.gpu_images:
@@ -225,6 +225,11 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
         packed = f", {image.compressed} compressed" if image.compressed else ""
         linked = ", to be linked" if image.relocatable else ""
         yield ProvenanceFact(Topic.GPU, image.architecture, f"{image.images} of {form}{packed}{linked}")
+
+
+def toolkit_of_ptx(version: str) -> str | None:
+    """`13.0`, `12.5 or 12.6`: the CUDA toolkit that writes a version of PTX (`9.0`); None for one that is not known."""
+    return _TOOLKITS.get(version)
 
 
 def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.kernels_on import of_released, torchs_own
+from abiscan.analysis.kernels_on import of_released, torchs_own, with_kernels
 from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
 from abiscan.model.gpu_architecture import parse_architecture
 from abiscan.releases import open_index
+from tests.compare.typed import report
 
 
 @pytest.mark.parametrize(("gpu", "told"), [("sm_75", True), ("sm_80", False), ("gfx942", True)])
@@ -63,3 +65,27 @@ def test_a_torch_for_the_cpu_has_no_kernels_to_ask_for() -> None:
     parsed = parse_architecture("sm_90")
     assert parsed is not None
     assert list(of_released(build, [parsed])) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "ptx", "driver"),
+    [
+        # PTX ISA, "PTX Release History"; 8.5 is written by 12.5 and 12.6.
+        *(
+            ("compute_80", "9.0", "a driver for CUDA 13.0 or newer"),
+            ("compute_80", "8.5", "a driver for CUDA 12.5 or newer"),
+        ),
+        *(("compute_80", "99.0", "the driver"), ("compute_80", None, "the driver"), ("sm_80", None, None)),
+    ],
+)
+def test_which_driver_compiles_the_ptx(image: str, ptx: str | None, driver: str | None) -> None:
+    code = DeviceCode.MACHINE_CODE if driver is None else DeviceCode.PTX
+    newer = GpuImage("compute_90", DeviceCode.PTX, 1, ptx_version="9.1")  # does not run there
+    device = DeviceImages((GpuImage(image, code, 1, ptx_version=ptx), newer), (GpuModule((image, "compute_90"), 1),))
+    gpu = parse_architecture("sm_86")
+    assert gpu is not None
+    notes = with_kernels(report("x.so"), device, [gpu], "x").notes
+    expected = (
+        [] if driver is None else [f"its device code runs on sm_86 as PTX, which {driver} compiles at the first use"]
+    )
+    assert list(notes) == expected
