@@ -65,19 +65,23 @@ def file_fate(report: ArtifactReport, *, installed: bool) -> FileFate:
 
 def after_upgrade(later: Sequence[FileFate], now: Sequence[FileFate]) -> list[FileFate]:
     """The fates with another torch, of which a release says nothing of this machine: a library that neither it nor the
-    file's package brings, and that is not here now, is not here then.
+    file's package brings, and that is not here now, is not here then. A build for another torch than the one that is
+    installed is, where it does not load, for another than that one too.
 
     Args:
         now: the same files with the torch that is installed.
     """
     absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
     driverless = {file.path for file in now if file.without_driver}
+    others = {file.path: file.releases for file in now if file.for_another}
     found = []
     for file in later:
         missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
         missing = [soname for soname in missing if not is_driver(soname)]
         if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
             file = replace(file, why=f"{', '.join(missing)} is not found")  # noqa: PLW2901
+        if file.path in others and file.verdict is ArtifactVerdict.FAILS:
+            file = replace(file, for_another=True, releases=others[file.path])  # noqa: PLW2901
         found.append(replace(file, without_driver=file.path in driverless))
     return found
 
