@@ -87,12 +87,12 @@ class StoredBinary:
         """As they were read."""
         return self._stored.device
 
-    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:  # noqa: ARG002
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """The strings that contain a text that is asked of every file."""
         found = self._stored.strings.get(part.decode("ascii"))
         yield from self._not_kept("a text") if found is None else found
 
-    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:  # noqa: ARG002
+    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """Not kept."""
         self._not_kept("a static symbol")
 
