@@ -162,17 +162,32 @@ def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> Windows:
     return Windows.of_known(versions, versions.__getitem__)
 
 
+# Vtables of one file that have a line each; LLVM's in libtriton.so are 140 from one release to the next.
+_SINGLY = 3
+
+
 def _layouts(old: Iterable[Export], new: Iterable[Export], readable: Callable[[str], str]) -> Iterator[_Row]:
     """Exported data of another size: what was compiled against the old one reads or derives from it wrongly."""
     before = {e.name: e.size for e in old if e.type is SymbolType.OBJECT and e.size}
-    for export in new:
-        size = before.get(export.name)
-        if size is None or export.type is not SymbolType.OBJECT or not export.size or export.size == size:
-            continue
-        if _is_anothers(export.name) or not export.name.startswith("_ZTV"):
-            continue
-        text = f"the {readable(export.name)} is {export.size} bytes; was {size}: rebuild what derives from it"
-        yield Aspect.LAYOUT, Effect.CHANGED, text, (export.name,), (export.name,)
+    resized = {
+        export.name: export.size
+        for export in new
+        if export.type is SymbolType.OBJECT
+        and export.name.startswith("_ZTV")
+        and export.size
+        and before.get(export.name, export.size) != export.size
+        and not _is_anothers(export.name)
+    }
+    if len(resized) > _SINGLY:
+        names = sorted(resized)
+        text = (
+            f"{len(names)} vtables have other sizes, such as the {readable(names[0])}: rebuild what derives from them"
+        )
+        yield Aspect.LAYOUT, Effect.CHANGED, text, names, names
+        return
+    for name, size in resized.items():
+        text = f"the {readable(name)} is {size} bytes; was {before[name]}: rebuild what derives from it"
+        yield Aspect.LAYOUT, Effect.CHANGED, text, (name,), (name,)
 
 
 # --- names ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from abiscan.compare.file_changes import changes_of_file
 from abiscan.model.binding import NeededLibrary
 from abiscan.model.cause import Confidence
+from abiscan.model.facts import Export, SymbolBinding, SymbolType, Visibility
 from abiscan.model.operators import Operator, Registration
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.reach import Aspect
@@ -103,3 +104,18 @@ def test_how_it_was_made_is_not_told_twice() -> None:
     ]
     elsewhere = replace(new, releases=on(v2_5=()).releases)
     assert not any("made for" in c.text for c in changes_of_file("x.so", old, elsewhere, str))
+
+
+def test_many_vtables_have_one_line() -> None:
+    def exporting(count: int, size: int) -> ArtifactReport:
+        names = [f"_ZTV1{chr(ord('A') + number)}" for number in range(count)]
+        how = (SymbolBinding.WEAK, SymbolType.OBJECT, Visibility.DEFAULT, 0, size, None, False)
+        exports = tuple(Export(name, *how) for name in names)
+        return replace(report("x.so"), exports=exports)
+
+    assert told(exporting(1, 64), exporting(1, 72)) == ["the _ZTV1A is 72 bytes; was 64: rebuild what derives from it"]
+    assert len(told(exporting(3, 64), exporting(3, 72))) == 3
+    assert told(exporting(4, 64), exporting(4, 72)) == [
+        "4 vtables have other sizes, such as the _ZTV1A: rebuild what derives from them"
+    ]
+    assert told(exporting(4, 64), exporting(4, 64)) == []
