@@ -15,9 +15,9 @@ from abiscan.targets.artifact import Limits
 from abiscan.targets.byte_source import ByteSource
 from abiscan.targets.unpacked import Buffer, Unpacked, size_words
 
-# What is read at a time, and written at most: so much more that honest data never reaches it, since what is left of the
-# input is copied then. ISA-L takes 0.44 of zlib's time so, 0.49 with a limit of 32 KiB.
-CHUNK_IN, CHUNK_OUT = 1 << 14, 1 << 20
+# What is read at a time, and written at most: so much more that honest data rarely reaches it, since what is left of
+# the input is copied then. ISA-L takes 0.44 of zlib's time so, 0.49 with a limit of 32 KiB.
+CHUNK_IN, CHUNK_OUT = 1 << 16, 1 << 20
 # The largest dictionary of `xz -9` takes 65 MiB; a header may claim 4 GiB.
 _XZ_MEMORY = 256 << 20
 

@@ -72,8 +72,9 @@ class Unpacked:
         block = self._held + piece
         at = end - len(block)
         kept, again = self._payloads.look(block, at)
+        view = memoryview(block)
         for start, stop in kept:
-            self._file.write(block[start - at : stop - at], start)
+            self._file.write(view[start - at : stop - at], start)
         self._held = block[again - at :]
 
     def buffer(self) -> Buffer:
@@ -117,14 +118,14 @@ class TemporaryFile:
         self._size, self._display = size, display
         self._descriptor, self._base = -1, 0
         self._own = place is None
-        self._waiting: list[bytes] = []
+        self._waiting: list[bytes | memoryview] = []
         self._start = self._end = self.written = 0
         try:
             self._descriptor, self._base = (nameless(), 0) if place is None else place
         except OSError as error:
             raise self._no_room(error) from error
 
-    def write(self, data: bytes, at: int) -> None:
+    def write(self, data: bytes | memoryview, at: int) -> None:
         """Bytes at an offset, in ascending order.
 
         Raises:
@@ -135,7 +136,7 @@ class TemporaryFile:
         if at != self._end or at - self._start >= _WINDOW or len(self._waiting) == _MOST_PIECES:
             self._flush()
             self._start = self._end = at
-        if not data[0] and not data[-1] and data == _ZEROS[: len(data)]:
+        if not data[0] and not data[-1] and bytes(data) == _ZEROS[: len(data)]:
             self._flush()  # a hole
             self._start = self._end = at + len(data)
             return
