@@ -52,6 +52,11 @@ class Scratch:
             self._places[key] = len(self._places), self._end
             self._end += -(-size // _PAGE) * _PAGE
 
+    @property
+    def has_room(self) -> bool:
+        """Whether members have a place here, and another one may be unpacked to its own."""
+        return bool(self._places) and self._room > 0
+
     def get(self, key: Hashable, size: int, display: str, unpack: Unpack, again: Unpack) -> Sparse | Buffer | None:
         """The member, unpacked if no process has done so; None where there is no room for it.
 
