@@ -1,6 +1,6 @@
 """One table of what abiscan costs beside other tools, measured interleaved in one run.
 
-    python -m benchmarks.table [--small] [--runs 5] [--corpus DIR] [--peer torch-abi-audit] [--write]
+    python -m benchmarks.table [--small] [--runs 3] [--corpus DIR] [--audit PATH] [--write]
 
 Every command of a row is started in turn with the others, so that a busy moment hits all alike. Time is the processor's
 (user and system, with all child processes): on a shared machine the wall clock measures the others. A ratio is the
@@ -9,7 +9,8 @@ the command had together in one further run (Pss of /proc/PID/smaps_rollup: shar
 counted), or the largest ru_maxrss of one of them where that is more.
 
 `--small` takes the test fixtures alone, once (under a minute); else the wheels of `tests.corpus` are read too. Torch
-must be installed for the rows of dlopen; `ldd` and the peer are left out, and said to be, where they are absent.
+must be installed for the rows of dlopen; `ldd` and torch-abi-audit (`--audit`: its executable, or the virtual
+environment that it is installed in) are left out, and said to be, where they are absent.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ def made_wheel(path: Path, files: list[Path], copies: int) -> Path:
 
 def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
     """What is measured."""
-    peer = shutil.which(options.peer)
+    peer = audit(options.audit)
     ldd = shutil.which("ldd")
     for what, path in (("a good file", GOOD), ("a bad file", BAD)):
         commands = {"floor": list(FLOOR), "abiscan": [*ABISCAN, "scan", str(path)]}
@@ -234,6 +235,11 @@ def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
     )
 
 
+def audit(path: str) -> str | None:
+    """The executable of torch-abi-audit: `path`, or the one of the virtual environment there."""
+    return shutil.which(path) or shutil.which(str(Path(path) / "bin" / "torch-abi-audit"))
+
+
 def imports(path: Path) -> int:
     try:
         return len(open_binary(path).imports)
@@ -251,12 +257,12 @@ def machine() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="fixtures alone")
-    parser.add_argument("--runs", type=int, default=None, help="rounds, whose median is told (5; 1 with --small)")
+    parser.add_argument("--runs", type=int, default=None, help="rounds, whose median is told (3; 1 with --small)")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="directory of tests.corpus")
-    parser.add_argument("--peer", default="torch-abi-audit", help="where that tool is")
+    parser.add_argument("--audit", default="torch-abi-audit", metavar="PATH", help="where that tool is")
     parser.add_argument("--write", action="store_true", help=f"to {RESULTS.name} too")
     options = parser.parse_args()
-    runs = options.runs or (1 if options.small else 5)
+    runs = options.runs or (1 if options.small else 3)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(ROOT)
@@ -279,7 +285,9 @@ def main() -> None:
             lines = measure(row, runs, environment, sampled=not options.small)
             print("\n".join(lines), flush=True)
             told += lines
-    absent = [name for name in ("ldd", options.peer) if not shutil.which(name)]
+    absent = [
+        name for name, path in (("ldd", shutil.which("ldd")), ("torch-abi-audit", audit(options.audit))) if not path
+    ]
     if absent:
         told += ["", f"Not here: {', '.join(absent)}."]
         print("\n".join(told[-2:]))
