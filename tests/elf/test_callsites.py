@@ -74,9 +74,11 @@ def needs(*tools: str) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["by upper half", "by second byte"])
 @pytest.mark.parametrize("name", FILES)
-def test_same_sites_as_objdump(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_sites_as_objdump(name: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     needs("objdump", "readelf")
+    monkeypatch.setattr("abiscan.elf.callsites._FEW", few)
     monkeypatch.setattr("abiscan.elf.callsites.MAX_SITES", 10_000)
     path = FIXTURES / name
     imports = {each.name for each in open_elf(path).imports} - {"__tls_get_addr"}

@@ -88,6 +88,24 @@ def test_the_table_of_a_compressed_bundle_is_kept() -> None:
     assert list(read_bundles(made, 0, len(made))) == [(("gfx942",), True)] * 2
 
 
+@pytest.mark.usefixtures("every_image")
+@pytest.mark.parametrize("size", [61, 4096, 1 << 20])
+def test_containers_are_found_where_compilers_put_them(size: int, fixtures_dir: Path) -> None:
+    """nvcc aligns them to 8 bytes (`sh_addralign` of .nv_fatbin); what stands elsewhere is kept."""
+    whole = (fixtures_dir / "gpu-cuda.so").read_bytes()
+    place = section(read_elf(whole, "x").image, b".nv_fatbin")
+    assert place is not None
+    images = whole[place[0] : sum(place)]
+    _, expected = left_out(images, size)
+    assert expected
+    # The byte that is looked for, wherever it is looked for.
+    crowded = b"\xed" * (1 << 16)
+    assert left_out(crowded + images, size)[1] == [
+        (start + len(crowded), end + len(crowded)) for start, end in expected
+    ]
+    assert left_out(bytes(4) + images, size) == (bytes(4) + images, [])
+
+
 def test_small_images_are_kept(fixtures_dir: Path) -> None:
     data = (fixtures_dir / "gpu-cuda.so").read_bytes()
     assert all(end - start >= 1 << 13 for start, end in left_out(data, 4096)[1])
