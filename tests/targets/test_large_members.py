@@ -23,7 +23,7 @@ from tests.targets.kit import FIXTURES
 
 SMALL = FIXTURES / "gcc-const-data-ptr.so"
 GIB = 1 << 30
-# What a process may take, by the issue and SECURITY.md, in MiB.
+# What a run may take, by SECURITY.md, in MiB.
 MOST = 256
 # Says on its last line what this process and the one that it reads files in took at most, in MiB: VmHWM of
 # proc_pid_status(5), since ru_maxrss of this one counts what the process that started it had taken; and ru_maxrss of
