@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from abiscan.report.style import Style
 
 
-def progress() -> ProgressBar | None:
+def progress(counted: str = "files") -> ProgressBar | None:
     """Progress on a terminal, none in CI or a pipe."""
     if not sys.stderr.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
     from abiscan.cli.progress_bar import ProgressBar
 
-    return ProgressBar()
+    return ProgressBar(counted=counted)
 
 
 def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:

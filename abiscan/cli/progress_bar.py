@@ -18,9 +18,16 @@ _DELAY, _INTERVAL = 0.5, 0.1
 
 
 class ProgressBar:
-    """A `Progress` that draws. Nothing is imported or drawn before half a second, and nothing is left of it."""
+    """A `Progress` that draws. Nothing is imported or drawn before half a second, and nothing is left of it.
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        counted: what there is a number of, where no sizes are known.
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, counted: str = "files"
+    ) -> None:
+        self._counted = counted
         self._stream = stream or sys.stderr
         self._clock = clock
         self._begun = clock()
@@ -60,7 +67,7 @@ class ProgressBar:
             return
         self._drawn = now
         if self._bar is None:
-            self._bar = _bar(sum(self._sizes.values()), self._stream)
+            self._bar = _bar(sum(self._sizes.values()), self._stream, self._counted)
             self._bar.start_t -= now - self._begun
         # Of a member its name, of a path the end.
         text = safe(self._text).rpartition("!")[2]
@@ -73,7 +80,7 @@ class ProgressBar:
 _NAME = 36
 
 
-def _bar(total: int, stream: TextIO) -> tqdm[Any]:
+def _bar(total: int, stream: TextIO, what: str) -> tqdm[Any]:
     import threading
 
     from tqdm import tqdm
@@ -81,7 +88,7 @@ def _bar(total: int, stream: TextIO) -> tqdm[Any]:
     # No thread beside a process that forks, and no lock between processes: this one alone draws.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())
-    counted = "{n_fmt}B/{total_fmt}B [{elapsed}<{remaining}]" if total else "{n_fmt} files [{elapsed}]"
+    counted = "{n_fmt}B/{total_fmt}B [{elapsed}<{remaining}]" if total else f"{{n_fmt}} {what} [{{elapsed}}]"
     return tqdm(
         total=total or None,
         file=stream,

@@ -63,7 +63,7 @@ def scan_registry(given: dict[str, object]) -> int:
     work = work_of(given)
     engine = engine_of(text_option(given["engine"]) or "local", int(str(given["jobs"])))
     run = open_run(directory, asked_of(work), now(), fresh=resume is None)
-    with _kept(run, directory):
+    with _kept(run, directory), shown(given) as show:
         facts = FactsOf(directory) if resume is not None else None
         found = run_units(
             units_of(targets, cwd),
@@ -71,7 +71,7 @@ def scan_registry(given: dict[str, object]) -> int:
             engine,
             work,
             facts_of=lambda unit: None if facts is None else facts.of(unit.display, unit.identity),
-            show=shown(given),
+            show=show,
         )
         run.finish(now())
     return told(run, found, given)
@@ -156,15 +156,20 @@ def _directory(given: dict[str, object], resume: str | None) -> str:
     return directory
 
 
-def shown(given: dict[str, object]) -> Callable[[Progress], None]:
+@contextlib.contextmanager
+def shown(given: dict[str, object]) -> Iterator[Callable[[Progress], None]]:
     """Progress on a terminal."""
-    show = None if given.get("quiet") else progress()
+    bar = None if given.get("quiet") else progress("wheels")
 
     def tell(state: Progress) -> None:
-        if show is not None:
-            show(f"{state.done} looked at, {state.skipped} done before, {state.unreadable} unreadable")
+        if bar is not None:
+            bar.at(f"{state.skipped} done before, {state.unreadable} unreadable")
 
-    return tell
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.at("")
 
 
 @contextlib.contextmanager

@@ -55,8 +55,9 @@ def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
 
     engine = engine_of(str(given["engine"] or "local"), int(str(given["jobs"])))
     run = open_run(directory, asked_of(work), now())
-    found = run_units(
-        units(), run, engine, work, facts_of=lambda unit: facts.of(unit.display, unit.identity), show=shown(given)
-    )
+    with shown(given) as show:
+        found = run_units(
+            units(), run, engine, work, facts_of=lambda unit: facts.of(unit.display, unit.identity), show=show
+        )
     run.finish(now())
     ctx.exit(told(run, found, given))
