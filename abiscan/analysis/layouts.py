@@ -88,7 +88,7 @@ def shared_layouts(
         declared,
         beside,
         asserting_beside=lambda: asserted_beside(group, table.headers, machine),
-        sized=laid_out_as(binary.record_sizes(table.changing.keys()), table),
+        sized=lambda: laid_out_as(binary.record_sizes(table.changing.keys()), table),
     )
     return SharedLayouts(uses, side, table)
 
@@ -148,12 +148,13 @@ def compiled_against(
     beside: Callable[[], Sequence[str]],
     *,
     asserting_beside: Callable[[], CompiledAgainst | None] = lambda: None,
-    sized: CompiledAgainst | None = None,
+    sized: Callable[[], CompiledAgainst | None] = lambda: None,
 ) -> CompiledAgainst:
     """The releases whose headers a file may have been compiled with.
 
-    They are those that export all that it imports. Of these, the ones that give records the sizes which these have in
-    its debug information, and whose headers have the assertions that are in it. Of these the ones that it is declared
+    They are those that export all that it imports. Of these, the ones whose headers have the assertions that are in it,
+    and, where these are of several minor releases, that give records the sizes which these have in its debug
+    information: to read that takes up to half a second. Of these the ones that it is declared
     for, where that is one minor release: a wider requirement says what an installer may put beside it, and not what it
     was made with. Else those that export what the other members of its package import, too, and those whose headers
     have the assertions that are in these: one package is compiled against one torch.
@@ -178,10 +179,10 @@ def compiled_against(
             found = common
             reasons.append(reason())
 
-    if sized is not None:
-        narrow(sized.releases, lambda: sized.because)
     if asserting is not None:
         narrow(asserting.releases, lambda: asserting.because)
+    if len({versions.minor(release) for release in found}) > 1 and (laid_out := sized()) is not None:
+        narrow(laid_out.releases, lambda: laid_out.because)
     if declared is not None:
         admitted = tuple(release for release in known if declared.admits_release(release))
         if declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1:

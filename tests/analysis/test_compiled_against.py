@@ -89,11 +89,16 @@ def test_each_fact_narrows_what_is_left(
 SIZED = CompiledAgainst(("2.7.1", "2.8.0"), "its debug information gives")
 
 
-def test_debug_information_is_asked_first() -> None:
-    found = compiled_against(matrix(KNOWN), OF_2_9, None, tuple, sized=SIZED)
+def test_debug_information_is_read_where_assertions_leave_several_releases() -> None:
+    def read() -> CompiledAgainst:
+        return SIZED
+
+    found = compiled_against(matrix(KNOWN), None, declared("==2.9.1"), tuple, sized=read)
     assert found == CompiledAgainst(SIZED.releases, "its debug information gives")
+    found = compiled_against(matrix(KNOWN), OF_2_9, None, tuple, sized=lambda: pytest.fail("was read"))
+    assert found.because == OF_2_9.because
     # Where it names a torch that does not export what the file imports, it is of another build.
-    found = compiled_against(matrix(KNOWN[3:]), None, None, tuple, sized=SIZED)
+    found = compiled_against(matrix(KNOWN[3:]), None, None, tuple, sized=read)
     assert found.releases == KNOWN[3:]
 
 
