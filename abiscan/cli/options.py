@@ -17,7 +17,7 @@ _ROOTS_USER_BASE = "/root/.local"
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.environment.python import PythonEnvironment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def scan_options(
-    given: dict[str, object], files: FileSystem = HERE, *, matrix: bool = False, within: str | None = None
+    given: Mapping[str, object], files: FileSystem = HERE, *, matrix: bool = False, within: str | None = None
 ) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.loader import LoaderSettings
@@ -150,7 +150,7 @@ def today() -> datetime.date:
     return datetime.datetime.now(tz=datetime.UTC).date()
 
 
-def style_for(given: dict[str, object], stream: object) -> Style:
+def style_for(given: Mapping[str, object], stream: object) -> Style:
     from abiscan.report.style import Style
 
     terminal = bool(getattr(stream, "isatty", lambda: False)())
@@ -168,36 +168,36 @@ def style_for(given: dict[str, object], stream: object) -> Style:
     return Style(width=width, color=color, verbose=bool(given.get("verbose")), quiet=bool(given.get("quiet")))
 
 
-def policy_of(given: dict[str, object]) -> Policy:
+def policy_of(given: Mapping[str, object]) -> Policy:
     """The configuration file's policy with the command line's options over it."""
     from msgspec.structs import replace
 
     from abiscan.gate.policy import Policy
 
     policy = Policy()
-    named = text_option(given["config"])
+    named = text_option(given.get("config"))
     if named is not None or _may_be_configured():
         policy = _configured(named)
-    if given["fail_on"] is not None:
+    if given.get("fail_on") is not None:
         from abiscan.gate.config import parse_fail_on
 
-        policy = replace(policy, fail_on=parse_fail_on(str(given["fail_on"])))
+        policy = replace(policy, fail_on=parse_fail_on(str(given.get("fail_on"))))
     if given.get("imports") is not None:
-        policy = replace(policy, imports_shown="unresolved" if given["imports"] == "unresolved" else "all")
-    select, ignore = rules_of(given["select"], "--select"), rules_of(given["ignore"], "--ignore")
+        policy = replace(policy, imports_shown="unresolved" if given.get("imports") == "unresolved" else "all")
+    select, ignore = rules_of(given.get("select"), "--select"), rules_of(given.get("ignore"), "--ignore")
     if select or ignore:
         policy = replace(policy, select=select, ignore_rules=ignore)
-    if given["baseline"] is not None:
-        policy = replace(policy, baseline=str(given["baseline"]))
-    if given["no_stale"]:
+    if given.get("baseline") is not None:
+        policy = replace(policy, baseline=str(given.get("baseline")))
+    if given.get("no_stale"):
         policy = replace(policy, allow_stale=True)
-    if given["require_torch"] is not None:
+    if given.get("require_torch") is not None:
         from abiscan.gate.requirements import parse_require_torch
 
-        parse_require_torch(str(given["require_torch"]))
-        policy = replace(policy, require_torch=str(given["require_torch"]))
-    if given["require_stable_abi"] is not None:
-        version = str(given["require_stable_abi"])
+        parse_require_torch(str(given.get("require_torch")))
+        policy = replace(policy, require_torch=str(given.get("require_torch")))
+    if given.get("require_stable_abi") is not None:
+        version = str(given.get("require_stable_abi"))
         if version != "any":
             from abiscan.gate.requirements import parse_stable_abi
 

@@ -165,6 +165,11 @@ def _words(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def tell(line: str, end: str = "\n") -> None:
+    """A line for standard error, at once."""
+    print(line, end=end, file=sys.stderr, flush=True)
+
+
 def safe(text: str) -> str:
     from abiscan.report.escape import printable
 

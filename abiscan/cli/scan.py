@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from abiscan.cli import completion
 from abiscan.cli.examples import EXAMPLES
-from abiscan.cli.exit_status import PASS, STATUS
-from abiscan.cli.options import file_system, policy_of, scan_options, strings, style_for, text_option, today
-from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, write
-from abiscan.errors import UsageError
-
-if TYPE_CHECKING:
-    from abiscan.analysis.scan_options import ScanOptions
-    from abiscan.model.history import RunSummary
-    from abiscan.model.report import Report
+from abiscan.cli.run_scan import run_scan
 
 
 @click.command(epilog=EXAMPLES)
@@ -110,83 +97,4 @@ def scan(ctx: click.Context, /, **given: object) -> None:
     TARGET is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
     installed package. NAME==VERSION and the URL of a wheel are fetched, by pip and as its configuration says.
     """
-    ctx.exit(_scan(given))
-
-
-def _scan(given: dict[str, object]) -> int:
-    from abiscan.gate.apply import apply
-    from abiscan.targets import read_target_list
-    from abiscan.targets.expand import is_fetched
-
-    cwd = os.getcwd()
-    if given["resume"] is not None or any(each.partition(":")[0] == "parquet" for each in strings(given["formats"])):
-        from abiscan.cli.registry_run import scan_registry
-
-        return scan_registry(given)
-    for option in ("engine", "time_limit", "memory_limit"):
-        if given[option] is not None:
-            raise UsageError(f"--{option.replace('_', '-')} is for tables: -f parquet:DIR")
-    targets = [*strings(given["targets"])]
-    for name in strings(given["lists"]):
-        targets += read_target_list(name, cwd=cwd)
-    files = file_system(text_option(given["root"]))
-    targets = [files.inside(target, cwd) for target in targets]
-    if not targets:
-        raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
-    policy = policy_of(given)
-    baseline = None
-    if given["write_baseline"] is None and policy.baseline is not None:
-        from abiscan.gate.baseline import read_baseline
-
-        baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
-    outputs = outputs_of(strings(given["formats"]))
-    earlier = _earlier_runs(text_option(given["history"]), [name for name, _ in outputs])
-    if any(map(is_fetched, targets)):
-        from abiscan.cli.fetched import local_targets
-
-        targets = local_targets(targets, given)
-    target = text_option(given["write_baseline"])
-    check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
-    # The page's first table asks every release; that adds about a tenth to the time of a scan.
-    matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
-    options = scan_options(given, files, matrix=matrix, within=policy.require_torch)
-    found = _run(targets, options, int(str(given["jobs"])))
-    day = today() if policy.ignores else None
-    report = apply(found, policy, baseline, day)
-    if target is not None:
-        from abiscan.gate.baseline import read_baseline, write_baseline
-
-        accepted = write_baseline(report)
-        write(target, accepted)
-        # From here on what is told is what the next run will say, with the baseline that was just written.
-        report = apply(found, policy, read_baseline(accepted, target), day)
-        click.echo(f"abiscan: wrote the baseline {target}", err=True)
-    style = style_for(given, sys.stdout)
-    for name, path in outputs:
-        emit(report, name, path, style, earlier)
-    if not given["quiet"]:
-        from abiscan.report.text import summary_line
-
-        click.echo(f"abiscan: {summary_line(report, style_for(given, sys.stderr))}", err=True, color=True)
-    if target is not None:
-        return PASS
-    return STATUS[report.verdict.value]
-
-
-def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[RunSummary]:
-    if directory is None:
-        return ()
-    if "html" not in formats:
-        raise UsageError("--history is for the page: add -f html:FILE")
-    from abiscan.cli.earlier_runs import read_earlier_runs
-
-    return read_earlier_runs(directory)
-
-
-def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:
-    from abiscan.analysis.executors import in_children, process_pool
-    from abiscan.analysis.run import scan as run_scan
-
-    if jobs == 1:
-        return run_scan(targets, options, executor=in_children)
-    return run_scan(targets, options, jobs=jobs, executor=process_pool(jobs))
+    ctx.exit(run_scan(given))

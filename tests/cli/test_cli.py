@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 
 import abiscan
-from abiscan.cli import cli
+from abiscan.cli.commands import cli
 from tests import torch_here
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
