@@ -67,7 +67,12 @@ def gnu_hashes(names: Sequence[bytes]) -> list[int]:
 @lru_cache(maxsize=64)
 def _mask(digit: int, kept: int, width: int) -> int:
     """The low `kept` bytes of every second digit, over the fields of one integer."""
-    return int.from_bytes((b"\0" * (2 * digit - kept) + b"\xff" * kept) * (max(width, _BLOCK) // (2 * digit)), "big")
+    mask, size = (1 << 8 * kept) - 1, 2 * digit
+    # Doubled until it is long enough: making an integer of as many bytes costs six times as much.
+    while size < max(width, _BLOCK):
+        mask |= mask << 8 * size
+        size *= 2
+    return mask
 
 
 def _polynomials(names: list[bytes], width: int) -> list[int]:

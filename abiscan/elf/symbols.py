@@ -110,6 +110,7 @@ class SymbolTable:
         self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
         self._sysv: tuple[memoryview[int], memoryview[int]] | None = None
         self._u32 = struct.Struct(image.endian + "I").unpack_from
+        self._u16 = struct.Struct(image.endian + "H").unpack_from
         self._walked = 0
         self._read_hash()
         self._count: int | None = None
@@ -386,7 +387,10 @@ class SymbolTable:
         offset, room = self._versym
         if index >= room:
             return VER_NDX_GLOBAL
-        return self._image.words(offset + 2 * index, 1, "H", "the symbol version table")[0]
+        at = offset + 2 * index
+        self._image.need(at, at + 2)
+        (raw,) = self._u16(self._image.buffer, at)
+        return int(raw)
 
     def version_numbers(self, indices: Sequence[int]) -> set[int]:
         """The distinct version numbers of these symbols, without the hidden bit; none without a table of versions.

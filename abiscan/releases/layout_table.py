@@ -11,7 +11,6 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 
 import msgspec
 from msgspec import Struct
@@ -91,7 +90,7 @@ class LayoutTable:
         self._known: dict[str, Mapping[str, Layout]] = {}
         self.compared: dict[tuple[str, tuple[str, ...], int, int], bool] = {}
         self._numbers: dict[str, Mapping[str, int]] = {}
-        self._asserted: dict[str, dict[int, list[tuple[Assertion, int]]]] = {}
+        self._asserted: dict[tuple[str, int | None], list[tuple[Assertion, int]]] = {}
 
     @cached_property
     def changing(self) -> Mapping[str, str]:
@@ -144,7 +143,7 @@ class LayoutTable:
     def asserting(self, seen: Assertion) -> int:
         """A bit for each release whose headers have what a file has (`releases_in`); 0 for what no header has."""
         found = 0
-        for each, releases in self._assertions_of(seen.header).get(seen.condition, ()):
+        for each, releases in self._assertions_of(seen.header, seen.condition):
             if each.is_at(seen):
                 found |= releases
         return found
@@ -158,23 +157,28 @@ class LayoutTable:
         """All of them, by release."""
         found: dict[str, list[Assertion]] = {release: [] for release in self.releases}
         for header in self._assertion_lines:
-            for each, bits in chain.from_iterable(self._assertions_of(header).values()):
+            for each, bits in self._assertions_of(header):
                 for release in self.releases_in(bits):
                     found[release].append(each)
         return {release: tuple(each) for release, each in found.items()}
 
-    def _assertions_of(self, header: str) -> Mapping[int, Sequence[tuple[Assertion, int]]]:
-        """Those of a header by condition, and the bits of the releases that have each."""
-        known = self._asserted.get(header)
+    def _assertions_of(self, header: str, condition: int | None = None) -> Sequence[tuple[Assertion, int]]:
+        """Those of a header, or those of one condition, and the bits of the releases that have each."""
+        known = self._asserted.get((header, condition))
         if known is None:
-            known = self._asserted[header] = {}
+            known = self._asserted[header, condition] = []
             line = self._assertion_lines.get(header)
+            # A header has hundreds, of which a file has one or two.
+            marked = "" if condition is None else f" {condition:x} "
             for each in line.split("\t") if line is not None else ():
+                if marked not in each:
+                    continue
                 try:
-                    first, last, condition, bits = (int(part, 16) for part in each.split(" "))
+                    first, last, tested, bits = (int(part, 16) for part in each.split(" "))
                 except ValueError as error:
                     raise self._damaged() from error
-                known.setdefault(condition, []).append((Assertion(header, first, last, condition), bits))
+                if condition in (None, tested):
+                    known.append((Assertion(header, first, last, tested), bits))
         return known
 
     @cached_property

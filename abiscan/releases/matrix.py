@@ -84,7 +84,9 @@ def judge(
         otherwise: why a build fails the file for what is not torch's, in a word; empty where it does not.
     """
     builds = index.builds(needs.machine)
-    scope = [in_scope(needs.reach, build.libraries) for build in builds]
+    # Most builds have the libraries of the one before.
+    reached_in = {libraries: in_scope(needs.reach, libraries) for libraries in {build.libraries for build in builds}}
+    scope = [reached_in[build.libraries] for build in builds]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
     masks = {n: histories[n].mask if n in histories else 0 for n in needs.names if n not in unknown}

@@ -226,12 +226,12 @@ class ReleaseTable:
 
     def _inflated(self, section: Section) -> bytes:
         offset, size = section
-        start = self._base + offset
         try:
+            start = self._base + offset
             # Adler-32 at the end of the stream covers the block; no second checksum is kept.
             return _inflate(bytes(self._buffer[start : start + size]))
-        except zlib.error as error:
-            raise self._damaged(f"the block at byte {start} cannot be unpacked") from error
+        except (TypeError, zlib.error) as error:
+            raise self._damaged(f"the block at byte {offset} of its blocks cannot be unpacked") from error
 
     def _name_block(self, at: int) -> tuple[list[bytes], memoryview[int]]:
         """The sorted names of a block and their record numbers."""
@@ -289,7 +289,7 @@ class _Blocks:
 
     def __init__(self, rows: list[list[Any]]) -> None:
         self.first = [str(row[0]).encode("utf-8", "surrogateescape") for row in rows]
-        self.sections: list[Section] = [_section(row[1:3]) for row in rows]
+        self.sections: list[Section] = [(row[1], row[2]) for row in rows]
 
     def __len__(self) -> int:
         return len(self.first)
