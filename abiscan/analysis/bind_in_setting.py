@@ -13,7 +13,6 @@ from abiscan.binary import Binary
 from abiscan.environment.python_names import exported_by
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.bind_imports import FileBinding
-from abiscan.loader.bind_release import bind_to_release, with_providers, with_pythons
 from abiscan.mangling import string_abi
 from abiscan.model.binding import BoundImport, LoaderStop, Owner, Status
 from abiscan.model.setting import Source
@@ -43,7 +42,13 @@ def bind_in_setting(
     pythons = [python for version in versions if (python := python_exports(version)) is not None]
     if torch is not None and torch.installed and context.loader.serves(binary):
         binding = context.loader.bind(binary, path, siblings)
-        return binding if not judged_in.pythons else with_pythons(binding, pythons)
+        if not judged_in.pythons:
+            return binding
+        from abiscan.loader.bind_release import with_pythons
+
+        return with_pythons(binding, pythons)
+    from abiscan.loader.bind_release import bind_to_release, with_providers
+
     # Where an environment here would have them is nothing of the release's: members are called by their place.
     root = path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
     members = {place.removeprefix(root): each for place, each in siblings.items()}

@@ -37,7 +37,7 @@ def instruction_sets(marks: BuildMarks, place: str) -> Iterator[ProvenanceFact]:
     marked = max((bit for bit in _LEVELS if marks.x86_isa_needed & bit), default=None)
     if marked is not None:
         yield ProvenanceFact(Topic.INSTRUCTION_SET, _LEVELS[marked], "GNU_PROPERTY_X86_ISA_1_NEEDED")
-    folder = re.search(_FOLDER, place)
+    folder = re.search(_FOLDER, place) if "glibc-hwcaps" in place else None
     if folder is not None:
         yield ProvenanceFact(Topic.INSTRUCTION_SET, folder[1], f"its folder {folder[0].strip('/')}")
     best = max((found for producer in marks.producers if (found := _allowed(producer)) is not None), default=None)

@@ -265,7 +265,7 @@ def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[Provena
                 yield ProvenanceFact(Topic.RUN_PATH, directory, tag)
     for soname in facts.needed:
         stem = soname.partition(".so")[0]
-        if ("-" in stem or "." in stem) and re.fullmatch(_BUNDLED, soname) is not None:
+        if stem.startswith("lib") and ("-" in stem or "." in stem) and re.fullmatch(_BUNDLED, soname) is not None:
             yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel brings")
 
 

@@ -81,14 +81,13 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
         return ()
     found_in = dict.fromkeys(raw for mark in _MARKS for raw in binary.strings_with(mark, _GAP) if len(raw) <= _LONGEST)
     texts = [raw.decode("utf-8", "surrogateescape") for raw in found_in]
-    head, rest = re.compile(_HEAD), re.compile(_REST)
     defined, implemented = _namespaces(binary)
     only = next(iter(defined)) if len(defined) == 1 else None
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
     for text in texts:
-        match = head.match(text.strip())
-        if match is None or rest.fullmatch(text.strip(), match.end()) is None:
+        match = re.match(_HEAD, text.strip())
+        if match is None or re.fullmatch(_REST, text.strip()[match.end() :]) is None:
             broken.append(text)
             continue
         sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH

@@ -17,7 +17,6 @@ from abiscan.analysis.containers import container_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.shared_object import analyse_shared_object
-from abiscan.analysis.source_file import analyse_source, report_of_source
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
@@ -264,7 +263,9 @@ def scan_items(
             notes.append(f"{item.path}: {item.message}")
         elif share.part == 0 and isinstance(item, InputError):
             yield item
-    if share.sources:
+    if share.sources and context.sources:
+        from abiscan.analysis.source_file import report_of_source
+
         for file in context.sources:
             yield ScannedArtifact(file.path, None, (report_of_source(file),))
     yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()), silent)
@@ -279,4 +280,6 @@ def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactRe
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         yield analyse_shared_object(artifact, context)
     else:
+        from abiscan.analysis.source_file import analyse_source
+
         yield from analyse_source(artifact, context.options.settings.files)

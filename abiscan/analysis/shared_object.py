@@ -26,7 +26,6 @@ from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
-from abiscan.loader.bind_release import unknown_libraries, with_reach
 from abiscan.loader.integrity import first_problem
 from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.binding import (
@@ -67,6 +66,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     dependents: tuple[str, ...] = ()
     brought: tuple[str, ...] = ()
     if torch is not None and not alone and any(b.status.is_unbound for b in binding.imports):
+        from abiscan.loader.bind_release import unknown_libraries, with_reach
+
         dependents = needed_by_dependents(artifact, binary)
         outside = [name for name in dependents if not artifact.group.named(name.rpartition("/")[2])]
         if torch.installed:

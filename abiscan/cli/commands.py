@@ -12,7 +12,6 @@ import click
 from abiscan import __version__
 from abiscan.cli.examples import EXAMPLES
 from abiscan.cli.exit_status import PASS, USAGE
-from abiscan.cli.output import tell
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:

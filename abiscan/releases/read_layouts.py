@@ -99,7 +99,7 @@ def read_dump(lines: Iterable[str]) -> dict[str, Layout]:
 
 def _is_shared(name: str) -> bool:
     return (
-        OF_TORCH.match(name) is not None
+        name.startswith(OF_TORCH)
         and not name.endswith(_EMPTY)
         and "(" not in name
         and len(name) <= _MAX_NAME
@@ -125,7 +125,7 @@ def _fields(rows: Sequence[tuple[int, int, str]]) -> Iterable[Field]:
             own = own if type_ else text
         array = _ARRAY.match(type_)
         type_ = array[1] if array is not None else type_
-        record = type_ if OF_TORCH.match(type_) and not type_.endswith(("*", "&", ")")) else ""
+        record = type_ if type_.startswith(OF_TORCH) and not type_.endswith(("*", "&", ")")) else ""
         if depth == 1:
             name = own
         # Of a base that is not torch's (std::vector) the parts follow.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-OF_TORCH = re.compile(r"(?:at|c10|torch|c10d|caffe2)::")
+OF_TORCH = ("at::", "c10::", "torch::", "c10d::", "caffe2::")
 # Templates whose arguments lie in the record itself, and those that keep them elsewhere.
 HOLDERS = frozenset(("std::array", "std::pair", "std::tuple", "std::optional", "std::variant", "c10::optional"))
 CONTAINERS = frozenset(
@@ -33,7 +32,7 @@ def elements(type_: str) -> Iterator[str]:
     """
     if template_of(type_) in _KEEPING:
         for argument in _arguments(type_.partition("<")[2]):
-            if OF_TORCH.match(argument) and not argument.endswith(_REFERRING):
+            if argument.startswith(OF_TORCH) and not argument.endswith(_REFERRING):
                 yield argument
             yield from elements(argument)
 
@@ -44,7 +43,7 @@ def made_for(parameter: str) -> Iterator[str]:
     type_ = parameter.rstrip("&").removesuffix(" const")
     if type_.endswith(_REFERRING):
         return
-    if OF_TORCH.match(type_) and (type_ == parameter or parameter.endswith("&&")):
+    if type_.startswith(OF_TORCH) and (type_ == parameter or parameter.endswith("&&")):
         yield type_
     yield from elements(type_)
 

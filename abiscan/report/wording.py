@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding, Location
-from abiscan.model.reach import Reach
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
+
+if TYPE_CHECKING:
+    from abiscan.model.reach import Reach
 
 TARGET_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
 
