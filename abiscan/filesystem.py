@@ -131,7 +131,8 @@ class FileSystem(Struct, frozen=True):
             if not os.path.isfile(host):
                 return None
             with open(host, "rb") as file:
-                return file.read(limit)
+                # Room for all that is asked for is made before it is read. What the kernel makes up has no size.
+                return file.read(min(limit, os.fstat(file.fileno()).st_size or limit))
         except OSError:
             return None
 

@@ -134,7 +134,7 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
     """The namespaces of `TORCH_LIBRARY` and `TORCH_LIBRARY_FRAGMENT`, and those of `TORCH_LIBRARY_IMPL`."""
     defined: set[str] = set()
     implemented: set[str] = set()
-    macro = re.compile(_MACRO)
+    macro = re.compile(_MACRO)  # `re.search` takes no place to begin at
     for name in itertools.islice(binary.symbol_names_with(_MACRO_MARK, _GAP), _MOST_MACROS):
         # Its length and STABLE_ stand before; what else does may be long.
         match = macro.search(name, max(0, name.index(_MACRO_MARK) - _BEFORE_MACRO))

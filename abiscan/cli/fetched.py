@@ -27,7 +27,7 @@ def fetched_directory() -> str:
     return os.path.join(base, "abiscan", "fetched")
 
 
-def local_targets(targets: Sequence[str], given: dict[str, object]) -> list[str]:
+def local_targets(targets: Sequence[str], given: Mapping[str, object]) -> list[str]:
     """The targets, with the path of its wheel for each that had to be fetched; what can be read where it lies is not.
 
     Args:

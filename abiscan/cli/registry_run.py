@@ -33,7 +33,7 @@ _NOT_HERE = {
 }
 
 
-def scan_registry(given: dict[str, object]) -> int:
+def scan_registry(given: Mapping[str, object]) -> int:
     """The scan, and its exit status.
 
     Raises:
@@ -77,7 +77,7 @@ def scan_registry(given: dict[str, object]) -> int:
     return told(run, found, given)
 
 
-def work_of(given: dict[str, object]) -> Work:
+def work_of(given: Mapping[str, object]) -> Work:
     """What the options ask of every wheel.
 
     Raises:
@@ -139,7 +139,7 @@ def now() -> str:
     return datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _directory(given: dict[str, object], resume: str | None) -> str:
+def _directory(given: Mapping[str, object], resume: str | None) -> str:
     formats = strings(given["formats"])
     named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
     others = [each for each in formats if each.partition(":")[0] != "parquet"]
@@ -157,7 +157,7 @@ def _directory(given: dict[str, object], resume: str | None) -> str:
 
 
 @contextlib.contextmanager
-def shown(given: dict[str, object]) -> Iterator[Callable[[Progress], None]]:
+def shown(given: Mapping[str, object]) -> Iterator[Callable[[Progress], None]]:
     """Progress on a terminal."""
     bar = None if given.get("quiet") else progress("wheels")
 
@@ -185,7 +185,7 @@ def _kept(run: Run, directory: str) -> Iterator[None]:
         raise
 
 
-def told(run: Run, found: Progress, given: dict[str, object]) -> int:
+def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
     """The run in a line, and the exit status over all of its wheels."""
     from abiscan.registry.store import wheels_of
 

@@ -118,7 +118,7 @@ def _in_scope(
     root = closure.root
     answers: _Answers = {}
     lookups = _import_lookups(elf, examination, root)
-    found = bind(root, lookups, examination.process.scope, closure.maps, asserts=False)
+    found = bind(root, lookups, examination.process.scope, examination.search_list, asserts=False)
     open_ones: list[Lookup] = []
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:

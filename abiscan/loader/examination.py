@@ -18,7 +18,7 @@ from abiscan.loader.integrity import (
 )
 from abiscan.loader.linker import Flavour
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.loader.lookup import Binding
+from abiscan.loader.lookup import Binding, Scope
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import (
@@ -37,6 +37,7 @@ class Examination:
     Attributes:
         closure: everything it needs, siblings standing in for what the loader would not find.
         namespace: the process's objects and those that were mapped for the file.
+        search_list: the closure's objects that are not in the process's global scope.
     """
 
     def __init__(self, process: Process, namespace: Namespace, closure: Closure) -> None:
@@ -46,6 +47,8 @@ class Examination:
         self._loaded = len(process.namespace)
         self._lookups: dict[LinkMap, list[Lookup]] = {}
         self._bindings: dict[LinkMap, list[Binding | None]] = {}
+        in_process = frozenset(process.scope.maps)
+        self.search_list = Scope(item for item in closure.maps if item not in in_process)
 
     def is_new(self, item: LinkMap) -> bool:
         """Whether the object was mapped for this file."""
@@ -76,7 +79,7 @@ class Examination:
                 item,
                 self.lookups(item),
                 self.process.scope,
-                self.closure.maps,
+                self.search_list,
                 asserts=linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41),
             )
         return self._bindings[item]

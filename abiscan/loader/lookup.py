@@ -52,10 +52,11 @@ def resolve(references: Sequence[Reference], hashes: Sequence[int], scope: Itera
     return found
 
 
-class GlobalScope:
-    """The global scope of a process, which every object's references are looked up in before its own search list.
+class Scope:
+    """Objects that references are looked up in: the global scope of a process, or the search list of what was opened.
 
-    What a reference finds in it is kept: of the references of a run's files nine in ten are others' too.
+    What a reference finds in it is kept: of the references of a run's files nine in ten are others' too, and so are
+    many of those of the libraries that one file brings.
 
     Attributes:
         maps: its objects, in order.

@@ -23,7 +23,7 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.linker import Flavour, RuntimeLinker, read_linker
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.loader_settings import LoaderSettings
-from abiscan.loader.lookup import GlobalScope
+from abiscan.loader.lookup import Scope
 from abiscan.loader.opened_files import Files, Opened
 from abiscan.loader.relocate import Lookup
 from abiscan.loader.search import Search, origin_of
@@ -56,13 +56,13 @@ class Process(Struct):
     started: int = 0
     lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
     passed: dict[ElfFile, set[Callable[[ElfFile, str], None]]] = field(default_factory=dict)
-    kept_scope: GlobalScope | None = None
+    kept_scope: Scope | None = None
 
     @property
-    def scope(self) -> GlobalScope:
+    def scope(self) -> Scope:
         """The global scope, as importing everything has left it."""
         if self.kept_scope is None:
-            self.kept_scope = GlobalScope(self.namespace.scope)
+            self.kept_scope = Scope(self.namespace.scope)
         return self.kept_scope
 
     def static_tls(self) -> StaticTls:

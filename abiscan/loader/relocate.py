@@ -3,15 +3,13 @@ dl-machine.h of glibc."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec import Struct
 
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import Binding, GlobalScope, check_version_asserted, resolve
+from abiscan.loader.lookup import Binding, Scope, check_version_asserted, resolve
 from abiscan.model.binding import LoaderStop, StopKind
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
@@ -81,12 +79,13 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
 
 
 def bind(
-    item: LinkMap, lookups: list[Lookup], process_scope: GlobalScope, search_list: list[LinkMap], *, asserts: bool
+    item: LinkMap, lookups: list[Lookup], process_scope: Scope, search_list: Scope, *, asserts: bool
 ) -> list[Binding | None]:
     """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then
     in the search list of what was opened.
 
     Args:
+        search_list: without what is in the global scope.
         asserts: see `lookup.check_version_asserted`.
 
     Raises:
@@ -97,12 +96,9 @@ def bind(
     found: list[Binding | None] = [None] * len(lookups)
     if item.elf is not None and item.elf.dynamic.symbolic:
         found = resolve(references, hashes, [item])
-    rest = dict.fromkeys(search_list)
-    for each in process_scope.maps:
-        rest.pop(each, None)
-    for look in (process_scope.resolve, partial(resolve, scope=rest)):
+    for scope in (process_scope, search_list):
         pending = [i for i, binding in enumerate(found) if binding is None]
-        answers = look([references[i] for i in pending], [hashes[i] for i in pending])
+        answers = scope.resolve([references[i] for i in pending], [hashes[i] for i in pending])
         for i, binding in zip(pending, answers, strict=True):
             found[i] = binding
     if asserts:

@@ -382,3 +382,37 @@ def test_a_cause_by_its_id_as_json_is_valid() -> None:
     done = json.loads(run("explain", "half-intrinsic", "-f", "json").stdout)
     assert done["cause"]["id"] == "half-intrinsic"
     jsonschema.validate(done, {"$ref": "#/$defs/explain", "$defs": schema["$defs"]})
+
+
+def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:
+    """The counts are of the whole, and what is listed is what the whole report lists as not resolved."""
+    file = FIXTURES / "old-string-extension.so"
+    whole, short = document(file), document(file, "--imports", "unresolved")
+    (all_of,), (few,) = (report["artifacts"] for report in (whole, short))  # type: ignore[misc]
+    assert short["imports_shown"] == "unresolved"
+    assert few["imports"] == [each for each in all_of["imports"] if each["status"] != "resolved"]
+    assert 0 < len(few["imports"]) < len(all_of["imports"])
+    assert short["summary"] == whole["summary"]
+    assert run(file, "--imports", "none").returncode == 2
+
+
+def test_paths_without_options_are_scanned_as_with_the_command(tmp_path: Path) -> None:
+    """Paths alone go by the parser of options: click's own defaults, by way of `scan`, are the oracle."""
+    files = [FIXTURES / "good-extension.so", FIXTURES / "old-string-extension.so"]
+    alone, parsed = run(*files), run("scan", *files)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (parsed.returncode, parsed.stdout, parsed.stderr)
+    missing = tmp_path / "missing.so"
+    assert run(missing).stderr == run("scan", missing).stderr
+
+
+def test_a_file_with_the_name_of_a_command_or_an_option_is_none_without_a_directory(tmp_path: Path) -> None:
+    for name in ("rules", "--help"):
+        (tmp_path / name).write_bytes(b"no shared object")
+    listed, helped = (
+        subprocess.run(
+            [sys.executable, "-m", "abiscan", name], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        for name in ("rules", "--help")
+    )
+    assert "const-data-ptr" in listed.stdout
+    assert "Usage:" in helped.stdout
