@@ -105,7 +105,7 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
 def test_a_scan_without_options_needs_no_parser_of_them() -> None:
     """click imports inspect, and msgspec typing_extensions, which imports inspect too."""
     found = set(costs(str(GOOD), what="no options")["all"])
-    assert not {"click", "inspect", "ast", "tokenize", "gettext", "typing_extensions"} & found
+    assert not {"click", "inspect", "ast", "gettext", "typing_extensions"} & found
     assert len(found) <= ALL_WITHOUT_OPTIONS
 
 
