@@ -19,6 +19,7 @@ from abiscan.model.progress import BLOCK
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
+FILES = 480
 
 
 @pytest.fixture
@@ -26,8 +27,9 @@ def wheel(tmp_path: Path) -> Path:
     path = tmp_path / "demo-1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
     data = (FIXTURES / "stable-abi.so").read_bytes()
     with zipfile.ZipFile(path, "w") as archive:
-        for number in range(120):
-            archive.writestr(f"demo/m{number}.abi3.so", data + bytes(BLOCK // 4))
+        # So many that two processes need longer than the bar waits.
+        for number in range(FILES):
+            archive.writestr(f"demo/m{number}.abi3.so", data + bytes(BLOCK // 16))
     return path
 
 
@@ -61,7 +63,7 @@ def test_bytes_and_total(tmp_path: Path, wheel: Path, jobs: str) -> None:
     # The bar is wiped before the last line.
     last = written.rstrip("\r\n").rpartition("\r")[2]
     assert last.startswith("abiscan: ")
-    assert last.endswith(": 120 files: 120 loads, 1 warning, 1 note")
+    assert last.endswith(f": {FILES} files: {FILES} loads, 1 warning, 1 note")
 
 
 @pytest.mark.parametrize(("words", "variables"), [(("-q",), {}), ((), {"CI": "1"}), ((), {"TERM": "dumb"})])
@@ -73,7 +75,7 @@ def test_nothing_where_no_terminal_is(tmp_path: Path, wheel: Path) -> None:
     command = [sys.executable, "-m", "abiscan", wheel.name, "--torch", "2.10.0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert re.fullmatch(r"abiscan: pass: 120 files.*\n", done.stderr)
+    assert re.fullmatch(rf"abiscan: pass: {FILES} files.*\n", done.stderr)
 
 
 def test_a_short_run_draws_nothing_and_what_is_read_twice_counts_once() -> None:
