@@ -125,5 +125,7 @@ def test_a_large_file_is_mapped_and_not_read(plain: dict[str, Any], tmp_path: Pa
     large.write_bytes(GOOD.read_bytes())
     with large.open("r+b") as file:
         file.truncate(1 << 30)  # sparse: holes behind the section headers, as a file with much data has
-    read = costs(str(large))["read"]
-    assert read - plain["read"] <= READ_MORE, read - plain["read"]
+    # The less of two runs each: the first one may find sources that nobody has compiled yet.
+    read = min(costs(str(large))["read"] for _ in range(2))
+    small = min(plain["read"], costs(str(GOOD))["read"])
+    assert read - small <= READ_MORE, read - small
