@@ -16,6 +16,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Inp
 from abiscan.model.target import Target
 from abiscan.model.versions import order
 from abiscan.setting.declared import without_build
+from abiscan.wheel.requirement_lines import normal_name
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""
@@ -87,7 +88,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
     )
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
     target, told = _of_the_run(ends[0].target if ends else None, own)
-    told = (*told, *_defined_twice(artifacts))
+    told = (*told, *_defined_twice(artifacts, containers))
     return Report(
         version=__version__,
         target=target,
@@ -100,9 +101,15 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
     )
 
 
-def _defined_twice(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
+def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Container]) -> tuple[str, ...]:
     """A note for each group of files that define an operator of one name: torch refuses the second to be loaded
-    (c10::Dispatcher::registerDef). Builds of one module among which a package chooses are none."""
+    (c10::Dispatcher::registerDef). Builds of one module among which a package chooses are none, nor are two wheels of
+    one distribution, of which an environment has one."""
+    wheels = {
+        display: (normal_name(each.name) if each.name else each.path, each.path)
+        for each in containers
+        for display in each.artifacts
+    }
     definers: dict[tuple[str, str], list[ArtifactReport]] = {}
     for artifact in artifacts:
         for operator in artifact.operators:
@@ -110,17 +117,21 @@ def _defined_twice(artifacts: Iterable[ArtifactReport]) -> tuple[str, ...]:
                 definers.setdefault((operator.name, operator.overload), []).append(artifact)
     shared: dict[tuple[str, ...], list[str]] = {}
     for (name, overload), defining in definers.items():
-        places: dict[str, str] = {}
+        projects: dict[str, dict[str, dict[str, str]]] = {}
         for artifact in defining if len(defining) > 1 else ():
+            project, wheel = wheels.get(artifact.display, ("", ""))
+            places = projects.setdefault(project, {}).setdefault(wheel, {})
             places.setdefault(without_build(artifact.member or artifact.path), artifact.display)
-        if len(places) > 1:
-            shared.setdefault(tuple(sorted(places.values())), []).append(f"{name}.{overload}" if overload else name)
+        # Of several wheels of one distribution, the one with the most such files.
+        files = sorted(f for each in projects.values() for f in max(each.values(), key=len).values())
+        if len(files) > 1:
+            shared.setdefault(tuple(files), []).append(f"{name}.{overload}" if overload else name)
     notes = []
-    for files, names in sorted(shared.items())[:_MOST_NOTES]:
+    for group, names in sorted(shared.items())[:_MOST_NOTES]:
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        listed = ", ".join(files[:_MOST_NOTES]) + (", ..." if len(files) > _MOST_NOTES else "")
+        listed = ", ".join(group[:_MOST_NOTES]) + (", ..." if len(group) > _MOST_NOTES else "")
         notes.append(
-            f"{len(files)} files define the operator {min(names)}{more}; one process loads one of them: {listed}"
+            f"{len(group)} files define the operator {min(names)}{more}; one process loads one of them: {listed}"
         )
     if len(shared) > _MOST_NOTES:
         notes.append(f"{len(shared) - _MOST_NOTES} more groups of files define the same operators")

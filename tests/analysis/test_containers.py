@@ -12,6 +12,7 @@ from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.operators import Operator, Registration
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.setting import Setting, Source, Stated
@@ -107,3 +108,27 @@ def test_a_finding_of_a_wheel_keeps_its_fingerprint_at_another_member() -> None:
         assert finding.rule == "torch-requirement-too-wide"
         prints.add(finding.fingerprint)
     assert len(prints) == 1
+
+
+def test_files_that_define_one_operator() -> None:
+    """Releases of one distribution never share a process; files of one wheel, and of two distributions, do."""
+
+    def note(*wheels: tuple[str, str, tuple[str, ...]]) -> tuple[str, ...]:
+        operator = Operator("ns::f", Registration.TORCH_LIBRARY, schema="ns::f() -> ()", confidence=Confidence.HIGH)
+        containers, files = [], []
+        for name, version, members in wheels:
+            path = f"{name}-{version}.whl"
+            inside = [replace(member(m), path=path, operators=(operator,)) for m in members]
+            opened = container_of(Group(path, ContainerFacts(path, ContainerKind.WHEEL, name, version, (), (), ())))
+            assert opened is not None
+            containers.append(replace(opened, artifacts=tuple(f.display for f in inside)))
+            files += inside
+        return tuple(n for n in merge((*containers, *files), ()).notes if "operator" in n)
+
+    assert note(("pkg_a", "1.0", ("a.so",)), ("pkg-a", "1.1", ("lib/a.so",)), ("Pkg.A", "1.2", ("a.so",))) == ()
+    assert note(("a", "1.0", ("a.so",)), ("b", "1.0", ("a.so",)), ("a", "2.0", ("a.so",))) == (
+        "2 files define the operator ns::f; one process loads one of them: a-1.0.whl!a.so, b-1.0.whl!a.so",
+    )
+    assert note(("a", "1.0", ("a.so", "b.so")), ("a", "2.0", ("a.so",))) == (
+        "2 files define the operator ns::f; one process loads one of them: a-1.0.whl!a.so, a-1.0.whl!b.so",
+    )

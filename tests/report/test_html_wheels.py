@@ -316,3 +316,14 @@ def test_windows_and_findings_run_by_run() -> None:
     assert ">2026-01</th>" in beta
     assert 'id="trends"' in text
     assert 'id="trends"' not in html.render(fixed, together)
+
+
+def test_a_wheel_that_fails_without_an_error_of_a_rule_is_counted() -> None:
+    """A build for another CUDA has no rule of its own: the file fails, and what is found in it is a warning."""
+    warned = samples.an_artifact(
+        "", "d.so", verdict=ArtifactVerdict.FAILS, findings=(samples.a_finding(severity=samples.Severity.WARNING),)
+    )
+    container, members = samples.a_wheel("delta", "1.0", warned)
+    report = samples.wheels()
+    more = replace(report, artifacts=report.artifacts + members, containers=(*report.containers, container))
+    assert "2 of 4 wheels fail on torch 2.8.0" in text_of(page(more))

@@ -29,7 +29,9 @@ def is_bad(report: Report, artifact: ArtifactReport) -> bool:
         return True
     if artifact.served_by is not None or artifact.verdict not in _BAD:
         return False
-    return not artifact.findings or any(not f.suppressed for f in artifact.findings if f.severity is Severity.ERROR)
+    # Where no error stands for a failure (a build for another CUDA), accepting a warning accepts it only with the rest.
+    errors = [f for f in artifact.findings if f.severity is Severity.ERROR] or artifact.findings
+    return not errors or any(not f.suppressed for f in errors)
 
 
 def file_view(report: Report, number: int, artifact: ArtifactReport, label: str) -> FileView:
