@@ -230,7 +230,7 @@ def _names(aspect: Aspect, what: str, before: set[str], after: set[str]) -> Iter
     if not lost and not gained:
         return
     effect = Effect.CHANGED if lost and gained else Effect.LOST if lost else Effect.GAINED
-    yield aspect, effect, f"{what}: {counts(lost, gained)} (of {len(after)})", lost, gained
+    yield aspect, effect, f"{what}: {counts(lost, gained)} ({'of ' if lost else ''}{len(before)} before)", lost, gained
 
 
 def counts(lost: Collection[str], gained: Collection[str]) -> str:

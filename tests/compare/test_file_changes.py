@@ -14,6 +14,7 @@ from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport
 from tests.compare.typed import report
+from tests.report.samples import an_import
 
 
 def on(**drift: tuple[str, ...]) -> ArtifactReport:
@@ -119,3 +120,13 @@ def test_many_vtables_have_one_line() -> None:
         "4 vtables have other sizes, such as the _ZTV1A: rebuild what derives from them"
     ]
     assert told(exporting(4, 64), exporting(4, 64)) == []
+
+
+def test_names_are_counted_among_those_before() -> None:
+    """Three of four are gone, one stayed, two came."""
+
+    def importing(*names: str) -> ArtifactReport:
+        return replace(report("x.so"), imports=tuple(an_import(name) for name in names))
+
+    old, new = importing("a", "b", "c", "d"), importing("d", "e", "f")
+    assert [c.text for c in changes_of_file("x.so", old, new, str)] == ["imports of torch: 2 new, 3 gone (of 4 before)"]
