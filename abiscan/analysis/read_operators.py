@@ -61,6 +61,8 @@ _LONGEST_NAME = 512
 # The largest distance of two such texts of one section in the extensions of the corpus is 0.2 MB.
 _GAP = 1 << 19
 _MOST_DIGITS = 4
+# The size of an SSE register, and what the mangled names of an unnamed namespace's members have.
+_VECTOR = 16
 _MANGLED = "_GLOBAL__N_"
 # A text that holds a whole schema holds the first, most of those that are taken apart the second.
 _MARKS = (b" -> ", b"(Tensor")
@@ -154,11 +156,24 @@ def _named(binary: Binary, namespace: str, interface: Registration, *, defines: 
     """The operators of a namespace whose names are texts of their own."""
     pattern = re.compile(_NAME)
     for raw in binary.strings_with(f"{namespace}::".encode(), _GAP):
-        match = pattern.fullmatch(raw.decode("utf-8", "replace")) if len(raw) <= _LONGEST_NAME else None
+        match = pattern.fullmatch(_put_together(raw.decode("utf-8", "replace"))) if len(raw) <= _LONGEST_NAME else None
         if match is not None and match[1] == namespace:
             # No name is mangled: this one runs into the next text.
             sure = Confidence.LOW if _MANGLED in match[2] else Confidence.MEDIUM
             yield Operator(_name(match[1], match[2]), interface, match[3] or "", None, sure, defines)
+
+
+def _put_together(text: str) -> str:
+    """The name of a text that is a run of 16-byte constants: GCC copies a literal of 17 to 31 bytes by two of them, the
+    second of which repeats the end of the first, and constants of others may follow without a zero byte."""
+    if len(text) % _VECTOR or len(text) < 2 * _VECTOR:
+        return text
+    first, second = text[:_VECTOR], text[_VECTOR : 2 * _VECTOR]
+    # One character in common is mostly chance.
+    common = next((n for n in range(_VECTOR - 1, 1, -1) if first.endswith(second[:n])), 0)
+    if common:
+        return first + second[common:]
+    return first + second if _MANGLED in text else text
 
 
 def _parts(text: str, namespaces: set[str], interface: Registration) -> Iterator[Operator]:

@@ -143,3 +143,16 @@ def test_a_schema_and_the_name_of_its_implementation_are_one_operator(tmp_path: 
         TORCH_LIBRARY_IMPL(tv, CPU, m) { m._impl("tv::nms"); define(m); }
     """
     assert built(source, tmp_path) == [("other", "", True), ("tv::nms", "", True)]
+
+
+def test_a_name_that_was_copied_by_registers_is_put_together(tmp_path: Path) -> None:
+    """Constants as they stand in torchaudio 2.8.0's libtorchaudio.so, whose name 2.9.1's has whole; a name of 32 bytes
+    that is a text of its own stays."""
+    run = "torchaudio::_lfifilter_core_loopN12_GLOBAL__N_117DifferentiableF7DifferentiableI"
+    source = f"""TORCH_LIBRARY_IMPL(torchaudio, CPU, m) {{
+        m._impl("{run}"); m._impl("torchaudio::_overdrive_core_loop");
+    }}"""
+    assert [name for name, _, _ in built(source, tmp_path)] == [
+        "torchaudio::_lfilter_core_loop",
+        "torchaudio::_overdrive_core_loop",
+    ]
