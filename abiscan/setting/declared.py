@@ -278,7 +278,14 @@ def unread_of(container: ContainerFacts) -> Iterator[str]:
     yield from lines[:_MOST_LINES]
     if len(lines) > _MOST_LINES:
         yield f"{len(lines) - _MOST_LINES} more of its requirements on torch say nothing that can be read"
-    tags = [f"{pair[0]}-{pair[1]}" for pair in promise_of(container.file_tags).interpreters if not _is_known(*pair)]
+    pairs = promise_of(container.file_tags).interpreters
+    pythons = list(dict.fromkeys(python for python, _ in pairs))
+    if any(python[:1].isdigit() for python in pythons):
+        yield (
+            f"its Python tag {'.'.join(pythons)} is no valid one: a dot stands between two tags, and "
+            f"{next(python for python in pythons if python[:1].isdigit())} names no Python"
+        )
+    tags = [f"{pair[0]}-{pair[1]}" for pair in pairs if not pair[0][:1].isdigit() and not _is_known(*pair)]
     for tag in list(dict.fromkeys(tags))[:_MOST_LINES]:
         yield f"the tag {tag} names a Python that the table of CPythons does not know, nor what that one exports"
 

@@ -148,3 +148,11 @@ def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known:
     said = list(unread_of(container))
     assert len(said) == (not known)
     assert all(f"the tag {tag} names a Python that the table of CPythons does not know" in each for each in said)
+
+
+def test_a_dotted_version_is_no_tag() -> None:
+    """k2-1.23.4-py3.9-none-any.whl: a dot separates the tags of a compressed set (PEP 425)."""
+    container = ContainerFacts("k.whl", ContainerKind.WHEEL, "k", "1", ("py3-none-any", "9-none-any"), (), ())
+    assert list(unread_of(container)) == [
+        "its Python tag py3.9 is no valid one: a dot stands between two tags, and 9 names no Python"
+    ]

@@ -105,7 +105,7 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Unit)
     """What tells it from its like: `cp311`, `x86_64`."""
     interpreters = dict.fromkeys(tag.split("-")[0] for tag in container.tags)
     abis = dict.fromkeys(tag.split("-")[1] for tag in container.tags if tag.count("-") >= 2)
-    yield "-".join(["/".join(list(interpreters)[:3]), *(abi for abi in abis if abi == "abi3" or abi.endswith("t"))])
+    yield "-".join([".".join(list(interpreters)[:3]), *(abi for abi in abis if abi == "abi3" or abi.endswith("t"))])
     if len({a.machine for a in artifacts if a.machine is not None}) > 1:
         yield "/".join(dict.fromkeys(m for n in unit.files if (m := artifacts[n].machine)))
 
