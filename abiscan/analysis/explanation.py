@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from msgspec.structs import replace
 
@@ -20,6 +21,9 @@ from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.setting.choice import FALLBACK_MACHINE, named_release
 
+# Every machine has a /lib/x86_64-linux-gnu/libc.so.6: that it is here does not tell whose error it is.
+_ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
+
 
 def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) -> tuple[Subject, ...]:
     """Answer everything that an error message or a log asks.
@@ -36,7 +40,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
         UnknownBuild: an unknown `--torch`.
     """
     read = read_text(text)
-    here = any(os.path.exists(path) for path in read.paths)
+    here = any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
     knowledge = _knowledge(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     if options.torch is not None or knowledge.target is None:

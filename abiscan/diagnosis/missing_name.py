@@ -224,7 +224,15 @@ class MissingName:
             ]
             return windows_of(self.history.builds, present)
         if self.history is None and self.of_linux is not None:
-            return self.of_linux.windows
+            # Whichever of libstdc++'s two strings a build has: libc++ has one.
+            present = {
+                release
+                for form in self.related
+                if form.same_function
+                for release in self.known_versions
+                if form.windows.contains(release)
+            }
+            return Windows.of_known(self.known_versions, present.__contains__)
         return Windows() if self.history is None else self.history.windows
 
     @functools.cached_property
@@ -299,7 +307,9 @@ class MissingName:
             first, last = self.known_versions[0], self.known_versions[-1]
             return f"None of the known builds ({first} - {last}) exports {self.spelled_as or self.name}."
         if self.history is None and self.of_linux is not None:
-            return f"On Linux its counterpart, {self.of_linux.name[:400]}, is exported by torch {self.windows.text()}."
+            return (
+                f"The index has no macOS builds; those of Linux have the same function in torch {self.windows.text()}."
+            )
         where = f" in {self.libraries[0]}" if self.libraries else ""
         return f"{self.shown} is exported by torch {self.windows.text()}{where}."
 

@@ -3,6 +3,7 @@ here."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,20 @@ def test_without_a_torch_nothing_is_assumed_of_it(here: ScanOptions) -> None:
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     assert subject.causes[0].evidence[0].startswith("If your torch is older than")
     assert not any("Judged for" in note for note in subject.notes)
+
+
+def test_a_library_that_every_machine_has_is_no_evidence(tmp_path: Path) -> None:
+    """GLIBC_2.17 is in the libc.so.6 of this machine; the message says that it is not in that of its own."""
+    folders = ("/lib/x86_64-linux-gnu", "/lib64", "/lib/aarch64-linux-gnu")
+    libc = next(path for folder in folders if (path := Path(folder, "libc.so.6")).exists())
+    mine = tmp_path / "_C.so"
+    mine.write_bytes(b"\x7fELF")
+    options = ScanOptions(None, read_environment(sys.executable), LoaderSettings(str(tmp_path)))
+    told = [
+        _told(explain(f"ImportError: {libc}: version `GLIBC_2.17' not found (required by {path})", options))
+        for path in ("/elsewhere/_C.so", mine)
+    ]
+    assert ["on this machine defines GLIBC_2.17" in each for each in told] == [False, True]
 
 
 def test_the_torch_that_the_text_names_counts(here: ScanOptions) -> None:
@@ -100,3 +115,22 @@ def test_a_name_that_the_installed_torch_does_not_have_is_judged_for_it(here: Sc
     (subject,) = explain("_ZN3c1017RegisterOperatorsD1Ev", options)  # exported up to torch 2.1
     assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
     assert not subject.causes[0].evidence[0].startswith("If your torch")
+
+
+@pytest.mark.parametrize("torch", [None, "2.8.0"])
+def test_a_mac_name_is_not_judged_by_the_strings_of_linux(torch: str | None, here: ScanOptions) -> None:
+    """libc++ has one std::string (https://libcxx.llvm.org): `_GLIBCXX_USE_CXX11_ABI` is libstdc++'s. The function is in
+    every torch of Linux, with the old string up to 2.6.0 and with the new one from 2.7.0 on, as nm lists them."""
+    text = (
+        "dlopen(/elsewhere/_C.so, 0x0006): Symbol not found: "
+        "__ZN3c105ErrorC1ENS_14SourceLocationENSt3__112basic_stringIcNS2_11char_traitsIcEENS2_9allocatorIcEEEE\n"
+        "  Expected in: /elsewhere/torch/lib/libc10.dylib"
+    )
+    (subject,) = explain(text, ScanOptions(torch, here.environment, here.settings))
+    assert all(cause.cause is not CauseId.CXX11_ABI_MISMATCH for cause in subject.causes)
+    assert not any("CXX11_ABI" in (cause.fix or "") for cause in subject.causes)
+    assert subject.windows is not None
+    assert subject.windows[0][0] == "1.13.0"
+    assert len(subject.windows) == 1
+    assert "does not export it: it is another build" not in _told((subject,))
+    assert "macOS" in " ".join(subject.notes)

@@ -241,7 +241,11 @@ def _variant(missing: MissingName) -> Candidates:
     evidence = []
     score = 0.0
     odd = is_other_build(target)
-    if missing.position is Position.INSIDE and missing.target_library is None:
+    if missing.position is Position.INSIDE and missing.of_linux is not None:
+        # What is known of the target is its build of Linux, which has the function under another name.
+        score = 0.4
+        evidence.append(missing.exported_text)
+    elif missing.position is Position.INSIDE and missing.target_library is None:
         score = 0.72
         evidence.append(missing.exported_text)
         evidence.append(

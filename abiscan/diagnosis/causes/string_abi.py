@@ -21,7 +21,8 @@ _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx1
 
 def causes(missing: MissingName) -> Candidates:
     """A twin of the name in the other ABI, in the target or in some release."""
-    if missing.cxx is None:
+    if missing.cxx is None or missing.macho:
+        # libc++, macOS's library, has one std::string, and no such macro.
         return
     if missing.spelled_as is not None:
         yield from _of_text(missing, missing.spelled_as)
