@@ -225,14 +225,14 @@ class MissingName:
             return windows_of(self.history.builds, present)
         if self.history is None and self.of_linux is not None:
             # Whichever of libstdc++'s two strings a build has: libc++ has one.
-            present = {
+            releases_with = {
                 release
                 for form in self.related
                 if form.same_function
                 for release in self.known_versions
                 if form.windows.contains(release)
             }
-            return Windows.of_known(self.known_versions, present.__contains__)
+            return Windows.of_known(self.known_versions, releases_with.__contains__)
         return Windows() if self.history is None else self.history.windows
 
     @functools.cached_property

@@ -22,16 +22,16 @@ def sheet(found: EnvironmentReport) -> Sheet:
     rows = tuple(_row(package, upgrade=upgrade) for package in found.packages)
     columns = ("package", "now", *(["after", "do"] if upgrade else []), "why")
     due = [package for package in found.packages if package.action is not Action.KEEP]
-    torch = found.torch or "no torch"
+    torch = f"torch {found.torch}" if found.torch else "no torch"
     where = found.python if found.root is None else f"{found.python} in {found.root}"
     of = f"{len(due)} of {counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
-        lead = f"{where}, torch {torch} -> {found.after}: "
+        lead = f"{where}, {torch} -> {'' if found.torch else 'torch '}{found.after}: "
         headline = lead + (f"{of} must be replaced or looked at" if due else f"all of the {of[5:]} go on")
         word, tone = ("BREAKS", Tone.BAD) if found.fails else ("GOES ON", Tone.GOOD)
     else:
         broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
-        lead = f"{where}, torch {torch}: "
+        lead = f"{where}, {torch}: "
         headline = lead + f"{len(broken)} of {counted(len(rows), 'package')} with shared objects fail"
         word, tone = ("FAILS", Tone.BAD) if found.fails else ("LOADS", Tone.GOOD)
     if tone is Tone.GOOD and found.undecided:

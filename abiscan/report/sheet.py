@@ -88,11 +88,13 @@ def text(sheet: Sheet, style: Style) -> str:
 
 
 def _text_table(table: Table, style: Style) -> Iterator[str]:
-    named = any(table.columns)
     rows = [row for row in table.rows if style.verbose or not row.minor]
+    named = bool(rows) and any(table.columns)
     shown = [tuple(printable(cell) for cell in row.cells[:-1]) for row in rows]
     heads = [table.columns[:-1]] if named else []
-    widths = [min(max(len(row[i]) for row in (*shown, *heads)), _CELL) for i in range(len(table.columns) - 1)]
+    widths = [
+        min(max((len(row[i]) for row in (*shown, *heads)), default=0), _CELL) for i in range(len(table.columns) - 1)
+    ]
     if named:
         cells = [name.ljust(width) for name, width in zip(table.columns, widths, strict=False)]
         yield style.dim("  ".join(["", *cells, table.columns[-1]]).rstrip())

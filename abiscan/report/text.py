@@ -164,9 +164,9 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     elif undecided:
         words = f"{undecided} of {total} cannot be decided"
     elif loads:
-        words = f"{loads} of {total} import torch, and load"
+        words = f"{loads} of {total} need{'s' if loads == 1 else ''} torch, and load{'s' if loads == 1 else ''}"
     else:
-        words = f"none of {total} imports torch"
+        words = f"none of {total} needs torch"
     barred = sum(
         m.verdict is ArtifactVerdict.LOADS and any(style.fails(f.severity) for f in m.standing) for m in shared
     )
@@ -424,7 +424,14 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
-    notes = [n for n in (report.target.note if report.target else None, *report.notes) if n]
+    # How the torch was chosen concerns nobody where no file was judged on it.
+    used = any(
+        a.judged_on(report.target) == report.target
+        for a in report.artifacts
+        if a.kind is ArtifactKind.SHARED_OBJECT and a.verdict is not ArtifactVerdict.NOT_TORCH
+    )
+    chosen = report.target.note if report.target is not None and used and not style.quiet else None
+    notes = [n for n in (chosen, *report.notes) if n]
     for note in notes:
         lines += wrap(note, style, "note: ", "  ")
     for entry in report.stale:

@@ -241,7 +241,8 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
         over(undecided, members[0], members[2]) == f"undecided {path}: 1 of 2 shared objects cannot be decided{asked}"
     )
     good = replace(members[1], verdict=loads)
-    whole = f"loads {path}: 2 of 2 shared objects import torch, and load"
+    # A file may import no name of torch and need libtorch all the same (torchaudio 2.9.1's libctc_prefix_decoder.so).
+    whole = f"loads {path}: 2 of 2 shared objects need torch, and load"
     assert over(loads, members[0], good) == f"{whole}{asked}"
     barred = replace(good, findings=(samples.a_finding("require-torch", None),))
     assert over(loads, members[0], barred) == f"{whole}; 1 has findings that fail the run{asked}"
@@ -352,3 +353,12 @@ def test_what_a_wheel_should_require_leads_its_members() -> None:
         found = text.render(replace(samples.a_report(*members), containers=(container,)), style).splitlines()
         assert found[1:3] == ["  warning[torch-requirement-too-wide]: allows 2.15.0", "    fix: require `torch<2`"]
         assert sum("allows 2.15.0" in line for line in found) == 1
+
+
+def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
+    target = replace(samples.TARGET, note="no torch here")
+    judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), target=target)
+    plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), target=target)
+    assert "note: no torch here" in text.render(judged, Style())
+    assert "no torch here" not in text.render(judged, Style(quiet=True))
+    assert "no torch here" not in text.render(plain, Style())
