@@ -61,7 +61,8 @@ def causes(missing: MissingName) -> Candidates:
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
-    evidence = [f"{where} has {form.parsed.qualified} in another form: {_shown(form)}; wanted is {missing.shown}."]
+    theirs, mine = _apart(form.parsed.display, missing.spelled_as or missing.cxx.display)
+    evidence = [f"{where} has {form.parsed.qualified} in another form: {theirs}; wanted is {mine}."]
     if missing.spelled_as is None:
         evidence.append(f"What differs: {_marked(form)}.")
     if here and form.windows:
@@ -130,9 +131,26 @@ def _distance(form: RelatedExport) -> int:
     return sum(2 if d.kind is DifferenceKind.PARAMETERS else 1 for d in form.differences)
 
 
-def _shown(form: RelatedExport) -> str:
-    text = form.parsed.display
-    return text if len(text) <= 200 else text[:200] + "..."
+# Of a signature that is shown: its length, and what of it stands before the place where two begin to differ.
+_MOST_SHOWN = 200
+_BEFORE = 60
+
+
+def _apart(theirs: str, mine: str) -> tuple[str, str]:
+    """Both, bounded; cut in their common beginning, so that where they differ is in what is left."""
+    pairs = zip(theirs, mine, strict=False)
+    same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(theirs), len(mine)))
+    longest = max(len(theirs), len(mine))
+    # The name stays: what is cut is behind its parenthesis.
+    head = min(theirs.find("(") + 1, _MOST_SHOWN // 2)
+    start = same - _BEFORE
+    if longest <= _MOST_SHOWN or start <= head:
+        return _cut(theirs), _cut(mine)
+    return f"{theirs[:head]}...{_cut(theirs[start:])}", f"{mine[:head]}...{_cut(mine[start:])}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
 def _marked(form: RelatedExport) -> str:
