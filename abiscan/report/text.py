@@ -426,9 +426,12 @@ def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
     # How the torch was chosen concerns nobody where no file was judged on it.
     used = any(
-        a.judged_on(report.target) == report.target
+        (own.torch, own.variant, own.path) == (report.target.torch, report.target.variant, report.target.path)
         for a in report.artifacts
-        if a.kind is ArtifactKind.SHARED_OBJECT and a.verdict is not ArtifactVerdict.NOT_TORCH
+        if report.target is not None
+        and (own := a.judged_on(report.target)) is not None
+        and a.kind is ArtifactKind.SHARED_OBJECT
+        and a.verdict is not ArtifactVerdict.NOT_TORCH
     )
     chosen = report.target.note if report.target is not None and used and not style.quiet else None
     notes = [n for n in (chosen, *report.notes) if n]

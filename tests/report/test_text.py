@@ -22,6 +22,7 @@ from abiscan.model.report import (
     Report,
     Verdict,
 )
+from abiscan.model.setting import Setting
 from abiscan.report import text
 from abiscan.report.style import Style, wrap
 from tests.report import samples
@@ -360,5 +361,8 @@ def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
     judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), target=target)
     plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), target=target)
     assert "note: no torch here" in text.render(judged, Style())
+    # A file has the torch of its own setting without a note, where nothing else was known for it either.
+    own = replace(judged.artifacts[0], target=samples.TARGET, setting=Setting())
+    assert "note: no torch here" in text.render(replace(judged, artifacts=(own,)), Style())
     assert "no torch here" not in text.render(judged, Style(quiet=True))
     assert "no torch here" not in text.render(plain, Style())
