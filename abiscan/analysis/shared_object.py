@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -48,7 +48,7 @@ from abiscan.releases.matrix import Matrix, judge
 from abiscan.setting.declared import DeclaredTorch
 from abiscan.setting.file_setting import FileSetting, importing_pythons
 from abiscan.setting.target_torch import TargetTorch
-from abiscan.targets import Artifact
+from abiscan.targets import Artifact, Group
 from abiscan.wheel.metadata import ContainerKind
 
 
@@ -166,7 +166,6 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         refused = refusals(prediction, absent, bound.module, path=path, alone=alone, beside=_beside(artifact, needed))
         report = replace(report, findings=(*report.findings, *refused))
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
-    windows = _other_torches(matrix, torch, declared)
     report = _with_causes(
         report,
         facts,
@@ -175,7 +174,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         absent=absent,
         unfit=unfit,
         distribution=(artifact.group.facts.name, artifact.group.facts.version),
-        windows=windows,
+        windows=lambda: _other_torches(bound, declared, artifact.group, context),
         nowhere=nowhere,
         alone=alone,
     )
@@ -220,19 +219,28 @@ def _pythons(imports: Sequence[BoundImport], judged_in: FileSetting) -> tuple[st
     return None if found is None else tuple(map(str, found))
 
 
-def _other_torches(matrix: Matrix | None, torch: TargetTorch | None, declared: DeclaredTorch | None) -> Windows | None:
-    """The releases that an advice to install another torch may name: those on which the file loads, else others than
-    this one that have its names; of these the ones that its package admits. None where they are not known."""
+def _other_torches(
+    bound: Bound, declared: DeclaredTorch | None, group: Group, context: AnalysisContext
+) -> Windows | None:
+    """The releases that an advice to install another torch may name: those on which the file loads with the layouts
+    that it was made with, else others than this one that have its names; of these the ones that its package admits,
+    and that have the names of its other files where some have them all. None where they are not known."""
+    matrix, torch = bound.matrix, bound.torch
     if matrix is None or matrix.unknown:
         return None
-    loading = matrix.windows
+    verdicts = drift_of_releases(bound, context)
+    loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
     target = None if loading or torch is None else torch.target.torch
-
-    def admitted(release: str) -> bool:
-        fits = (loading or matrix.exporting).contains(release)
-        return bool(fits) and release != target and (declared is None or declared.admits_release(release))
-
-    return Windows.of_known(tuple(dict.fromkeys(v.torch for v in matrix.verdicts)), admitted)
+    known = tuple(dict.fromkeys(each.torch for each in verdicts))
+    fitting = {
+        release
+        for release in known
+        if (release in loading if loading else matrix.exporting.contains(release))
+        and release != target
+        and (declared is None or declared.admits_release(release))
+    }
+    of_all = fitting.intersection(exported_to_all(group, context.index, bound.facts.machine)) if fitting else ()
+    return Windows.of_known(known, (of_all or fitting).__contains__)
 
 
 def _demangled(imports: Sequence[BoundImport], context: AnalysisContext) -> tuple[BoundImport, ...]:
@@ -285,7 +293,7 @@ def _with_causes(
     absent: Sequence[str],
     unfit: Sequence[str],
     distribution: tuple[str | None, str | None],
-    windows: Windows | None,
+    windows: Callable[[], Windows | None],
     nowhere: bool,
     alone: bool,
 ) -> ArtifactReport:
@@ -308,7 +316,7 @@ def _with_causes(
         asked,
         replace(
             context.knowledge_of(torch, facts.machine, here=here),
-            loads_on=windows,
+            loads_on=windows(),
             pythons=judged_in.pythons or judged_in.possible,
             pythons_because=python.because if python is not None else "it declares none, and an installer has these",
         ),

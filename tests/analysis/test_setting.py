@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -343,3 +344,23 @@ def test_another_torch_is_advised_where_the_package_admits_it(tmp_path: Path, re
     fixes = " ".join(cause.fix for cause in artifact.causes)
     assert ("pip install" in fixes and '"torch>=2.8.0,<=2.11.0"' in fixes) is advised
     assert '"torch==2.13.0"' not in fixes
+
+
+def advice(folder: Path, torch: str, *members: tuple[str, str]) -> set[str]:
+    """What a package is advised to install in place of this torch."""
+    name = wheel(folder, "x", "cp311-cp311-manylinux_2_28_x86_64", *members)
+    fixes = (cause.fix for a in judged(folder, [name], None, torch=torch).artifacts for cause in a.causes)
+    return {way for fix in fixes for way in re.findall(r'pip install ("torch[^"]*")', fix)}
+
+
+def test_a_torch_with_another_layout_is_not_advised(tmp_path: Path) -> None:
+    """autograd-node-subclass.so is compiled for 2.13.0; torch::autograd::Node lies otherwise from 2.14 on
+    (tests/releases: the DWARF of each release)."""
+    assert advice(tmp_path, "2.4.0", ("x/_C.so", "autograd-node-subclass.so")) == {'"torch==2.13.0"'}
+
+
+def test_a_torch_is_advised_on_which_every_file_of_the_package_loads(tmp_path: Path) -> None:
+    """By nm over the wheels of torch: one file's name is in 2.3.0 - 2.11.0, the other's in 2.11.0 and later."""
+    first, second = ("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "message-logger.so")
+    assert advice(tmp_path, "2.13.0", first, second) == {'"torch==2.11.0"'}
+    assert advice(tmp_path, "2.13.0", first) == {'"torch>=2.3.0,<=2.11.0"'}
