@@ -14,6 +14,7 @@ from abiscan.errors import AbiscanError
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SymbolBinding
+from abiscan.model.finding import Severity
 from abiscan.model.limits import MIB
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactKind
@@ -281,3 +282,16 @@ def with_layouts(verdicts: Iterable[ReleaseVerdict], shared: SharedLayouts) -> t
                 verdict = replace(verdict, state=ReleaseState.OTHER_LAYOUT, drift=drift, reason=reason)
         result.append(verdict)
     return tuple(result)
+
+
+def drifting_on(releases: Iterable[str], shared: SharedLayouts) -> tuple[tuple[str, Severity], ...]:
+    """The releases on which `layout-drift` is an error or a warning, with which of the two it is."""
+    from abiscan.rules.computed.layout_drift import certainly_drifted, drifted
+
+    found = []
+    for release in releases:
+        if release in shared.side.releases or not drifted(shared.uses, shared.side, release, shared.table):
+            continue
+        certain = certainly_drifted(shared.uses, shared.side, release, shared.table)
+        found.append((release, Severity.ERROR if certain else Severity.WARNING))
+    return tuple(found)

@@ -19,7 +19,7 @@ from abiscan.analysis.apply_rules import (
 )
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.layouts import exported_to_all, shared_layouts
+from abiscan.analysis.layouts import drifting_on, exported_to_all, shared_layouts
 from abiscan.analysis.provenance_facts import Origin, provenance_facts
 from abiscan.analysis.read_operators import operators_of
 from abiscan.analysis.read_provenance import provenance
@@ -37,6 +37,7 @@ from abiscan.model.binding import (
     Status,
 )
 from abiscan.model.facts import Export, SharedObject
+from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import (
     ArtifactReport,
@@ -157,6 +158,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         findings=findings,
         exports=_exports(binary) if context.options.compared else None,
         pythons=_pythons(imports, judged_in) if context.options.compared else None,
+        drifting=_drifting(bound, artifact.group),
     )
     choice = judged_in.of_file.note
     if open_names and torch is not None and torch.build is not None and not choice:
@@ -217,6 +219,14 @@ def _pythons(imports: Sequence[BoundImport], judged_in: FileSetting) -> tuple[st
     names = [b.name for b in imports if b.owner is Owner.PYTHON and b.status is not Status.WEAK]
     found = None if judged_in.beside is None else importing_pythons(judged_in.beside.declared, names)
     return None if found is None else tuple(map(str, found))
+
+
+def _drifting(bound: Bound, group: Group) -> tuple[tuple[str, Severity], ...]:
+    """What the requirement of a wheel is judged by; nothing else asks."""
+    if bound.matrix is None or bound.layouts is None or group.facts.kind is not ContainerKind.WHEEL:
+        return ()
+    releases = dict.fromkeys(v.torch for v in bound.matrix.verdicts if v.loads)
+    return drifting_on(releases, bound.layouts)
 
 
 def _other_torches(

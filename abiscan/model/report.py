@@ -53,6 +53,8 @@ class ArtifactReport(Struct, frozen=True):
         exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
             names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
             (`ScanOptions.compared`), `pythons` also where any Python will do.
+        drifting: of a wheel's member, the releases on which `layout-drift` would be an error or a warning, with which
+            of the two.
         undemangled: names GNU could not demangle but LLVM could; `malformed`: names that neither could.
     """
 
@@ -79,6 +81,7 @@ class ArtifactReport(Struct, frozen=True):
     operators: tuple[Operator, ...] = ()
     exports: tuple[Export, ...] | None = None
     pythons: tuple[str, ...] | None = None
+    drifting: tuple[tuple[str, Severity], ...] = ()
 
     def judged_on(self, run: Target | None) -> Target | None:
         """The torch that it was judged against: its own, or the run's where it has no setting of its own."""

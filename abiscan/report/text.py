@@ -220,6 +220,8 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
         return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None, by_member=by_member))}"
     counts = severity_counts(artifact.standing)
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
+    if extra:
+        extra[-1] += f": -v shows {'it' if counts[Severity.ERROR] + counts[Severity.WARNING] == 1 else 'them'}"
     if artifact.loader.outcome is LoaderOutcome.FAILS:
         extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
     if artifact.served_by is not None:

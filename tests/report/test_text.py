@@ -366,3 +366,12 @@ def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
     assert "note: no torch here" in text.render(replace(judged, artifacts=(own,)), Style())
     assert "no torch here" not in text.render(judged, Style(quiet=True))
     assert "no torch here" not in text.render(plain, Style())
+
+
+def test_warnings_of_a_file_that_loads_say_how_they_are_shown() -> None:
+    warning = samples.a_finding("layout-drift", severity=Severity.WARNING)
+    one, two = (samples.an_artifact(path, findings=(warning,) * number) for number, path in ((1, "a.so"), (2, "b.so")))
+    assert lines_of(one, two)[:2] == [
+        "loads     a.so  (1 warning: -v shows it)",
+        "loads     b.so  (2 warnings: -v shows them)",
+    ]

@@ -308,8 +308,8 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     detail = f"and {_short(first)} imports names of torch"
     target = "declare which torch it needs"
     if use.telling is not None:
-        detail += f"; the members load on {_words(covered, known)}"
-        target = f"declare `{_range([v for v in known if v in covered], known)}`"
+        detail += f"; the members load on {_words(covered, known)}{_drift_words(covered, use)}"
+        target = f"declare {_advice([v for v in known if v in covered], use)}"
     yield first, _finding(rule, wheel, detail=detail, target=target)
 
 
@@ -329,6 +329,7 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     )
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
+    detail += _drift_words(right, use)
     yield (
         telling.member,
         _finding(
@@ -336,11 +337,42 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             wheel,
             name=", ".join(f"torch{r.specifier}" for r in use.asked if not r.optional),
             detail=detail,
-            target=f"require `{_range(right, known)}`",
+            target=f"require {_advice(right, use)}",
             # Code that chooses among builds may do without any where none fits.
             severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
     )
+
+
+def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport]:
+    """Release -> the first member of which `layout-drift` tells there, as gravely as this."""
+    found: dict[str, ArtifactReport] = {}
+    for member in use.users:
+        for release, severity in member.drifting:
+            if severity in severities:
+                found.setdefault(release, member)
+    return found
+
+
+def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
+    """What to know of the releases on which the members load: where a record lies otherwise than in their headers."""
+    found = _drifting(use, Severity.ERROR, Severity.WARNING)
+    there = [release for release in use.known if release in releases and release in found]
+    if not there:
+        return ""
+    return f", with `layout-drift` in {_short(found[there[0]])} on {_words(there, use.known)}"
+
+
+def _advice(releases: Sequence[str], use: _TorchUse) -> str:
+    """The range of these releases without those where `layout-drift` is an error; and, where it is a warning on some of
+    them, the range without it."""
+    bad, doubtful = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
+    kept = [release for release in releases if release not in bad] or list(releases)
+    clear = [release for release in kept if release not in doubtful]
+    text = f"`{_range(kept, use.known)}`"
+    if clear and len(clear) < len(kept):
+        text += f", or `{_range(clear, use.known)}`, which is free of `layout-drift`"
+    return text
 
 
 def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]:

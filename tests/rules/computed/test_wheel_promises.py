@@ -4,6 +4,7 @@ policy for the versions of libstdc++, and of the package index for which torch h
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.finding import Finding, Severity
@@ -132,6 +133,21 @@ def test_no_member_is_blamed_for_a_release_that_it_loads_on() -> None:
     assert "where one member or another does not load" in finding.message
     _, finding = found(container(CP311, "torch"), old)["torch-requirement-too-wide"]
     assert "where pkg/old.so does not load" in finding.message
+
+
+def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
+    """The states of `docs/layouts.md`: a warning where perhaps nothing reads the record, an error where all do."""
+    narrow = member("pkg/_C.so", window=(("2.4.0", "2.6.0"),))
+    warned = replace(narrow, drifting=(("2.5.1", Severity.WARNING), ("2.6.0", Severity.WARNING)))
+    finding = requirement(container(CP311, "torch"), warned)[1]
+    assert "load on torch 2.4.0 - 2.6.0, with `layout-drift` in pkg/_C.so on torch 2.5.1 - 2.6.0" in finding.message
+    assert finding.fix == ("require `torch>=2.4,<2.7`, or `torch>=2.4,<2.5.1`, which is free of `layout-drift`")
+    barred = replace(narrow, drifting=(("2.6.0", Severity.ERROR),))
+    finding = requirement(container(CP311, "torch"), barred)[1]
+    assert "with `layout-drift` in pkg/_C.so on torch 2.6.0" in finding.message
+    assert finding.fix == "require `torch>=2.4,<2.6`"
+    missing = found(container(CP311), barred)["torch-requirement-missing"][1]
+    assert missing.fix == "declare `torch>=2.4,<2.6`"
 
 
 def test_a_range_that_is_too_wide_names_the_right_one() -> None:
