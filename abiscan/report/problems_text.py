@@ -55,19 +55,20 @@ def _fix(group: CauseGroup, style: Style) -> list[str]:
 
 def declaration_lines(members: Sequence[ArtifactReport], style: Style) -> list[str]:
     """What a wheel declares wrongly, which is found in one of its members and is so of all."""
-    found = [f for member in members for f in member.standing if _of_wheel(f)]
+    found = [f for member in members for f in member.standing if of_wheel(f)]
     return [line for f in found for line in _rule_lines([f], style)]
 
 
-def _of_wheel(finding: Finding) -> bool:
+def of_wheel(finding: Finding) -> bool:
+    """Whether it is told with the wheel, behind its verdict, whichever member it stands at."""
     return finding.rule.startswith("torch-requirement-") and finding.severity is not Severity.NOTE
 
 
-def finding_lines(artifact: ArtifactReport, style: Style, *, of_member: bool = False) -> list[str]:
-    """What rules found and nothing accepts, a block a rule, without what the causes have said; of a member without what
-    is told of its wheel."""
+def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
+    """What rules found and nothing accepts, a block a rule, without what the causes have said and what is told of its
+    wheel."""
     refusal = refusal_of(artifact)  # the first line is its message
-    standing = [f for f in artifact.standing if f is not refusal and not (of_member and _of_wheel(f))]
+    standing = [f for f in artifact.standing if f is not refusal and not of_wheel(f)]
     shown = sorted(standing, key=lambda f: f.severity.rank)
     explained = {s for group in artifact.causes for s in group.symbols}
     if not style.verbose:

@@ -18,7 +18,7 @@ from abiscan.model.setting import Setting
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
-from abiscan.report.problems_text import cause_lines, declaration_lines, finding_lines
+from abiscan.report.problems_text import cause_lines, declaration_lines, finding_lines, of_wheel
 from abiscan.report.provenance_text import provenance_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
@@ -96,7 +96,7 @@ def _artifact_lines(
             if _concerns_no_torch(artifact):
                 apart += 1
             elif not style.quiet:
-                good.append(_one_line(artifact, style, by_member=by_member))
+                good += [_one_line(artifact, style, by_member=by_member), *_own_declaration(artifact, style, by_member)]
         else:
             good += _block(artifact, target, style, by_member=by_member)
     if apart and not style.quiet:
@@ -134,15 +134,21 @@ def _label(artifact: ArtifactReport, style: Style, width: int = 0) -> str:
     return style.paint(_VERDICT_LABELS[verdict].ljust(width), _COLORS[verdict])
 
 
+def _own_declaration(artifact: ArtifactReport, style: Style, by_member: bool) -> list[str]:
+    """What the wheel of a single file declares wrongly; one of several files has a line of its own for that."""
+    return [] if by_member else declaration_lines([artifact], style)
+
+
 def _short_block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
     """The verdict, the leading cause, the loader's word and the releases: a line each."""
     lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
+    lines += _own_declaration(artifact, style, by_member)
     for group in artifact.causes[:1]:
         more = f"; {counted(len(artifact.causes) - 1, 'further cause')}" if len(artifact.causes) > 1 else ""
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("why: "), "    ")
     lines += _loader_lines(artifact, style)
     if not artifact.causes:
-        lines += finding_lines(artifact, style, of_member=by_member)
+        lines += finding_lines(artifact, style)
     releases = _matrix_line(artifact)
     if releases:
         lines += wrap(releases, style, "  releases: ", "    ")
@@ -218,7 +224,7 @@ def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
 def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str:
     if artifact.kind is not ArtifactKind.SHARED_OBJECT:
         return f"{_label(artifact, style, 9)} {printable(_headline(artifact, None, by_member=by_member))}"
-    counts = severity_counts(artifact.standing)
+    counts = severity_counts([f for f in artifact.standing if not of_wheel(f)])
     extra = [counted(counts[s], s.value) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if extra:
         extra[-1] += f": -v shows {'it' if counts[Severity.ERROR] + counts[Severity.WARNING] == 1 else 'them'}"
@@ -244,6 +250,7 @@ def _shorten_error(error: str) -> str:
 
 def _block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
     lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
+    lines += _own_declaration(artifact, style, by_member)
     refusal = refusal_of(artifact)
     if refusal is not None and refusal.fix:
         lines += wrap(refusal.fix, style, "  " + style.paint("fix: ", "32;1"), "    ")
@@ -251,7 +258,7 @@ def _block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_
     lines += cause_lines(artifact, style)
     if artifact.kind is ArtifactKind.SHARED_OBJECT:
         lines += _loader_lines(artifact, style)
-    lines += finding_lines(artifact, style, of_member=by_member)
+    lines += finding_lines(artifact, style)
     lines += _fact_lines(artifact, style)
     if style.verbose:
         lines += _needed_lines(artifact, style) + _import_lines(artifact, style) + _release_lines(artifact, style)

@@ -368,6 +368,27 @@ def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
     assert "no torch here" not in text.render(plain, Style())
 
 
+def test_what_a_wheel_of_one_file_should_require_is_behind_its_verdict() -> None:
+    """However many graver findings the file has, and whether or not it loads."""
+    finding = replace(
+        samples.a_finding("torch-requirement-too-wide", severity=Severity.WARNING),
+        message="allows 2.15.0",
+        fix="require `torch<2`",
+    )
+    graver = tuple(samples.a_finding(f"graver-{number}") for number in range(4))
+    fails = replace(samples.failing(), findings=(*graver, finding))
+    loads = samples.an_artifact("b.so", findings=(finding,))
+    for found in (lines_of(fails), lines_of(fails, loads), lines_of(loads, loads)):
+        heads = [number for number, line in enumerate(found) if line.startswith(("FAILS ", "loads "))]
+        assert heads
+        for head in heads:
+            assert found[head + 1 : head + 3] == [
+                "  warning[torch-requirement-too-wide]: allows 2.15.0",
+                "    fix: require `torch<2`",
+            ]
+        assert sum("allows 2.15.0" in line for line in found) == len(heads)
+
+
 def test_warnings_of_a_file_that_loads_say_how_they_are_shown() -> None:
     warning = samples.a_finding("layout-drift", severity=Severity.WARNING)
     one, two = (samples.an_artifact(path, findings=(warning,) * number) for number, path in ((1, "a.so"), (2, "b.so")))
