@@ -81,7 +81,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
                 errors.append(item)
             case ShareEnd():
                 ends.append(item)
-    own = [a.target for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
+    own = [a for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
     silent = sum(end.silent_sources for end in ends)
     within = (
         (f"{root} is looked at as the root of a file system: paths and `this machine` are its own",) if root else ()
@@ -138,21 +138,22 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
     return tuple(notes)
 
 
-def _of_the_run(default: Target | None, own: Sequence[Target | None]) -> tuple[Target | None, tuple[str, ...]]:
+def _of_the_run(default: Target | None, own: Sequence[ArtifactReport]) -> tuple[Target | None, tuple[str, ...]]:
     """The torch that stands for the run, and what to say where its files are judged against several.
 
     Args:
         default: where a file declares nothing.
-        own: of each file that has to do with torch.
+        own: each file that has to do with torch.
     """
-    counts = Counter(target for target in own if target is not None)
+    counts = Counter(artifact.target for artifact in own if artifact.target is not None)
     plain = None if default is None else replace(default, note=None, python=None)
     if not counts or (plain in counts and len(counts) == 1):
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()
     listed = sorted({f"{target.torch}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
-    note = f"each file is judged against the torch that it is made for, here {', '.join(listed)} (-v says why)"
+    chosen = sorted({a.setting.torch_words for a in own if a.setting is not None and a.target is not None})
+    note = f"files are judged against {', or '.join(chosen)}: here {', '.join(listed)} (-v says why)"
     if default is not None and plain not in counts:
         # What it says of itself is about files that declare nothing, and there is none.
         default = replace(default, note=None)

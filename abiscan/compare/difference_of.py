@@ -72,9 +72,15 @@ def _files(old: Scope, new: Scope, pairs: Sequence[tuple[str, ArtifactReport, Ar
     come = {p: file for p, file in new.files.items() if id(file) not in after and p not in old.unread_places}
     if gone:
         yield Change(Aspect.FILE, Effect.LOST, f"no longer has {_listed(gone)}", files=gone, removed=gone)
-    broken = tuple(place for place, file in come.items() if file.verdict is ArtifactVerdict.FAILS)
+    broken: dict[str, list[str]] = {}
+    for place, file in come.items():
+        if file.verdict is ArtifactVerdict.FAILS:
+            broken.setdefault(file.torch_words, []).append(place)
     if come:
-        tail = f"; {_listed(broken)} does not load on the torch that it is for" if broken else ""
+        tail = "".join(
+            f"; {_listed(tuple(places))} {'does' if len(places) == 1 else 'do'} not load on {words}"
+            for words, places in broken.items()
+        )
         yield Change(
             Aspect.FILE, Effect.GAINED, f"brings {_listed(tuple(come))}{tail}", files=tuple(come), added=tuple(come)
         )

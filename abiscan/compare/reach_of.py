@@ -46,7 +46,7 @@ def compared(scope: Scope, builds: Builds) -> Compared:
 def reach_of(scope: Scope, builds: Builds) -> Reach:
     """What all of it works on."""
     files = tuple(scope.files.values())
-    undecided = [f"{f.display}: {f.verdict.value} on the torch that it is for" for f in files if _is_open(f)]
+    undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if _is_open(f)]
     machines = tuple(sorted({f.machine for f in files if f.machine is not None}))
     if len(machines) > 1:
         undecided.append(f"{scope.path}: has files for {', '.join(machines)}")

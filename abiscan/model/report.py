@@ -88,6 +88,12 @@ class ArtifactReport(Struct, frozen=True):
         return run if self.setting is None else self.target
 
     @property
+    def torch_words(self) -> str:
+        """Which torch it was judged against, in words, with its version where one is known."""
+        words = "the torch of the run" if self.setting is None else self.setting.torch_words
+        return words if self.target is None else f"{words}, {self.target.torch}"
+
+    @property
     def display(self) -> str:
         """`path`, or `path!member` for a member of a container."""
         return self.path if self.member is None else f"{self.path}!{self.member}"

@@ -58,3 +58,15 @@ class Setting(Struct, frozen=True):
     gpu: Stated | None = None
     system: Stated | None = None
     device: Stated | None = None
+
+    @property
+    def torch_words(self) -> str:
+        """Which torch that is, by who says so, for a sentence: only what a file declares is the torch it is for."""
+        return _TORCH_WORDS.get(self.torch.source if self.torch is not None else None, "the torch that it is for")
+
+
+_TORCH_WORDS: dict[Source | None, str] = {
+    Source.COMMAND_LINE: "the torch that was named",
+    Source.ENVIRONMENT: "the torch that is installed",
+    Source.NEWEST_KNOWN: "the newest known release for its tags",
+}

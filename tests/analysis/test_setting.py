@@ -364,3 +364,15 @@ def test_a_torch_is_advised_on_which_every_file_of_the_package_loads(tmp_path: P
     first, second = ("x/_C.so", "gcc-const-data-ptr.so"), ("x/_D.so", "message-logger.so")
     assert advice(tmp_path, "2.13.0", first, second) == {'"torch==2.11.0"'}
     assert advice(tmp_path, "2.13.0", first) == {'"torch>=2.3.0,<=2.11.0"'}
+
+
+def test_a_run_says_of_no_torch_that_a_file_is_made_for_it_where_the_file_declares_none(tmp_path: Path) -> None:
+    tag = "cp311-cp311-manylinux_2_28_x86_64"
+    plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
+    older = wheel(tmp_path, "older", "cp39-cp39-manylinux_2_28_x86_64", ("y/_C.so", "good-extension.so"))
+    pinned = wheel(tmp_path, "pinned", tag, ("z/_C.so", "good-extension.so"), requires="torch==2.6.0")
+    where = environment(tmp_path, PythonVersion(3, 11))
+    (note,) = [n for n in judged(tmp_path, [plain, older], where).notes if "judged against" in n]
+    assert "against the newest known release for its tags: here 2.8.0+cu128, 2.15.0+cu132" in note
+    (note,) = [n for n in judged(tmp_path, [plain, pinned], where).notes if "judged against" in n]
+    assert "the newest known release for its tags, or the torch that it is for: here 2.6.0+cu124, 2.15.0" in note

@@ -360,3 +360,16 @@ def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
     (unknown,) = [r for r in plan["replacements"] if r["kind"] == "unknown"]
     assert unknown["names"] == ["at::nowhere::g"]
     assert list(plan["stable"]) == ["torch::stable::Tensor"]
+
+
+def test_a_new_file_that_fails_is_for_no_torch_that_it_does_not_declare(tmp_path: Path) -> None:
+    """old-string-extension.so has the std::string of before torch 2.7; neither folder declares a torch."""
+    for folder, *files in (("old", GOOD), ("new", GOOD, OLD_STRING)):
+        (tmp_path / folder).mkdir()
+        for file in files:
+            shutil.copy(file, tmp_path / folder)
+    done = run("diff", tmp_path / "old", tmp_path / "new")
+    said = " ".join(done.stdout.split())
+    words = "the (torch that is installed|newest known release for its tags), 2[.]"
+    assert re.search(f"old-string-extension.so does not load on {words}", said)
+    assert "that it is for" not in said
