@@ -203,6 +203,12 @@ def policy_of(given: Mapping[str, object]) -> Policy:
 
             parse_stable_abi(version)
         policy = replace(policy, require_stable_abi=True, stable_abi_version=None if version == "any" else version)
+    if policy.require_torch is not None or policy.stable_abi_version is not None:
+        from abiscan.gate.requirements import check_known
+        from abiscan.releases import open_index
+
+        known = {build.torch for build in open_index(index_directory()).builds()}
+        check_known(policy.require_torch, policy.stable_abi_version, known)
     return policy
 
 

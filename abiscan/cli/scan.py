@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from abiscan.cli import completion
 from abiscan.cli.examples import EXAMPLES
+from abiscan.cli.options import strings, text_option
 from abiscan.cli.run_scan import run_scan
+from abiscan.model.versions import is_version
 
 
 @click.command(epilog=EXAMPLES)
@@ -79,7 +83,7 @@ from abiscan.cli.run_scan import run_scan
 @click.option("--require-torch", metavar="SPEC", help="Every build in this range must load the file ('>=2.4,<2.9').")
 @click.option(
     "--require-stable-abi",
-    metavar="VERSION",
+    metavar="[VERSION]",
     is_flag=False,
     flag_value="any",
     help="Only torch's stable C ABI may be imported (of at most this release).",
@@ -97,4 +101,12 @@ def scan(ctx: click.Context, /, **given: object) -> None:
     TARGET is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
     installed package. NAME==VERSION and the URL of a wheel are fetched, by pip and as its configuration says.
     """
-    ctx.exit(run_scan(given))
+    ctx.exit(run_scan(_with_target_behind_option(given)))
+
+
+def _with_target_behind_option(given: dict[str, object]) -> dict[str, object]:
+    """The release behind --require-stable-abi may be left out: a file that stands there is a target."""
+    named = text_option(given["require_stable_abi"])
+    if named is None or named == "any" or is_version(named) or not os.path.exists(named):
+        return given
+    return given | {"require_stable_abi": "any", "targets": (named, *strings(given["targets"]))}

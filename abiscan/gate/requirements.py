@@ -6,7 +6,7 @@ What cannot be decided is reported as such and leaves the run incomplete; it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -84,6 +84,27 @@ def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[in
     if found is None:
         raise UsageError(f"{where}: {text!r} is no torch release; write one such as 2.10")
     return found[: text.partition("+")[0].count(".") + 1]
+
+
+def check_known(spec: str | None, stable: str | None, known: Collection[str]) -> None:
+    """That a demanded range, and the release of a demanded stable ABI, are among the known releases of torch.
+
+    Raises:
+        UsageError: they are not, so that no file could be judged by them.
+    """
+    if not known:
+        return
+    span = f"the known releases are {' - '.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
+    if spec is not None and not any(parse_require_torch(spec).contains(each, prereleases=True) for each in known):
+        raise UsageError(f"require-torch: no known release of torch is in {spec!r}; {span}")
+    if stable is not None:
+        wanted = parse_stable_abi(stable)
+        if not any(_order(each)[: len(wanted)] == wanted for each in known):
+            raise UsageError(f"require-stable-abi: torch {stable} is not known; {span}")
+
+
+def _order(version: str) -> versions.Order:
+    return versions.order(version) or ()
 
 
 def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, ...], str | None]:

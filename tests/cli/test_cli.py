@@ -315,6 +315,32 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     assert f"a release of pkg that is made for torch {'.'.join(torch.split('.')[:2])}" in said
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--require-torch", ">=9"), "no known release of torch is in '>=9'; the known releases are 1.13.0 - "),
+        (("--require-torch", ">=2.6,<2.5"), "no known release of torch is in '>=2.6,<2.5'"),
+        (("--require-stable-abi=9.9",), "torch 9.9 is not known; the known releases are 1.13.0 - "),
+    ],
+)
+def test_a_demand_that_no_known_release_can_meet_is_refused(words: tuple[str, ...], said: str) -> None:
+    done = run(*words, FIXTURES / "stable-abi.so")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_release_of_a_required_stable_abi_may_be_left_out() -> None:
+    """Wherever the option stands: what is behind it may be a target (README: `--require-stable-abi [VERSION]`)."""
+    stable, other = FIXTURES / "stable-abi.so", FIXTURES / "good-extension.so"
+    for words in (("--require-stable-abi", stable, other), (stable, other, "--require-stable-abi")):
+        found = document(*words)
+        rules = {a["path"].rpartition("/")[2]: [f["rule"] for f in a["findings"]] for a in found["artifacts"]}  # type: ignore[attr-defined]
+        assert set(rules) == {"stable-abi.so", "good-extension.so"}
+        assert "require-stable-abi" in rules["good-extension.so"]
+        assert "require-stable-abi" not in rules["stable-abi.so"]
+
+
 def test_a_stable_abi_version_is_checked_before_the_scan(tmp_path: Path) -> None:
     done = run("--require-stable-abi", "next", FIXTURES / "stable-abi.so")
     assert done.returncode == 2
