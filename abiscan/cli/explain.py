@@ -16,6 +16,8 @@ from abiscan.model.limits import MAX_TEXT_FILE
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
+# One word that is no name and no message, but a path: it has a directory, or the ending of a log.
+_FILE = re.compile(r"(?:[^\s:]*/)?[^\s:/]+\.(?:log|txt|out|err)|\.{0,2}/[^\s:]+|[^\s:]+/[^\s:]+")
 # So many letters of an id are enough to mean it.
 _BEGINNING = 4
 
@@ -105,4 +107,6 @@ def _explain_text(words: Sequence[str]) -> str:
             if len(text) > limit:
                 raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
             return text.decode("utf-8", "replace")
+    if len(words) == 1 and _FILE.fullmatch(words[0]) and not os.path.exists(words[0]):
+        raise UsageError(f"{words[0]}: no such file")
     return " ".join(words)

@@ -31,7 +31,7 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
     """(format, file) pairs.
 
     Raises:
-        UsageError: an unknown format, or two for standard output.
+        UsageError: an unknown format, or two for standard output or for one file.
     """
     from abiscan.report import FORMATS
 
@@ -48,6 +48,14 @@ def outputs_of(given: Sequence[str]) -> list[tuple[str, str | None]]:
         outputs.append((name, path or None))
     if sum(path is None for _, path in outputs) > 1:
         raise UsageError("two formats for standard output: give all but one a file (-f sarif:report.sarif)")
+    taken: dict[str, str] = {}
+    for form, file in outputs:
+        if file is None or _is_special(file):
+            continue
+        real = os.path.realpath(file)
+        if real in taken:
+            raise UsageError(f"{file}: one file for two formats, {taken[real]} and {form}")
+        taken[real] = form
     return outputs
 
 

@@ -330,6 +330,23 @@ def test_a_demand_that_no_known_release_can_meet_is_refused(words: tuple[str, ..
     assert done.stdout == ""
 
 
+def test_two_formats_cannot_have_one_file(tmp_path: Path) -> None:
+    report = tmp_path / "o.json"
+    done = run(FIXTURES / "stable-abi.so", "-f", f"json:{report}", "-f", f"sarif:{tmp_path}/./o.json")
+    assert done.returncode == 2
+    assert "one file for two formats, json and sarif" in done.stderr
+    assert not report.exists()
+    both = run(FIXTURES / "stable-abi.so", "-f", f"json:{report}", "-f", f"sarif:{tmp_path}/o.sarif")
+    assert both.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["nosuch.log", "logs/nosuch", "./nosuch"])
+def test_a_log_that_is_not_there_is_said_to_be_missing(name: str) -> None:
+    done = run("explain", name)
+    assert done.returncode == 2
+    assert f"{name}: no such file" in done.stderr
+
+
 def test_the_release_of_a_required_stable_abi_may_be_left_out() -> None:
     """Wherever the option stands: what is behind it may be a target (README: `--require-stable-abi [VERSION]`)."""
     stable, other = FIXTURES / "stable-abi.so", FIXTURES / "good-extension.so"
