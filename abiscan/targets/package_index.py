@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import pypi_simple
 
@@ -49,7 +49,7 @@ def _projects(answer: object) -> list[str] | None:
     return None if any(name.endswith((".whl", ".gz", ".zip")) for name in index.projects) else list(index.projects)
 
 
-def _files(answer: object, url: str) -> Iterator[RemoteFile]:
+def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
     import requests
 
     assert isinstance(answer, requests.Response)
@@ -61,4 +61,9 @@ def _files(answer: object, url: str) -> Iterator[RemoteFile]:
     for each in found.packages:
         if is_for_linux(each.filename) and not each.is_yanked:
             place = each.url.partition("#")[0]
+            scheme = urlsplit(place).scheme
+            if scheme not in ("http", "https"):
+                # A page of somebody else's must not decide which file of this machine, or of its stores, is read.
+                yield InputError(shown(place), f"the index links to {scheme}:, and only http and https are followed")
+                continue
             yield RemoteFile(place, shown(place), sha256=(each.digests or {}).get("sha256"), size=each.size)

@@ -63,6 +63,7 @@ class Server(ThreadingHTTPServer):
     Attributes:
         ranges: whether a part of a file can be asked for.
         lies: the hash that the index gives for every file.
+        links: where the index says that a file of some name lies.
         trouble: called with the handler before a file is sent; True where it has answered itself.
         sent: bytes of bodies of files.
         asked: (path, Range header).
@@ -75,6 +76,7 @@ class Server(ThreadingHTTPServer):
         self.folder = folder
         self.ranges, self.json = True, True
         self.lies: str | None = None
+        self.links: dict[str, str] = {}
         self.trouble: Any = lambda _handler: False
         self.sent = 0
         self.asked: list[tuple[str, str | None]] = []
@@ -122,8 +124,9 @@ class _Handler(BaseHTTPRequestHandler):
         files, links = [], []
         for each in self._projects()[name]:
             digest = self.server.lies or hashlib.sha256(each.read_bytes()).hexdigest()
-            files.append({"filename": each.name, "url": f"/files/{each.name}", "hashes": {"sha256": digest}})
-            links.append((each.name, f"/files/{each.name}#sha256={digest}"))
+            place = self.server.links.get(each.name, f"/files/{each.name}")
+            files.append({"filename": each.name, "url": place, "hashes": {"sha256": digest}})
+            links.append((each.name, f"{place}#sha256={digest}"))
         self._page({"meta": {"api-version": "1.0"}, "name": name, "files": files}, links)
         return None
 

@@ -84,6 +84,19 @@ def test_an_index_and_a_project_of_it_list_their_wheels(server: Server, as_json:
     assert one.identity.startswith("sha256:")
 
 
+@pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
+@pytest.mark.parametrize("place", ["file://{}", "FILE://{}", "local://{}", "memory:/{}", "simplecache::file://{}"])
+def test_an_index_cannot_have_another_place_read_than_a_server(server: Server, place: str, as_json: bool) -> None:
+    server.json = as_json
+    (here,) = server.folder.glob("alpha*linux*")
+    server.links[here.name] = place.format(here)
+    (found,) = units_of([f"{server.url}/simple/alpha/"], "/")
+    assert isinstance(found, InputError), found
+    assert "only http and https are followed" in found.message
+    (other,) = units_of([f"{server.url}/simple/beta/"], "/")
+    assert isinstance(other, Unit)
+
+
 def test_a_wheel_on_a_server_has_the_rows_of_the_file(server: Server) -> None:
     for path, outcome in scanned(f"{server.url}/simple/").items():
         local = Worker(work()).scan(local_unit(path.rpartition("/")[2], str(server.folder)))
