@@ -53,20 +53,20 @@ def scan_registry(given: Mapping[str, object]) -> int:
                 f"--{'source' if option == 'sources' else option.replace('_', '-')} does not go with tables: {why}"
             )
     cwd = os.getcwd()
-    targets = [*strings(given["targets"])]
-    for name in strings(given["lists"]):
-        targets += read_target_list(name, cwd=cwd)
-    if not targets:
+    targets = strings(given["targets"])
+    listed = [target for name in strings(given["lists"]) for target in read_target_list(name, cwd=cwd)]
+    if not targets and not listed:
         raise UsageError("name at least one wheel, directory or index (see abiscan scan --help)")
     resume = text_option(given["resume"])
     directory = _directory(given, resume)
     work = work_of(given)
     engine = engine_of(text_option(given["engine"]) or "local", int(str(given["jobs"])))
+    units = units_of(targets, cwd, listed)
     run = open_run(directory, asked_of(work), now(), fresh=resume is None)
     with _kept(run, directory), shown(given) as show:
         facts = FactsOf(directory) if resume is not None else None
         found = run_units(
-            units_of(targets, cwd),
+            units,
             run,
             engine,
             work,

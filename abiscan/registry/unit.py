@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.report import InputError
-from abiscan.targets import archives_of
+from abiscan.targets import Archives, archives_of
 from abiscan.targets.byte_source import FileBytes
 from abiscan.targets.ranged_bytes import RangedBytes, WholeFile
 from abiscan.targets.remote import RemoteFile, is_remote, open_remote, remote_files
@@ -44,34 +44,56 @@ class Unit(Struct, frozen=True):
         return FileBytes(self.path, self.display)
 
 
-def units_of(targets: Sequence[str], cwd: str) -> Iterator[Unit | InputError]:
+def units_of(targets: Sequence[str], cwd: str, listed: Sequence[str] = ()) -> Iterator[Unit | InputError]:
     """The units behind the targets, each once, as they are listed: archives that are named or lie in a directory, and
-    what servers list.
+    what servers list. What cannot be looked into is an error among them.
+
+    Args:
+        listed: targets of lists (`-r`), of which one that does not exist is an error among the units, too.
 
     Raises:
-        UsageError: a target does not exist, or holds no archive.
+        UsageError: at once: a target does not exist, or holds no archive.
     """
+    found = [target if is_remote(target) else _here(target, cwd) for target in targets]
+    return _units(found, listed, cwd)
+
+
+def _units(targets: Sequence[str | Archives], listed: Sequence[str], cwd: str) -> Iterator[Unit | InputError]:
     seen: set[str] = set()
     for target in targets:
-        if is_remote(target):
-            try:
-                for found in remote_files(target):
-                    if isinstance(found, InputError):
-                        yield found
-                    elif found.display not in seen:
-                        seen.add(found.display)
-                        yield Unit(found.display, found.identity, remote=found)
-            except UnreadableFile as error:
-                yield InputError(error.path, error.reason)
-            continue
-        path = target.removeprefix("file://")
-        archives = archives_of([path], cwd=cwd).archives
-        if not archives:
-            raise UsageError(f"{target}: no wheel and no archive in it; a registry run looks at those alone")
-        for display in archives:
-            if display not in seen:
-                seen.add(display)
-                yield local_unit(display, cwd)
+        yield from _new(_behind(target, cwd), seen)
+    for name in listed:
+        try:
+            yield from _new(_behind(name if is_remote(name) else _here(name, cwd), cwd), seen)
+        except UsageError as error:
+            yield InputError(name, str(error).removeprefix(f"{name}: "))
+
+
+def _here(target: str, cwd: str) -> Archives:
+    found = archives_of([target.removeprefix("file://")], cwd=cwd)
+    if not found.archives and not found.errors:
+        raise UsageError(f"{target}: no wheel and no archive in it; a registry run looks at those alone")
+    return found
+
+
+def _behind(target: str | Archives, cwd: str) -> Iterator[Unit | InputError]:
+    if isinstance(target, Archives):
+        yield from target.errors
+        yield from (local_unit(display, cwd) for display in target.archives)
+        return
+    try:
+        for found in remote_files(target):
+            yield found if isinstance(found, InputError) else Unit(found.display, found.identity, remote=found)
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+
+
+def _new(found: Iterator[Unit | InputError], seen: set[str]) -> Iterator[Unit | InputError]:
+    for each in found:
+        display = each.path if isinstance(each, InputError) else each.display
+        if display not in seen:
+            seen.add(display)
+            yield each
 
 
 def local_unit(display: str, cwd: str) -> Unit:

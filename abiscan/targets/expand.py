@@ -12,7 +12,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.model.report import InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Note, Options
-from abiscan.targets.tree import archive_at, archives_below, expand_directory, expand_file
+from abiscan.targets.tree import archive_at, archives_below, expand_directory, expand_file, not_an_archive
 
 INSTALLED = "installed:"
 """Before the name of an installed package: it is meant, also where a file or directory here is called so."""
@@ -76,10 +76,12 @@ class Archives(Struct, frozen=True):
     Attributes:
         archives: their display paths, each once, in the order of `expand`.
         others: whether the targets hold anything else.
+        errors: of what is named like an archive and cannot be looked into, and of directories that cannot be listed.
     """
 
     archives: tuple[str, ...]
     others: bool
+    errors: tuple[InputError, ...] = ()
 
 
 def archives_of(
@@ -92,6 +94,7 @@ def archives_of(
     """
     options = options or Options()
     found: dict[str, str] = {}
+    errors: list[InputError] = []
     others = False
     files = options.files
     for target in [_find(target, cwd, environment_paths, files) for target in targets]:
@@ -99,15 +102,19 @@ def archives_of(
             others = True
             continue
         if files.is_directory(target.path):
-            inside, more = archives_below(target.path, target.display, options)
+            inside, unread, more = archives_below(target.path, target.display, options)
+            errors += unread
             others = others or more
         elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
             inside = (target.display,)
         else:
             inside, others = (), True
+            if file_kind.named_like_archive(target.display):
+                why = not_an_archive(target.path, target.display, files)
+                errors += () if why is None else (why,)
         for display in inside:
             found.setdefault(files.real(os.path.join(cwd, display)), display)
-    return Archives(tuple(found.values()), others)
+    return Archives(tuple(found.values()), others, tuple(errors))
 
 
 def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:

@@ -162,19 +162,36 @@ def archive_at(path: str, display: str, files: FileSystem) -> bool:
     return not file_kind.is_binary(head) and file_kind.archive_form(head) is not None
 
 
-def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], bool]:
-    """Display paths of the archives below a directory that `expand_directory` looks into, and whether other files are
-    there too (or nothing at all)."""
+def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | None:
+    """Why a file that is named as archives are is none; None where it is one."""
+    try:
+        _size, head = _look(path, display, files, "an archive")
+    except UnreadableFile as error:
+        return InputError(error.path, error.reason)
+    if not file_kind.is_binary(head) and file_kind.archive_form(head) is not None:
+        return None
+    what = describe_other(head[:512])
+    return InputError(display, f"not an archive: {what.removeprefix('not an ELF file: ')}")
+
+
+def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], tuple[InputError, ...], bool]:
+    """Display paths of the archives below a directory that `expand_directory` looks into; why what is named like one
+    cannot be looked into, and which directories cannot be listed; and whether other files are there too (or nothing at
+    all)."""
     found: list[str] = []
+    errors: list[InputError] = []
     others = False
     above = "" if display == "." else display
-    for full, relative, is_link in _walk(path, display, options, []):
+    for full, relative, is_link in _walk(path, display, options, errors, archives=True):
         shown = posixpath.join(above, relative)
-        if not is_link and file_kind.named_like_archive(relative) and archive_at(full, shown, options.files):
-            found.append(shown)
-        else:
+        if is_link or not file_kind.named_like_archive(relative):
             others = True
-    return tuple(found), others or not found
+        elif (why := not_an_archive(full, shown, options.files)) is not None:
+            errors.append(why)
+            others = True
+        else:
+            found.append(shown)
+    return tuple(found), tuple(errors), others or not found
 
 
 def _is_linker_script(head: bytes) -> bool:
@@ -182,8 +199,14 @@ def _is_linker_script(head: bytes) -> bool:
     return b"\0" not in head and (b"GNU ld script" in head or head.lstrip().startswith((b"INPUT", b"GROUP")))
 
 
-def _walk(path: str, display: str, options: Options, errors: list[InputError]) -> Iterator[tuple[str, str, bool]]:
-    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory."""
+def _walk(
+    path: str, display: str, options: Options, errors: list[InputError], *, archives: bool = False
+) -> Iterator[tuple[str, str, bool]]:
+    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory.
+
+    Args:
+        archives: a link that leads nowhere is an error where it is named like an archive, too.
+    """
     files, budget = options.files, options.limits.files
     pending = [(path, "")]
     while pending:
@@ -207,7 +230,10 @@ def _walk(path: str, display: str, options: Options, errors: list[InputError]) -
                 # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
                 if files.is_file(full):
                     yield full, relative, True
-                elif file_kind.named_like_shared_object(relative) and not files.exists(full):
+                elif not files.exists(full) and (
+                    file_kind.named_like_shared_object(relative)
+                    or (archives and file_kind.named_like_archive(relative))
+                ):
                     shown = posixpath.join(display, relative)
                     errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
             elif entry.is_dir(follow_symlinks=False):
@@ -225,7 +251,7 @@ def _target(link: str) -> str:
         return "something"
 
 
-def _look(path: str, display: str, files: FileSystem) -> tuple[int, bytes]:
+def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared object") -> tuple[int, bytes]:
     """(size, first bytes).
 
     Raises:
@@ -237,7 +263,7 @@ def _look(path: str, display: str, files: FileSystem) -> tuple[int, bytes]:
     except OSError as error:
         raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
     if not stat.S_ISREG(mode):
-        raise UnreadableFile(display, f"{_special(mode)}, not a shared object")
+        raise UnreadableFile(display, f"{_special(mode)}, not {wanted}")
     source = FileBytes(host, display)
     try:
         return source.size, source.read_at(0, file_kind.PEEK_SIZE)

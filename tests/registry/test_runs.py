@@ -291,3 +291,73 @@ def test_facts_that_cannot_be_read_are_read_anew_from_the_wheel(folder: Path) ->
     assert worker.judge(unit, facts).rows["wheels"][0]["source"] == "facts"
     for broken in (b"", b"\x00", facts[: len(facts) // 2], facts.replace(b"imports", b"exports", 1)):
         assert worker.judge(unit, broken).rows["wheels"][0]["source"] == "read"
+
+
+def bound_by_permissions() -> None:
+    """Also root's: no program after this one has the capabilities that pass over them (capabilities(7))."""
+    import ctypes
+
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def errors_of(directory: Path) -> dict[str, str]:
+    """Path -> message of what is unreadable in the newest run."""
+    unread = {row["path"] for row in table(directory, "wheels") if row["verdict"] == "unreadable"}
+    found = {row["path"]: row["message"] for row in table(directory, "errors")}
+    assert unread == set(found)
+    return found
+
+
+def test_what_is_named_like_an_archive_and_cannot_be_read_has_a_row(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    (wheels / "closed").mkdir(parents=True)
+    wheel(wheels, "alpha", "good-extension.so")
+    wheel(wheels / "closed", "beta", "good-extension.so")
+    locked = wheel(wheels, "gamma", "good-extension.so")
+    (wheels / "empty.whl").touch()
+    (wheels / "page.whl").write_text("<!DOCTYPE html><html><body>404</body></html>")
+    (wheels / "dangling.whl").symlink_to("nowhere.whl")
+    os.mkfifo(wheels / "fifo.whl")
+    (wheels / "README.txt").write_text("no archive, and none of the name")
+    locked.chmod(0)
+    (wheels / "closed").chmod(0)
+    try:
+        found = abiscan(
+            "wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=tmp_path, preexec_fn=bound_by_permissions
+        )
+        named = abiscan("wheels/empty.whl", "-f", "parquet:one", cwd=tmp_path, preexec_fn=bound_by_permissions)
+    finally:
+        (wheels / "closed").chmod(0o755)
+    assert (found.returncode, named.returncode) == (3, 3), found.stderr
+    said = errors_of(tmp_path / "out")
+    assert len(table(tmp_path / "out", "wheels")) == 7
+    for path, why in {
+        f"wheels/{locked.name}": "permission denied",
+        "wheels/closed": "cannot be listed: permission denied",
+        "wheels/empty.whl": "empty file",
+        "wheels/page.whl": "not an archive: it is text",
+        "wheels/dangling.whl": "a symbolic link to nowhere.whl, which is not there",
+        "wheels/fifo.whl": "a named pipe, not an archive",
+    }.items():
+        assert why in said.pop(path)
+    assert not said
+    assert "empty file" in errors_of(tmp_path / "one")["wheels/empty.whl"]
+
+
+def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) -> None:
+    (folder / "wheels" / "empty.whl").touch()
+    (good,) = (folder / "wheels").glob("gamma*")
+    (folder / "list.txt").write_text(f"absent.whl\nwheels/empty.whl\nnostore://bucket/\nwheels/{good.name}\n")
+    found = abiscan("-r", "list.txt", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    assert found.returncode == 3, found.stderr
+    said = errors_of(folder / "out")
+    assert "no such file" in said.pop("absent.whl")
+    assert "empty file" in said.pop("wheels/empty.whl")
+    assert "nostore" in said.pop("nostore://bucket/")
+    assert not said
+    assert f"wheels/{good.name}" in {row["path"] for row in table(folder / "out", "wheels")}
+    absent = abiscan("wheels", "absent.whl", "-f", "parquet:other", cwd=folder)
+    assert absent.returncode == 2
+    assert "no such file" in absent.stderr
+    assert not (folder / "other").exists()
