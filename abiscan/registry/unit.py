@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.report import InputError
+from abiscan.report.json_v1 import text
 from abiscan.targets import Archives, archives_of
 from abiscan.targets.byte_source import FileBytes
 from abiscan.targets.ranged_bytes import RangedBytes, WholeFile
@@ -19,7 +20,7 @@ class Unit(Struct, frozen=True):
     """One wheel or archive.
 
     Attributes:
-        display: how it is called; one unit of a run has each.
+        display: how it is called, as valid Unicode; one unit of a run has each.
         identity: what tells its contents from others without reading them: `sha256:...` of an index, `etag:...` of a
             store, `file:SIZE:MTIME` of a file here; None where nobody says.
         path: absolute, of a file here.
@@ -66,7 +67,7 @@ def _units(targets: Sequence[str | Archives], listed: Sequence[str], cwd: str) -
         try:
             yield from _new(_behind(name if is_remote(name) else _here(name, cwd), cwd), seen)
         except UsageError as error:
-            yield InputError(name, str(error).removeprefix(f"{name}: "))
+            yield InputError(text(name), str(error).removeprefix(f"{name}: "))
 
 
 def _here(target: str, cwd: str) -> Archives:
@@ -78,14 +79,17 @@ def _here(target: str, cwd: str) -> Archives:
 
 def _behind(target: str | Archives, cwd: str) -> Iterator[Unit | InputError]:
     if isinstance(target, Archives):
-        yield from target.errors
+        yield from (InputError(text(error.path), error.message) for error in target.errors)
         yield from (local_unit(display, cwd) for display in target.archives)
         return
     try:
         for found in remote_files(target):
-            yield found if isinstance(found, InputError) else Unit(found.display, found.identity, remote=found)
+            if isinstance(found, InputError):
+                yield InputError(text(found.path), found.message)
+            else:
+                yield Unit(text(found.display), found.identity, remote=found)
     except UnreadableFile as error:
-        yield InputError(error.path, error.reason)
+        yield InputError(text(error.path), error.reason)
 
 
 def _new(found: Iterator[Unit | InputError], seen: set[str]) -> Iterator[Unit | InputError]:
@@ -102,5 +106,5 @@ def local_unit(display: str, cwd: str) -> Unit:
     try:
         status = os.stat(path)
     except OSError:
-        return Unit(display, None, path)  # gone since it was listed: its scan says so
-    return Unit(display, f"file:{status.st_size}:{status.st_mtime_ns}", path)
+        return Unit(text(display), None, path)  # gone since it was listed: its scan says so
+    return Unit(text(display), f"file:{status.st_size}:{status.st_mtime_ns}", path)

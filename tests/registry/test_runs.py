@@ -361,3 +361,22 @@ def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) ->
     assert absent.returncode == 2
     assert "no such file" in absent.stderr
     assert not (folder / "other").exists()
+
+
+def test_a_file_name_that_is_no_text_is_written_with_escapes(folder: Path) -> None:
+    (path,) = (folder / "wheels").glob("gamma*")
+    odd = os.fsencode(folder / "wheels") + b"/caf\xe9-1.0-py3-none-any.whl"
+    os.link(path, odd)
+    with open(os.fsencode(folder / "wheels") + b"/empty\xff.whl", "wb"):
+        pass
+    (folder / "list.txt").write_bytes(b"wheels/caf\xe9-1.0-py3-none-any.whl\nabsent\xff.whl\n")
+    first = abiscan("wheels", "-r", "list.txt", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    assert first.returncode in (1, 3), first.stderr
+    name = r"wheels/caf\xe9-1.0-py3-none-any.whl"
+    rows = {row["path"]: row for row in table(folder / "out", "wheels")}
+    assert rows[name]["verdict"] == rows[f"wheels/{path.name}"]["verdict"] == "loads"
+    assert {r"wheels/empty\xff.whl", r"absent\xff.whl"} <= set(errors_of(folder / "out"))
+    again = abiscan("wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder)
+    assert "(5 of them before)" in again.stderr
+    judged = abiscan("rejudge", "out", "--torch", "2.4.1", cwd=folder)
+    assert name in {row["path"] for row in table(folder / "out", "wheels")}, judged.stderr
