@@ -115,7 +115,6 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
         store, path = fsspec.core.url_to_fs(target)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{shown(target)}: {error}") from error
-    scheme = target.partition("://")[0]
     try:
         found = store.find(path, detail=True)
     except Exception as error:  # each store has its own
@@ -126,7 +125,7 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
         about = found[name]
         if about.get("type") != "file" or not (name == path or is_for_linux(name) or name.endswith(".conda")):
             continue
-        url = f"{scheme}://{name.removeprefix('/')}" if scheme != "memory" else f"memory:/{name}"
+        url = store.unstrip_protocol(name)
         etag = about.get("ETag") or about.get("etag")
         yield RemoteFile(url, shown(url), size=about.get("size"), etag=None if etag is None else str(etag).strip('"'))
 

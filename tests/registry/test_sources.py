@@ -242,6 +242,13 @@ def test_a_store_is_read_by_fsspec(server: Server) -> None:
     assert beta.rows["wheels"][0]["bytes_read"] < 400_000
 
 
+def test_a_store_of_absolute_paths_keeps_them_absolute(server: Server) -> None:
+    (path,) = server.folder.glob("alpha*linux*")
+    (outcome,) = scanned(f"local://{path}").values()
+    assert rows(outcome) == rows(Worker(work()).scan(local_unit(path.name, str(server.folder))))
+    assert outcome.path == f"file://{path}"
+
+
 def test_a_store_that_fsspec_does_not_know_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="nostore"):
         list(units_of(["nostore://bucket/"], "/"))
