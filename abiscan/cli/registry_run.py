@@ -151,6 +151,8 @@ def _directory(given: Mapping[str, object], resume: str | None) -> str:
     if len(directories) != 1:
         raise UsageError("one directory for the tables: " + ", ".join(sorted(directories)))
     (directory,) = directories
+    if "://" in directory:
+        raise UsageError(f"{directory}: tables need a directory of this machine; copy it to the store when the run ends")
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise UsageError(f"{directory}: not a directory")
     return directory
