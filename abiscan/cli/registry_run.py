@@ -14,7 +14,7 @@ import click
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import gpus_of, index_directory, policy_of, strings, text_option, today
 from abiscan.cli.output import progress
-from abiscan.errors import UsageError
+from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
     from abiscan.registry.run_units import Progress
@@ -62,9 +62,9 @@ def scan_registry(given: Mapping[str, object]) -> int:
     work = work_of(given)
     engine = engine_of(text_option(given["engine"]) or "local", int(str(given["jobs"])))
     units = units_of(targets, cwd, listed)
+    facts = FactsOf(directory) if resume is not None else None
     run = open_run(directory, asked_of(work), now(), fresh=resume is None)
-    with _kept(run, directory), shown(given) as show:
-        facts = FactsOf(directory) if resume is not None else None
+    with kept(run, directory), shown(given) as show:
         found = run_units(
             units,
             run,
@@ -140,6 +140,8 @@ def now() -> str:
 
 
 def _directory(given: Mapping[str, object], resume: str | None) -> str:
+    from abiscan.registry.store import runs_of
+
     formats = strings(given["formats"])
     named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
     others = [each for each in formats if each.partition(":")[0] != "parquet"]
@@ -152,9 +154,13 @@ def _directory(given: Mapping[str, object], resume: str | None) -> str:
         raise UsageError("one directory for the tables: " + ", ".join(sorted(directories)))
     (directory,) = directories
     if "://" in directory:
-        raise UsageError(f"{directory}: tables need a directory of this machine; copy it to the store when the run ends")
+        raise UsageError(
+            f"{directory}: tables need a directory of this machine; copy it to the store when the run ends"
+        )
     if os.path.exists(directory) and not os.path.isdir(directory):
         raise UsageError(f"{directory}: not a directory")
+    if resume is not None and not named and not runs_of(directory):
+        raise UsageError(f"--resume {directory}: no run in it; begin one with -f parquet:{directory}")
     return directory
 
 
@@ -175,15 +181,18 @@ def shown(given: Mapping[str, object]) -> Iterator[Callable[[Progress], None]]:
 
 
 @contextlib.contextmanager
-def _kept(run: Run, directory: str) -> Iterator[None]:
-    """Whatever ends the run, what was through is kept, and how to go on is said."""
+def kept(run: Run, directory: str) -> Iterator[None]:
+    """Whatever ends the run, what was through is kept, and how to go on is said. What was refused leaves nothing."""
     try:
         yield
     except BaseException as error:
+        refused = isinstance(error, AbiscanError)
         with contextlib.suppress(OSError):
-            run.close()
-        if isinstance(error, (KeyboardInterrupt, OSError)):
-            click.echo(f"abiscan: {len(run.done)} wheels are kept; go on with --resume {directory}", err=True)
+            run.discard() if refused else run.close()
+        if isinstance(error, (KeyboardInterrupt, OSError)) or (refused and run.done):
+            number = len(run.done)
+            stay = "1 wheel is" if number == 1 else f"{number} wheels are"
+            click.echo(f"abiscan: {stay} kept; go on with --resume {directory}", err=True)
         raise
 
 

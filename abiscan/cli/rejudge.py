@@ -31,33 +31,41 @@ if TYPE_CHECKING:
 @click.pass_context
 def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
     """Judge the wheels whose facts are stored in DIR against another release, without reading one of them."""
-    from abiscan.cli.registry_run import needs, now, shown, told, work_of
+    from abiscan.cli.registry_run import kept, needs, now, shown, told, work_of
 
     needs("pyarrow")
     from abiscan.registry.engines import engine_of
     from abiscan.registry.run_units import asked_of, run_units
-    from abiscan.registry.store import FactsOf, all_wheels, open_run
+    from abiscan.registry.store import FactsOf, all_wheels, open_run, runs_of, runs_with_tables
     from abiscan.registry.unit import Unit
 
     given |= {"baseline": None, "no_stale": False, "require_stable_abi": None}
     work = work_of(given)
-    facts = FactsOf(directory)
+    asked = asked_of(work)
+    runs_with_tables(directory)
+    if any(run.ended is None and run.asked != asked for run in runs_of(directory)):
+        click.echo(
+            f"abiscan: a run in {directory} has not come to its end, and what it has no tables of is not judged again: "
+            f"go on with abiscan scan TARGET... --resume {directory}",
+            err=True,
+        )
+    facts, paths = FactsOf(directory), all_wheels(directory)
 
     def units() -> Iterator[Unit]:
-        kept = set()
+        stored = set()
         for path, identity in facts.paths():
-            kept.add(path)
+            stored.add(path)
             yield Unit(path, identity)
         # Of the others nothing is known, which is no reason to leave them out.
-        for path in all_wheels(directory):
-            if path not in kept:
+        for path in paths:
+            if path not in stored:
                 yield Unit(path, None)
 
     engine = engine_of(str(given["engine"] or "local"), int(str(given["jobs"])))
-    run = open_run(directory, asked_of(work), now())
-    with shown(given) as show:
+    run = open_run(directory, asked, now())
+    with kept(run, directory), shown(given) as show:
         found = run_units(
             units(), run, engine, work, facts_of=lambda unit: facts.of(unit.display, unit.identity), show=show
         )
-    run.finish(now())
+        run.finish(now())
     ctx.exit(told(run, found, given))

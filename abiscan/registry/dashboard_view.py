@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from importlib import resources
 from typing import Any
 
-from abiscan.errors import UsageError
+from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.versions import order
-from abiscan.registry.store import parts_of, runs_of
+from abiscan.registry.store import check_tables, runs_with_tables
 
 # What the page lists of each kind; the SQL has all of it.
 _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400
@@ -29,16 +30,24 @@ def dashboard_view(directory: str, run: str | None = None) -> dict[str, Any]:
 
     Raises:
         UsageError: there is no such run, or none with a table.
+        UnreadableFile: a table is damaged.
     """
-    import os
-
     import duckdb
 
-    known = [each.id for each in runs_of(directory) if parts_of(os.path.join(directory, f"run={each.id}"))]
-    if not known:
-        raise UsageError(f"{directory}: no run with tables in it (abiscan scan TARGET... -f parquet:{directory})")
+    known = [each.id for each in runs_with_tables(directory)]
     if run is not None and run not in known:
         raise UsageError(f"{directory}: no run {run} with tables; known: {', '.join(known[-8:])}")
+    try:
+        return _view(directory, known, run)
+    except duckdb.Error as error:
+        for each in known:
+            check_tables(os.path.join(directory, f"run={each}"))
+        raise UnreadableFile(directory, f"its tables cannot be read: {' '.join(str(error).split())[:300]}") from error
+
+
+def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
+    import duckdb
+
     connection = duckdb.connect(config={"preserve_insertion_order": "false"})
     connection.execute(f"SET file_search_path = {_quoted(directory)}")
     connection.execute(sql())

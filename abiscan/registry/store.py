@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from abiscan.errors import UsageError
+from abiscan.errors import UnreadableFile, UsageError
 from abiscan.registry.scan_unit import FACTS_FORMAT, Outcome
 from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES, Row
 
@@ -74,6 +74,7 @@ class Run:
     def __init__(self, directory: str, info: RunInfo) -> None:
         self.info = info
         self.directory = directory
+        self._made = [path for path in (os.path.dirname(directory), directory) if not os.path.exists(path)]
         os.makedirs(directory, exist_ok=True)
         self._lock = open(os.path.join(directory, "lock"), "w")  # noqa: SIM115 - held until `close`
         try:
@@ -157,6 +158,14 @@ class Run:
         self._journal.close()
         self._lock.close()
 
+    def discard(self) -> None:
+        """Nothing came of it: leave nothing that was not there before."""
+        self.close()
+        if self.directory in self._made and not self.done:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.rmdir(self._made[0])
+
     def _open_journal(self) -> IO[bytes]:
         path = os.path.join(self.directory, "journal")
         good = 0
@@ -201,14 +210,9 @@ def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> 
 
 def wheels_of(run_directory: str) -> dict[str, dict[str, Any]]:
     """Path -> a few columns of its row in `wheels`, the newest of each."""
-    from pyarrow import parquet
-
     found = {}
     for part in parts_of(run_directory):
-        table = parquet.read_table(
-            os.path.join(part, "wheels.parquet"), columns=["path", "identity", "verdict", "gate"]
-        )
-        for row in table.to_pylist():
+        for row in _rows(os.path.join(part, "wheels.parquet"), "path", "identity", "verdict", "gate"):
             found[row["path"]] = row
     return found
 
@@ -251,6 +255,21 @@ def runs_of(directory: str) -> list[RunInfo]:
     return sorted(found, key=lambda run: (run.began, run.id))
 
 
+def runs_with_tables(directory: str) -> list[RunInfo]:
+    """The runs in a folder of which something can be asked, oldest first.
+
+    Raises:
+        UsageError: there is none.
+    """
+    runs = runs_of(directory)
+    found = [run for run in runs if parts_of(os.path.join(directory, f"run={run.id}"))]
+    if not found and runs:
+        raise UsageError(f"{directory}: no run in it has come to an end: abiscan scan TARGET... --resume {directory}")
+    if not found:
+        raise UsageError(f"{directory}: no run with tables in it (abiscan scan TARGET... -f parquet:{directory})")
+    return found
+
+
 def parts_of(run_directory: str) -> list[str]:
     """The parts of a run, oldest first."""
     try:
@@ -264,17 +283,13 @@ class FactsOf:
     """What the runs in a folder stored of each unit, the newest of each; the facts themselves stay on the disk."""
 
     def __init__(self, directory: str) -> None:
-        from pyarrow import parquet
-
         self._newest: dict[str, tuple[str | None, str, int]] = {}
         for run in runs_of(directory):
             for part in parts_of(os.path.join(directory, f"run={run.id}")):
                 file = os.path.join(part, "facts.parquet")
-                columns = parquet.read_table(file, columns=["path", "identity", "format"]).columns
-                rows = zip(*(column.to_pylist() for column in columns), strict=True)
-                for row, (path, identity, form) in enumerate(rows):
-                    if form == FACTS_FORMAT:
-                        self._newest[path] = identity, file, row
+                for row, about in enumerate(_rows(file, "path", "identity", "format")):
+                    if about["format"] == FACTS_FORMAT:
+                        self._newest[about["path"]] = about["identity"], file, row
         self._groups: OrderedDict[tuple[str, int], list[bytes]] = OrderedDict()
         self._files: OrderedDict[str, Any] = OrderedDict()
 
@@ -299,9 +314,10 @@ class FactsOf:
 
         found = self._groups.get((file, number))
         if found is None:
-            opened = self._files.get(file) or parquet.ParquetFile(file)
-            self._files[file] = opened
-            found = opened.read_row_group(number, columns=["facts"]).column(0).to_pylist()
+            with _whole(file):
+                opened = self._files.get(file) or parquet.ParquetFile(file)
+                self._files[file] = opened
+                found = opened.read_row_group(number, columns=["facts"]).column(0).to_pylist()
             self._groups[file, number] = found
             while len(self._groups) > _GROUPS_KEPT:
                 self._groups.popitem(last=False)
@@ -369,10 +385,49 @@ def _write_tables(directory: str, journal: str) -> None:
 
 
 def _done_in(part: str) -> dict[str, str | None]:
+    return {row["path"]: row["identity"] for row in _rows(os.path.join(part, "wheels.parquet"), "path", "identity")}
+
+
+def check_tables(run_directory: str) -> None:
+    """Look at every table of a run for damage that its end shows.
+
+    Raises:
+        UnreadableFile: one is damaged.
+    """
     from pyarrow import parquet
 
-    table = parquet.read_table(os.path.join(part, "wheels.parquet"), columns=["path", "identity"])
-    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    for part in parts_of(run_directory):
+        for table in TABLES:
+            file = os.path.join(part, f"{table.name}.parquet")
+            with _whole(file):
+                parquet.ParquetFile(file).close()
+
+
+def _rows(file: str, *columns: str) -> list[Row]:
+    from pyarrow import parquet
+
+    with _whole(file):
+        found: list[Row] = parquet.read_table(file, columns=list(columns), partitioning=None).to_pylist()
+        return found
+
+
+@contextlib.contextmanager
+def _whole(file: str) -> Iterator[None]:
+    """Whatever pyarrow says of a table that is not what was written is an error in a line.
+
+    Raises:
+        UnreadableFile: it is damaged, or gone.
+    """
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError, ValueError, KeyError) as error:
+        why = " ".join(str(error).split())[:200]
+        part = os.path.dirname(file)
+        raise UnreadableFile(
+            file, f"a damaged table ({why}); remove {part} and go on with scan --resume: its wheels are looked at again"
+        ) from error
 
 
 class _Head(Struct, frozen=True):

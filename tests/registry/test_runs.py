@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -382,3 +383,61 @@ def test_a_file_name_that_is_no_text_is_written_with_escapes(folder: Path) -> No
     assert "(5 of them before)" in again.stderr
     judged = abiscan("rejudge", "out", "--torch", "2.4.1", cwd=folder)
     assert name in {row["path"] for row in table(folder / "out", "wheels")}, judged.stderr
+
+
+@pytest.mark.parametrize("name", ["wheels", "facts", "readiness"])
+def test_a_damaged_table_is_told_in_a_line(folder: Path, name: str) -> None:
+    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    (file,) = (folder / "out").glob(f"run=*/part=*/{name}.parquet")
+    whole = file.read_bytes()
+    commands = [["dashboard", "out"]]
+    if name != "readiness":  # which no other reads
+        commands += [["rejudge", "out", "--torch", "2.4.1"], ["scan", "wheels", "--resume", "out", "--torch", "2.13.0"]]
+    if name == "facts":
+        commands = commands[1:]
+    for data in (whole[: len(whole) // 2], b""):
+        file.write_bytes(data)
+        for command in commands:
+            found = abiscan(*command, cwd=folder)
+            assert found.returncode == 3, (command, found.stderr)
+            assert found.stderr.count("\n") == 1, found.stderr
+            assert f"{name}.parquet: a damaged table" in found.stderr
+            assert "and go on with scan --resume" in found.stderr
+            assert len(list((folder / "out").glob("run=*"))) == 1
+    shutil.rmtree(file.parent)
+    assert abiscan("wheels", "--resume", "out", "--torch", "2.13.0", cwd=folder).returncode == 1
+    assert len(table(folder / "out", "wheels")) == 5
+
+
+def test_commands_on_what_holds_no_run_make_nothing(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    for command in (
+        ["rejudge", "empty"],
+        ["dashboard", "empty"],
+        ["rejudge", "absent"],
+        ["scan", "wheels", "--resume", "absent"],
+        ["scan", "wheels", "--resume", "empty"],
+        ["scan", "nostore://bucket/", "-f", "parquet:absent"],
+        ["scan", "list.txt", "-f", "parquet:absent"],
+    ):
+        found = abiscan(*command, cwd=folder)
+        assert found.returncode == 2, (command, found.stderr)
+        assert sorted(path.name for path in folder.iterdir()) == ["empty", "wheels"], command
+        assert not list((folder / "empty").iterdir()), command
+
+
+def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> None:
+    abiscan("wheels", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
+    (about,) = (folder / "out").glob("run=*/run.json")
+    about.write_text(json.dumps({**json.loads(about.read_text()), "ended": None, "units": None}))
+    assert "scan TARGET... --resume out" in abiscan("rejudge", "out", "--torch", "2.4.1", cwd=folder).stderr
+    (part,) = about.parent.glob("part=*")
+    for other in (folder / "out").glob("run=*"):
+        if other != about.parent:
+            shutil.rmtree(other)
+    shutil.rmtree(part)
+    for command in ("rejudge", "dashboard"):
+        found = abiscan(command, "out", cwd=folder)
+        assert found.returncode == 2
+        assert "--resume out" in found.stderr
+        assert len(list((folder / "out").glob("run=*"))) == 1
