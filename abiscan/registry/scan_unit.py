@@ -10,6 +10,7 @@ import resource
 import signal
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ from abiscan.registry.unit import Unit
 from abiscan.targets import Artifact, Note
 from abiscan.targets import Options as TargetOptions
 from abiscan.targets.archives import expand_source
+from abiscan.targets.ranged_bytes import OtherContents
 
 # Of what `StoredFacts` is written as.
 FACTS_FORMAT = 1
@@ -108,6 +110,10 @@ class Worker:
             outcome = failed(unit, f"took longer than {self.work.seconds:g} s: given up")
         except MemoryError:
             outcome = failed(unit, f"took more than {self.work.memory >> 20} MiB of memory: given up")
+        except OtherContents as error:
+            outcome = failed(unit, error.reason)
+            outcome.rows["wheels"][0]["hash_checked"] = False
+            meter.taken = error.taken
         except UnreadableFile as error:
             outcome = failed(unit, error.reason)
         except (AbiscanError, OSError) as error:
@@ -137,7 +143,7 @@ class Worker:
             return outcome
         finally:
             self._context.keeper = None
-            meter.taken = getattr(source, "taken", meter.read)
+            meter.taken = getattr(source, "taken", meter.distinct)
             with contextlib.suppress(AbiscanError, OSError):
                 source.close()
 
@@ -203,8 +209,23 @@ class _Meter:
 
     def __init__(self) -> None:
         self._began, self._cpu = time.monotonic(), time.process_time()
-        self.read = self.taken = 0
+        self.taken = 0
         self.size: int | None = None
+        # Where what was read starts and where it ends, in order: pieces that neither overlap nor touch.
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def read(self, start: int, end: int) -> None:
+        """Count what was read, each byte once."""
+        first, after = bisect_left(self._ends, start), bisect_right(self._starts, end)
+        if first < after:
+            start, end = min(start, self._starts[first]), max(end, self._ends[after - 1])
+        self._starts[first:after], self._ends[first:after] = [start], [end]
+
+    @property
+    def distinct(self) -> int:
+        """In bytes."""
+        return sum(self._ends) - sum(self._starts)
 
     def row(self) -> Row:
         found: Row = {
@@ -239,7 +260,8 @@ class _Metered:
 
     def read_at(self, offset: int, size: int) -> bytes:
         data: bytes = self._source.read_at(offset, size)
-        self._meter.read += len(data)
+        if data:
+            self._meter.read(offset, offset + len(data))
         return data
 
     def will_read(self, offset: int, size: int) -> None:

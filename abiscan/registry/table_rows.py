@@ -66,8 +66,16 @@ TABLES = (
             Column("files", "integer", "shared objects in it"),
             Column("errors", "integer", "rows of `errors` about it"),
             Column("size", "integer", "bytes of the whole"),
-            Column("bytes_read", "integer", "bytes of it that were read; 0 where stored facts were judged"),
-            Column("hash_checked", "truth", "whether all of it was read and has the index's sha256; null: no index"),
+            Column(
+                "bytes_read",
+                "integer",
+                "bytes of it that were read: of a file each once, from a server all that came; 0: judged by facts",
+            ),
+            Column(
+                "hash_checked",
+                "truth",
+                "whether all of it was read and has the index's sha256; false with an error: another; null: no index",
+            ),
             Column("seconds", "real", "from its opening to its rows"),
             Column("cpu_seconds", "real", "of the processor"),
             Column("peak_memory", "integer", "largest resident size of its worker so far, in bytes"),

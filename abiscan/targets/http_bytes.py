@@ -151,7 +151,7 @@ def open_http(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
 
     found = RangedBytes(fetch, size, file.display)
     if start == 0:
-        check(sha256(tail).hexdigest(), file.sha256, file.display)
+        check(sha256(tail).hexdigest(), file.sha256, file.display, len(tail))
         found.checked = file.sha256 is not None
     found.put(start, tail)
     return found

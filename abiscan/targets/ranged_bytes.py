@@ -151,7 +151,7 @@ class WholeFile:
         Raises:
             UnreadableFile: they are others.
         """
-        check(self._hash.hexdigest(), digest, self.display)
+        check(self._hash.hexdigest(), digest, self.display, self.taken)
         self.checked = digest is not None
 
     def will_read(self, offset: int, size: int) -> None:
@@ -167,16 +167,27 @@ class WholeFile:
             self._file.close()
 
 
-def check(found: str, digest: str | None, display: str) -> None:
+class OtherContents(UnreadableFile):
+    """All of a file was read, and it is not what the index says.
+
+    Attributes:
+        taken: bytes that came from the server.
+    """
+
+    def __init__(self, path: str, reason: str, taken: int = 0) -> None:
+        super().__init__(path, reason)
+        self.taken = taken
+
+
+def check(found: str, digest: str | None, display: str, taken: int) -> None:
     """Hold the hash of what was read against the index's.
 
     Raises:
-        UnreadableFile: it is another.
+        OtherContents: it is another.
     """
     if digest is not None and found != digest.lower():
-        raise UnreadableFile(
-            display, f"its sha256 is {found}, and the index says {digest}: the file or the index is not what it was"
-        )
+        why = f"its sha256 is {found}, and the index says {digest}: the file or the index is not what it was"
+        raise OtherContents(display, why, taken)
 
 
 def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
@@ -213,7 +224,7 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
     ranged = RangedBytes(fetch, size, file.display)
     if size <= SMALL:
         small = fetch(0, size)
-        check(sha256(small).hexdigest(), file.sha256, file.display)
+        check(sha256(small).hexdigest(), file.sha256, file.display, size)
         ranged.checked = file.sha256 is not None
         ranged.put(0, small)
     return ranged

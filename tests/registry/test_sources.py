@@ -132,6 +132,10 @@ def test_an_index_that_lies_about_a_hash_is_found_out_where_all_is_read(server: 
     server.lies, server.ranges = "0" * 64, False
     (outcome,) = scanned(f"{server.url}/simple/{project}/").values()
     assert "the index says 0000" in only_error(outcome)
+    (row,) = outcome.rows["wheels"]
+    assert row["hash_checked"] is False
+    (path,) = server.folder.glob(f"{project}*linux*")
+    assert row["bytes_read"] == path.stat().st_size
 
 
 def test_a_stall_ends(server: Server) -> None:
@@ -291,3 +295,24 @@ def test_the_url_of_a_wheel_is_a_target_of_every_scan(server: Server, tmp_path: 
     ]
     assert any("read by ranges" in note for note in found.notes)
     assert server.sent < 400_000
+
+
+def test_of_a_file_here_each_byte_counts_once(server: Server) -> None:
+    for path in server.folder.glob("*linux*"):
+        (row,) = Worker(work()).scan(local_unit(path.name, str(server.folder))).rows["wheels"]
+        assert 0 < row["bytes_read"] <= row["size"] == path.stat().st_size
+
+
+def test_pieces_that_overlap_are_counted_once() -> None:
+    import random
+
+    from abiscan.registry.scan_unit import _Meter
+
+    chance = random.Random(1)
+    for _ in range(200):
+        meter, read = _Meter(), set[int]()
+        for _ in range(30):
+            start, size = chance.randrange(100), chance.randrange(1, 12)
+            meter.read(start, start + size)
+            read.update(range(start, start + size))
+            assert meter.distinct == len(read)
