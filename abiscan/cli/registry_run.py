@@ -199,16 +199,22 @@ def kept(run: Run, directory: str) -> Iterator[None]:
 def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
     """The run in a line, and the exit status over all of its wheels."""
     from abiscan.registry.store import wheels_of
+    from abiscan.report.wording import counted
 
-    rows = wheels_of(run.directory).values()
+    rows = wheels_of(run.directory)
     run.close()
-    verdicts = Counter(str(row["verdict"]) for row in rows)
-    gates = {str(row["gate"]) for row in rows}
+    gates = {str(row["gate"]) for row in rows.values()}
     if not given.get("quiet"):
-        counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
+        asked = [row for path, row in rows.items() if path in found.paths]
+        verdicts = Counter(str(row["verdict"]) for row in asked)
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())) or "none"
         before = f" ({found.skipped} of them before)" if found.skipped else ""
         read = f"; {_size(found.bytes_read)} read of {_size(found.bytes_stored)}" if found.done else ""
-        click.echo(f"abiscan: {len(rows)} wheels{before}: {counts or 'none'}{read}; {run.directory}", err=True)
+        wheels = counted(len(asked), "wheel")
+        others = ""
+        if len(asked) != len(rows):
+            wheels, others = f"of this command's {wheels}", f"; {len(rows)} in the tables"
+        click.echo(f"abiscan: {wheels}{before}: {counts}{read}{others}; {run.directory}", err=True)
         sys.stderr.flush()
     if "fail" in gates:
         return FAIL

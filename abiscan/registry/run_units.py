@@ -25,6 +25,7 @@ class Progress(Struct):
         skipped: units whose rows were there.
         by_gate: gate's verdict -> units, of this process.
         bytes_read, bytes_stored: of the units that were looked at.
+        paths: of the units that this process was asked for.
     """
 
     done: int = 0
@@ -34,6 +35,7 @@ class Progress(Struct):
     bytes_read: int = 0
     bytes_stored: int = 0
     by_gate: dict[str, int] = {}
+    paths: set[str] = set()
 
 
 def run_units(
@@ -62,6 +64,7 @@ def run_units(
                 _take(failed(Unit(unit.path, None), unit.message), run, progress, show)
             elif run.has(unit.display, unit.identity):
                 progress.skipped += 1
+                progress.paths.add(unit.display)
             else:
                 yield Task(unit, facts_of(unit))
 
@@ -74,6 +77,7 @@ def _take(outcome: Outcome, run: Run, progress: Progress, show: Callable[[Progre
     run.add(outcome)
     (row,) = outcome.rows["wheels"]
     progress.done += 1
+    progress.paths.add(outcome.path)
     progress.judged_again += row["source"] == "facts"
     progress.unreadable += row["verdict"] == "unreadable"
     progress.bytes_read += row.get("bytes_read") or 0

@@ -441,3 +441,13 @@ def test_what_is_judged_of_a_run_that_has_not_ended_is_said(folder: Path) -> Non
         assert found.returncode == 2
         assert "--resume out" in found.stderr
         assert len(list((folder / "out").glob("run=*"))) == 1
+
+
+def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
+    (gamma,) = (folder / "wheels").glob("gamma*")
+    (beta,) = (folder / "wheels").glob("beta*")
+    said = abiscan(f"wheels/{gamma.name}", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder).stderr
+    assert said.startswith("abiscan: 1 wheel: 1 loads;"), said
+    said = abiscan(f"wheels/{beta.name}", "--resume", "out", "--torch", "2.13.0", cwd=folder).stderr
+    assert said.startswith("abiscan: of this command's 1 wheel: 1 fails;"), said
+    assert "; 2 in the tables; out/run=" in said
