@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -183,17 +184,24 @@ def shown(given: Mapping[str, object]) -> Iterator[Callable[[Progress], None]]:
 @contextlib.contextmanager
 def kept(run: Run, directory: str) -> Iterator[None]:
     """Whatever ends the run, what was through is kept, and how to go on is said. What was refused leaves nothing."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     except BaseException as error:
         refused = isinstance(error, AbiscanError)
         with contextlib.suppress(OSError):
             run.discard() if refused else run.close()
-        if isinstance(error, (KeyboardInterrupt, OSError)) or (refused and run.done):
+        if isinstance(error, (KeyboardInterrupt, SystemExit, OSError)) or (refused and run.done):
             number = len(run.done)
             stay = "1 wheel is" if number == 1 else f"{number} wheels are"
             click.echo(f"abiscan: {stay} kept; go on with --resume {directory}", err=True)
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:

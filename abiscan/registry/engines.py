@@ -91,10 +91,13 @@ def _look_for(task: Task, work: Work) -> Outcome:
 
 def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
     import multiprocessing
+    import signal
     from concurrent.futures import FIRST_COMPLETED, Future, wait
+    from multiprocessing import resource_tracker
 
     from pebble import ProcessExpired, ProcessPool
 
+    resource_tracker.ensure_running()  # who starts it later takes SIGINT out of its mask
     # No fork: the pool has threads, and a child must not inherit a lock that one of them holds.
     pool = ProcessPool(
         jobs,
@@ -108,7 +111,13 @@ def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
     under_way: dict[Future[Outcome], tuple[Task, int]] = {}
 
     def send(task: Task, attempt: int) -> None:
-        under_way[pool.schedule(_look, args=(task,), timeout=limit)] = task, attempt
+        # The pool's threads begin here, and what they start has their mask: Ctrl-C must not come to a worker either
+        # that has not come to `_start` yet.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            under_way[pool.schedule(_look, args=(task,), timeout=limit)] = task, attempt
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     through = False
     try:

@@ -80,7 +80,14 @@ def _said(text: str) -> str:
     """What urllib3 found, in fewer words."""
     if "Read timed out" in text:
         return f"the server sent nothing for {STALL:g} s"
-    return "the connection was cut off" if "IncompleteRead" in text else text
+    for its, plain in (
+        ("IncompleteRead", "the connection was cut off"),
+        ("Connection refused", "the connection was refused: nothing listens there"),
+        ("NameResolutionError", "no host of that name is known"),
+    ):
+        if its in text:
+            return plain
+    return text
 
 
 def _get(url: str, span: str | None, display: str) -> requests.Response:

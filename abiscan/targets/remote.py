@@ -79,12 +79,15 @@ def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
     503, PEP 691), below a folder of an object store, or the one that is named itself.
 
     Raises:
-        UsageError: what reads such a URL is not installed.
+        UsageError: what reads such a URL is not installed, or it names neither a wheel nor a page.
         UnreadableFile: the server does not list it.
     """
     scheme = urlsplit(target).scheme
     if scheme in ("http", "https"):
         if not target.endswith("/"):
+            if not file_kind.named_like_archive(shown(target)):
+                url = shown(target)
+                raise UsageError(f"{url}: no name of a wheel; a page of an index ends with a slash: {url}/")
             yield named(target)
             return
         from abiscan.targets.package_index import listed

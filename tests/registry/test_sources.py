@@ -316,3 +316,17 @@ def test_pieces_that_overlap_are_counted_once() -> None:
             meter.read(start, start + size)
             read.update(range(start, start + size))
             assert meter.distinct == len(read)
+
+
+def test_a_page_without_its_slash_is_told_of_it(server: Server) -> None:
+    for project in ("", "/alpha"):
+        with pytest.raises(UsageError, match=f"ends with a slash: {server.url}/simple{project}/$"):
+            list(units_of([f"{server.url}/simple{project}"], "/"))
+
+
+def test_a_connection_that_is_refused_is_told_in_plain_words() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused by connect(2)
+        (found,) = units_of([f"http://127.0.0.1:{nobody.getsockname()[1]}/simple/"], "/")
+    assert isinstance(found, InputError)
+    assert found.message == "cannot be read after 3 attempts: the connection was refused: nothing listens there"
