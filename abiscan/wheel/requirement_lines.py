@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+_NAME = r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)"
 
 
 def normal_name(name: str) -> str:
@@ -18,7 +18,7 @@ def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     follow by itself."""
     found: dict[str, list[str]] = {}
     for line in lines:
-        name = _NAME.match(line)
+        name = re.match(_NAME, line)
         if name is not None and "extra" not in line.partition(";")[2]:
             found.setdefault(normal_name(name[1]), []).append(_spelled(line))
     return {name: tuple(sorted(each)) for name, each in found.items()}
