@@ -42,7 +42,7 @@ def run(copy: Path, *arguments: str) -> tuple[int, str]:
             [
                 "a-thing.toml: summary is empty",
                 "a-thing.so",  # no fixture is built
-                "test_generated_files_are_current",
+                "tests/test_generate.py",  # it is made of the rows, which cannot be read yet
                 "test_the_snapshots_are_of_the_fixtures",
             ],
         ),
@@ -58,7 +58,9 @@ def test_stubs_are_clean_and_the_tests_say_what_is_left(
     for check in (["check"], ["format", "--check"]):
         status, printed = run(copy, "-m", "ruff", *check, ".")
         assert status == 0, printed
-    status, printed = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    status, printed = run(
+        copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", *tests
+    )
     assert status == 1, printed
     assert [each for each in left if each not in printed] == []
 

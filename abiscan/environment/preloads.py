@@ -30,6 +30,8 @@ BEFORE_TORCH = (
     *("_opcode", "math", "_typing", "_socket", "_pickle", "zlib", "_bz2", "_lzma", "_zstd", "_bisect", "_random"),
     *("_sha512", "_sha2", "_json", "fcntl", "_posixsubprocess", "select", "_datetime", "array"),
 )
+# torch/hub.py imports tqdm where it is installed, and tqdm asks for the width of characters.
+TQDM = ("unicodedata",)
 NUMPY = ("_core/_multiarray_umath", "linalg/_umath_linalg")
 # numpy before 2 imports its FFT and random modules at once. Where there are two names, a release has one of them.
 OLD_NUMPY = (

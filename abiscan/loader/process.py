@@ -146,6 +146,8 @@ class ProcessBuilder:
                     if self._find_package("cuda/pathfinder") is not None:
                         self._import_package(process, "cuda/bindings", preloads.CUDA_BINDINGS_WITH_PATHFINDER)
                 self._import_modules(process, preloads.AFTER_TORCH)
+                if self._find_package("tqdm") is not None:
+                    self._import_modules(process, preloads.TQDM)
         return process
 
     # --- start-up -----------------------------------------------------------------------------------------------
