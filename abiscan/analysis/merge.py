@@ -153,7 +153,7 @@ def _of_the_run(default: Target | None, own: Sequence[ArtifactReport]) -> tuple[
         return next(iter(counts)), ()
     listed = sorted({f"{target.torch}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
     chosen = sorted({a.setting.torch_words for a in own if a.setting is not None and a.target is not None})
-    note = f"files are judged against {', or '.join(chosen)}: here {', '.join(listed)} (-v says why)"
+    note = f"each file is judged against {', or '.join(chosen)}: here {', '.join(listed)} (-v says why)"
     if default is not None and plain not in counts:
         # What it says of itself is about files that declare nothing, and there is none.
         default = replace(default, note=None)

@@ -46,7 +46,8 @@ def scan_registry(given: Mapping[str, object]) -> int:
 
     needs("pyarrow")
     from abiscan.registry.engines import engine_of
-    from abiscan.registry.store import FactsOf, open_run
+    from abiscan.registry.store import open_run
+    from abiscan.registry.stored_facts import FactsOf
 
     for option, why in _NOT_HERE.items():
         if given.get(option):
@@ -141,7 +142,7 @@ def now() -> str:
 
 
 def _directory(given: Mapping[str, object], resume: str | None) -> str:
-    from abiscan.registry.store import runs_of
+    from abiscan.registry.run_folder import runs_of
 
     formats = strings(given["formats"])
     named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
@@ -206,7 +207,7 @@ def kept(run: Run, directory: str) -> Iterator[None]:
 
 def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
     """The run in a line, and the exit status over all of its wheels."""
-    from abiscan.registry.store import wheels_of
+    from abiscan.registry.run_folder import wheels_of
     from abiscan.report.wording import counted
 
     rows = wheels_of(run.directory)

@@ -35,8 +35,10 @@ def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
 
     needs("pyarrow")
     from abiscan.registry.engines import engine_of
+    from abiscan.registry.run_folder import all_wheels, runs_of, runs_with_tables
     from abiscan.registry.run_units import asked_of, run_units
-    from abiscan.registry.store import FactsOf, all_wheels, open_run, runs_of, runs_with_tables
+    from abiscan.registry.store import open_run
+    from abiscan.registry.stored_facts import FactsOf
     from abiscan.registry.unit import Unit
 
     given |= {"baseline": None, "no_stale": False, "require_stable_abi": None}

@@ -8,7 +8,7 @@ from typing import Any
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.model.versions import order
-from abiscan.registry.store import check_tables, runs_with_tables
+from abiscan.registry.run_folder import check_tables, runs_with_tables
 
 # What the page lists of each kind; the SQL has all of it.
 _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400

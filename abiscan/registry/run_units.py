@@ -13,8 +13,9 @@ from abiscan import __version__
 from abiscan.data import data_file
 from abiscan.model.report import InputError
 from abiscan.registry.engines import Engine, Task
+from abiscan.registry.run_folder import Asked
 from abiscan.registry.scan_unit import Outcome, Work, failed
-from abiscan.registry.store import Asked, Run
+from abiscan.registry.store import Run
 from abiscan.registry.unit import Unit
 
 

@@ -178,7 +178,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     )
     if barred:
         words += f"; {barred} {'has' if barred == 1 else 'have'} findings that fail the run"
-    asked = f" ({'; '.join(container.requires_torch)})" if container.requires_torch else ""
+    asked = f" ({', '.join(container.requires_torch)})" if container.requires_torch else ""
     return f"{container.path}: {words}{asked}"
 
 

@@ -228,12 +228,12 @@ def test_facts(name: str, topic: str, values: list[str], made: Mapping[str, Mapp
 
 def test_a_directory_of_the_machine_that_built_it(tmp_path: Path) -> None:
     out = tmp_path / "x.so"
-    paths = "-Wl,-rpath,/home/runner/work/lib:/usr/lib/x86_64-linux-gnu:\\$ORIGIN/../lib"
+    paths = "-Wl,-rpath,/home/runner/lib:/usr/lib/x86_64-linux-gnu:\\$ORIGIN/../lib"
     subprocess.run(f"gcc -shared -nostdlib -x c /dev/null {paths} -o {out}", shell=True, check=True)
     command = [sys.executable, "-m", "abiscan", "scan", "--torch", "2.13.0", "-f", "json", "-q", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     (artifact,) = json.loads(done.stdout)["artifacts"]
-    assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/work/lib"]
+    assert [value for value, _ in facts(artifact["provenance"], "run-path")] == ["/home/runner/lib"]
 
 
 @pytest.mark.parametrize("path", ["{here}/none:", ":{here}/none", "below", "{here}/none", "$ORIGIN/none"])

@@ -10,8 +10,10 @@ import msgspec
 import pytest
 
 from abiscan.registry.dashboard_view import dashboard_view
+from abiscan.registry.run_folder import Asked, RunInfo
 from abiscan.registry.scan_unit import Worker
-from abiscan.registry.store import Asked, RunInfo, open_run, schemas
+from abiscan.registry.store import open_run
+from abiscan.registry.table_files import schemas
 from abiscan.registry.table_rows import TABLES
 from abiscan.registry.unit import local_unit
 from abiscan.report.dashboard import render

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from abiscan.registry.run_folder import Asked, parts_of, runs_of
 from abiscan.registry.scan_unit import Worker
-from abiscan.registry.store import Asked, FactsOf, open_run, parts_of, runs_of
+from abiscan.registry.store import open_run
+from abiscan.registry.stored_facts import FactsOf
 from abiscan.registry.table_rows import COLUMNS, TABLES
 from abiscan.registry.unit import local_unit
 from tests.registry.kit import COST, serving, wheel, work

@@ -122,7 +122,7 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
                 ("admitted, and does not work there", windows_words(refused_by(unit)) if refused_by(unit) else "")
             )
     facts += [
-        ("requires torch", "; ".join(container.requires_torch) or "no requirement is declared"),
+        ("requires torch", ", ".join(container.requires_torch) or "no requirement is declared"),
         ("Requires-Python", container.requires_python or ""),
         ("tags", ", ".join(container.tags)),
         ("tags in its metadata", ", ".join(container.metadata_tags) if _differ(container) else ""),
