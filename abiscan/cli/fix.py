@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,12 +59,28 @@ def _fix(paths: tuple[str, ...], given: dict[str, object]) -> int:
         found += _rewritten(Path(path), wanted, errors)
     found = list({each.path: each for each in found}.values())
     changed = [each for each in found if each.changes]
+    folder = _folder_of_diff(paths)
     for each in changed:
-        _print(each.diff())
+        _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
     if given["apply"]:
         _write(changed, force=bool(given["force"]))
     _tell(found, changed, errors, applied=bool(given["apply"]))
+    if changed and not given["apply"] and folder != os.getcwd():
+        shown = shlex.quote(safe(os.path.relpath(folder)))
+        click.echo(
+            f"abiscan: the diff's paths begin in {shown}: git -C {shown} apply, or patch -d {shown} -p1", err=True
+        )
     return INCOMPLETE if errors else PASS
+
+
+def _folder_of_diff(paths: tuple[str, ...]) -> str:
+    """The folder that a diff's paths begin in: this one, where all that is named lies in it; else the deepest that
+    holds it all (`a/../x` is a path that neither `git apply` nor `patch` takes)."""
+    here = os.getcwd()
+    roots = [os.path.abspath(path) for path in paths]
+    folders = [root if os.path.isdir(root) else os.path.dirname(root) for root in roots]
+    common = os.path.commonpath(folders)
+    return here if os.path.commonpath([here, common]) == here else common
 
 
 def _rewritten(root: Path, wanted: frozenset[str], errors: list[str]) -> Iterator[Rewritten]:

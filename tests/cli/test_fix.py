@@ -49,6 +49,37 @@ def test_diff_is_what_git_applies(repository: Path) -> None:
     assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER
 
 
+@pytest.mark.parametrize(
+    ("cwd", "paths", "folder"),
+    [
+        ("elsewhere", ["../csrc"], "../csrc"),
+        ("elsewhere", ["../csrc/a.cpp"], "../csrc"),
+        ("elsewhere", ["../csrc/a.cpp", "../other dir"], ".."),
+        ("csrc", ["../csrc", "../other dir"], ".."),
+        (".", ["csrc/../csrc", "other dir"], "."),
+    ],
+)
+def test_a_diff_of_files_elsewhere_says_where_it_is_applied(
+    repository: Path, cwd: str, paths: list[str], folder: str
+) -> None:
+    (repository / "elsewhere").mkdir()
+    (repository / "other dir").mkdir()
+    (repository / "other dir" / "b.cpp").write_bytes(SOURCE)
+    done = run(*paths, cwd=repository / cwd)
+    assert b"../" not in done.stdout
+    told = f"git -C {folder} apply" in done.stderr.decode()
+    assert told == (folder != ".")
+    # GNU patch, as it is told; git itself beside it.
+    at = (repository / cwd / folder).resolve()
+    git("apply", "--check", cwd=at, stdin=done.stdout)
+    subprocess.run(["patch", "-s", "-d", str(at), "-p1"], input=done.stdout, check=True)
+    for path in paths:
+        for name in ("a.cpp", "b.cpp"):
+            file = (repository / cwd / path).resolve()
+            file = file / name if file.is_dir() else file
+            assert not file.exists() or file.read_bytes() == AFTER
+
+
 def test_apply_writes_what_is_committed(repository: Path) -> None:
     assert run("--apply", "csrc", cwd=repository).returncode == 0
     assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER

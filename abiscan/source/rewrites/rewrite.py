@@ -52,10 +52,17 @@ class Rewritten(Struct, frozen=True):
         """Whether there is something to write."""
         return self.before != self.after
 
-    def diff(self) -> str:
-        """A unified diff as `git apply` and `patch -p1` take it."""
-        old = "/dev/null" if not self.before else f"a/{self.path}"
-        lines = difflib.unified_diff(_lines(self.before), _lines(self.after), old, f"b/{self.path}")
+    def diff(self, path: str | None = None) -> str:
+        """A unified diff as `git apply` and `patch -p1` take it.
+
+        Args:
+            path: what the diff calls the file, in place of its own path.
+        """
+        name = self.path if path is None else path
+        # Behind a name with a blank git and patch look for a tab.
+        name += "\t" if " " in name else ""
+        old = "/dev/null" if not self.before else f"a/{name}"
+        lines = difflib.unified_diff(_lines(self.before), _lines(self.after), old, f"b/{name}")
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
