@@ -56,7 +56,15 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     needed = () if missing.file is None else missing.file.needed
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
-    return f"{_BUILD_TREE}  # {tree}, with {missing.target_label} installed{archs}"
+    return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
+
+
+def _torch(missing: MissingName) -> str:
+    """What has to be there when an extension is built: the target where it has a version."""
+    target = missing.target
+    if target is not None and versions.order(target.torch) is not None:
+        return missing.target_label
+    return "the torch that it is for"
 
 
 # What pip builds in a source tree against the torch that is installed.

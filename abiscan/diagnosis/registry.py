@@ -179,6 +179,25 @@ CAUSES: Final = (
         "The process has no room left for the thread-local variables of a library that asks for static ones.",
         "the loader's message, and which library it names",
     ),
+    CauseRow(
+        CauseId.GPU_ARCHITECTURE_MISMATCH,
+        "messages.gpu_errors",
+        "The file has no device code that runs on this GPU.",
+        "the message of CUDA, HIP, torch or the compiler, and which GPUs it names",
+    ),
+    CauseRow(
+        CauseId.DRIVER_MISMATCH,
+        "messages.gpu_errors",
+        "The GPU's driver does not serve the CUDA release that the file was built with.",
+        "the message of CUDA or torch, and which release it names",
+    ),
+    CauseRow(
+        CauseId.UNUSABLE_FILE,
+        "messages.loading_errors",
+        "The loader does not take the file: it is for another processor or system, is not whole, or asks for what is "
+        "refused here.",
+        "the loader's message, and which file it names",
+    ),
 )
 
 MODULES: Final = tuple(dict.fromkeys(row.module for row in CAUSES if row.module.startswith("causes.")))

@@ -43,6 +43,9 @@ class CauseId(enum.StrEnum):
     OP_NOT_REGISTERED = "op-not-registered"
     HALF_INTRINSIC = "half-intrinsic"
     STATIC_TLS_EXHAUSTED = "static-tls-exhausted"
+    GPU_ARCHITECTURE_MISMATCH = "gpu-architecture-mismatch"
+    DRIVER_MISMATCH = "driver-mismatch"
+    UNUSABLE_FILE = "unusable-file"
 
 
 class Cause(Struct, frozen=True):

@@ -10,6 +10,14 @@ from collections.abc import Collection, Iterable
 NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
 """Namespaces that torch's public headers declare."""
 
+_PLUGIN_SCOPES = ("torch_", "c10_", "at_")
+
+
+def is_plugin_namespace(name: str) -> bool:
+    """Whether a namespace is named as those of what is built on torch are (`torch_npu`, `c10_npu`, `torch_xla`)."""
+    return name.startswith(_PLUGIN_SCOPES)
+
+
 SHIM_PREFIXES = ("aoti_torch_", "torch_")
 """How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
 
@@ -82,6 +90,11 @@ _USUAL = ("libtorch", "libtorch_cpu", "libc10")
 def is_torch_name(base: str) -> bool:
     """Whether a C name is one of torch's own."""
     return base.startswith(_C_PREFIXES)
+
+
+def is_former_source_name(name: str) -> bool:
+    """Whether a name that sources write is of an older torch's headers alone: AT_CHECK, and TH and THC."""
+    return name == "AT_CHECK" or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
 
 
 def is_torch_function(base: str) -> bool:

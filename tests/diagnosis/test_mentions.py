@@ -87,8 +87,12 @@ def test_versioned_symbol(text: str) -> None:
         ),
         ("NameError: name 's2' is not defined", SubjectKind.PYTHON_NAME, "s2"),
         ("NameError('XBLOCK is not defined')", SubjectKind.PYTHON_NAME, "XBLOCK"),
-        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.DYNAMO, "torchvision::nms"),
-        ("AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'", SubjectKind.DYNAMO, "_C::rms_norm"),
+        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.OPERATOR, "torchvision::nms"),
+        (
+            "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'",
+            SubjectKind.OPERATOR,
+            "_C::rms_norm",
+        ),
         (
             "k.cu(9): error: no matching function for call to \u2018__ldg(const c10::Half*)\u2019",
             SubjectKind.COMPILE_ERROR,

@@ -29,6 +29,9 @@ SHOWN_ELSEWHERE = {
     CauseId.OP_NOT_REGISTERED: "test_explain.py",
     CauseId.HALF_INTRINSIC: "test_explain.py",
     CauseId.STATIC_TLS_EXHAUSTED: "test_explain.py",
+    CauseId.GPU_ARCHITECTURE_MISMATCH: "test_gpu_errors.py",
+    CauseId.DRIVER_MISMATCH: "test_gpu_errors.py",
+    CauseId.UNUSABLE_FILE: "test_loading_errors.py",
 }
 
 

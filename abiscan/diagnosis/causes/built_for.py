@@ -84,8 +84,6 @@ def _newer(missing: MissingName) -> Candidates:
     else:
         score = 0.85 if missing.before_index else 0.82
         evidence.append(missing.exported_text)
-    if _like_a_gap(missing):
-        score -= 0.05
     yield Candidate(
         CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), fixes.rebuild_or_install(missing, missing.windows)
     )
@@ -317,8 +315,3 @@ def _variant_fix(missing: MissingName) -> str:
             "torch.version.git_version)'"
         )
     return text
-
-
-def _like_a_gap(missing: MissingName) -> bool:
-    """Whether the target exports the same function otherwise, so that `signature-changed` says more."""
-    return any(form.in_target for form in missing.related)

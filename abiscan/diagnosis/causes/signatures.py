@@ -49,15 +49,17 @@ def causes(missing: MissingName) -> Candidates:
         elif len(here) > 3:
             # Many overloads: that some other one is exported says little of this one.
             score -= 0.15
-        if _is_entry_point(missing) and missing.position in (Position.BEFORE, Position.AFTER):
+        if missing.position is Position.BEFORE:
+            # Which torch the file was built for says more than how the function differs there.
+            score = min(score, 0.81)
+        elif _is_entry_point(missing) and missing.position is Position.AFTER:
             score = min(score, 0.78)
         where = missing.target_label
     elif elsewhere:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.
         form = min(elsewhere, key=_distance)
-        score = 0.65 if not missing.windows or missing.windows[-1][1] != missing.known_versions[-1] else 0.45
-        if _is_entry_point(missing):
-            score = min(score, 0.55)
+        gone = not missing.windows or missing.windows[-1][1] != missing.known_versions[-1]
+        score = 0.55 if gone else 0.45
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return

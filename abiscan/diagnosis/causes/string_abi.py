@@ -15,6 +15,7 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
+from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 
@@ -181,7 +182,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
                 "If your torch has the new one: the file was built for another build. Wheels of the package index have "
                 "it from 2.7.0 on, torch of conda-forge and of NVIDIA's images before that too."
             )
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.62, tuple(evidence), _fix(missing, mine))
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.59, tuple(evidence), _fix(missing, mine))
             return
         if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
             evidence.append(missing.exported_text)
@@ -209,13 +210,20 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
-        score = 0.82 if mine == "old" else 0.62
+        # A library that nobody knows is more often absent, or of another release, than made with the other one.
+        score = 0.82 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
             "exports the other spelling only."
         )
         if mine == "old":
             evidence += _passed_by_torch(missing)
+        if torch_names.is_plugin_namespace(missing.namespace or ""):
+            score = 0.52
+            evidence.append(
+                f"Against it: namespace {missing.namespace} is named as those of torch's plug-ins and extensions are, "
+                "which have the std::string of the torch that they were built for: another release of it is as likely."
+            )
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 

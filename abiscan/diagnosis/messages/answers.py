@@ -9,6 +9,8 @@ import msgspec
 from abiscan.diagnosis import missing_library
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
+    build_errors,
+    gpu_errors,
     loading_errors,
     missing_operators,
     near_names,
@@ -105,6 +107,26 @@ def _answer(
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
         case Complaint.DLL:
             return _subject(mention, ranked(windows_errors.dll(mention)), None, file_name)
+        case Complaint.DEVICE_CODE:
+            return _subject(mention, ranked(gpu_errors.device_code(mention, missing)), None)
+        case Complaint.UNKNOWN_GPU:
+            return _subject(mention, ranked(gpu_errors.unknown_gpu(mention)), None)
+        case Complaint.DRIVER:
+            return _subject(mention, ranked(gpu_errors.driver(mention, missing)), None)
+        case Complaint.WITHOUT_GPU:
+            return _subject(mention, ranked(gpu_errors.without_gpu(mention, missing)), None)
+        case Complaint.CUDNN_RELEASES:
+            return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
+        case Complaint.UNDECLARED:
+            return _subject(mention, ranked(build_errors.undeclared(mention)), Owner.TORCH)
+        case Complaint.OLD_STANDARD:
+            return _subject(mention, ranked(build_errors.old_standard(mention, missing)), Owner.TORCH)
+        case Complaint.NOT_LOADABLE:
+            return _subject(mention, ranked(loading_errors.not_loadable(mention)), None)
+        case Complaint.NO_MODULE:
+            return _subject(mention, ranked(loading_errors.no_module(mention, missing)), None)
+        case Complaint.WHEEL_TAGS:
+            found = ranked(loading_errors.wheel_tags(mention, missing))
         case Complaint.PYTHON_NAME:
             found = ranked(python_errors.name_error(mention))
         case Complaint.NO_OVERLOAD:

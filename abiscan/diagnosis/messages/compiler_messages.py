@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import first_quoted
+from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
 from abiscan.model.finding import Location
+from abiscan.ownership import torch_names
 
 # `FILE:188:20:` of Clang and GCC, `FILE(188):` of nvcc.
 _LINE = re.compile(r"(?::(\d{1,7})(?::\d{1,7})?|\((\d{1,7})\)) ?:")
@@ -24,6 +25,35 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
     # The types stand in the call itself, behind it, or in the notes below.
     context = hit.rest + hit.following()
     yield Mention(Complaint.NO_OVERLOAD, called, hit.at, location=_location(hit.before), context=context)
+
+
+# Headers of torch that later releases do not have (TH and THC, up to 1.10; docs/rules/thc-api.md).
+_HEADER = re.compile(r"([\w./]{1,128}\.c?uh|[\w./]{1,128}\.h)(?:: No such file|['\"] file not found)")
+
+
+def undeclared(hit: Hit) -> Iterator[Mention]:
+    """GCC: `error: 'AT_CHECK' was not declared in this scope`; nvcc: `error: identifier "AT_CHECK" is undefined`;
+    Clang: `error: use of undeclared identifier 'AT_CHECK'`. Of names of torch alone."""
+    name = first_quoted(hit.rest) if hit.word.endswith("identifier") else last_quoted(hit.before)
+    if name is not None and torch_names.is_former_source_name(name):
+        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
+
+
+def no_header(hit: Hit) -> Iterator[Mention]:
+    """`fatal error: THC/THC.h: No such file or directory`; Clang: `fatal error: 'THC/THC.h' file not found`"""
+    found = _HEADER.match(hit.rest)
+    if found is not None and not hit.before[-1:].isalnum():
+        yield Mention(Complaint.UNDECLARED, f"<{hit.word}{found[1]}>", hit.at, location=_location(hit.before))
+
+
+_STANDARD = re.compile(r"(C\+\+\d\d) $")
+
+
+def old_standard(hit: Hit) -> Iterator[Mention]:
+    """`#error C++17 or later compatible compiler is required to use ATen.`"""
+    found = _STANDARD.search(hit.before[-16:])
+    if found is not None and ("ATen" in hit.rest or "PyTorch" in hit.rest):
+        yield Mention(Complaint.OLD_STANDARD, found[1], hit.at, location=_location(hit.before))
 
 
 def _location(before: str) -> Location | None:

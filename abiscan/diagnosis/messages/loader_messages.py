@@ -106,9 +106,10 @@ def relocation(hit: Hit) -> Iterator[Mention]:
 
 
 def locate_symbol(hit: Hit) -> Iterator[Mention]:
-    """Android: `cannot locate symbol "NAME" referenced by "FILE"...`"""
+    """Android: `cannot locate symbol "NAME" referenced by "FILE"...`; cuDNN: `Invalid handle. Cannot load symbol
+    NAME`"""
     token = read_name(hit.rest)
-    if token is not None and token.quoted:
+    if token is not None and (token.quoted or not is_plain_word(token.name)):
         at = hit.rest.find("referenced by")
         file = name_tokens.first_quoted(hit.rest[at:]) if at >= 0 else None
         yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=file)
@@ -227,6 +228,25 @@ def static_tls(hit: Hit) -> Iterator[Mention]:
     file = path_before(hit.before.partition(": cannot")[0])
     name = file.rsplit("/", 1)[-1] if file is not None else "static TLS"
     yield Mention(Complaint.STATIC_TLS, name, hit.at, library=file)
+
+
+def not_loadable(hit: Hit) -> Iterator[Mention]:
+    """glibc: `FILE: invalid ELF header`, `wrong ELF class: ELFCLASS32`, `file too short`, `cannot enable executable
+    stack as shared object requires`, `failed to map segment from shared object`."""
+    file = path_before(hit.before)
+    if file is not None:
+        yield Mention(Complaint.NOT_LOADABLE, file.rsplit("/", 1)[-1], hit.at, library=file, version=hit.word)
+
+
+def wrong_architecture(hit: Hit) -> Iterator[Mention]:
+    """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
+    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0])
+    if file and is_file(file):
+        machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
+        name = file.rsplit("/", 1)[-1]
+        yield Mention(
+            Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, releases=machines, macos=True
+        )
 
 
 def module_init(hit: Hit) -> Iterator[Mention]:

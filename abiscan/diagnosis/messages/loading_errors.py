@@ -1,4 +1,5 @@
-"""Errors of loading that name no missing symbol: static-tls-exhausted; a module without its init function."""
+"""Errors of loading that name no missing symbol: static-tls-exhausted, unusable-file; a module without its init
+function, or without its file; a wheel that is for something else."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
+from abiscan.wheel.metadata import split_wheel_name
+from abiscan.wheel.tags import cpython_of_tag
 
 
 def static_tls(mention: Mention) -> Candidates:
@@ -67,4 +70,120 @@ def module_init(mention: Mention, missing: MissingName) -> Candidates:
             "build may have run under another interpreter.",
         ),
         f"Build it with the pip of the interpreter that imports it, from a clean tree: {fixes.rebuild(missing)}",
+    )
+
+
+# glibc's words (elf/dl-load.c, elf/dl-map-segments.h) -> why, and what to do; {file} is its path.
+_UNUSABLE = {
+    "invalid ELF header": (
+        0.85,
+        "What is in the file is no ELF file: a file of another system, a page that was downloaded in its place, or a "
+        "pointer of Git LFS.",
+        "file {file}  # what it is; then install its package again, for this system",
+    ),
+    "wrong ELF class": (
+        0.9,
+        "The file is for the other word size (32 or 64 bits) than the process.",
+        "file {file}  # then install the build for this processor",
+    ),
+    "file too short": (
+        0.9,
+        "The file ends before its ELF header does: an installation or a download was cut off, or the disk was full.",
+        "df -h; pip install --no-cache-dir --force-reinstall the package that ships it",
+    ),
+    "cannot enable executable stack": (
+        0.92,
+        "The file asks for an executable stack; glibc 2.41 and later, and some kernels, refuse it to what is loaded "
+        "later.",
+        "patchelf --clear-execstack {file}  # where nothing in it needs one\n"
+        "or GLIBC_TUNABLES=glibc.rtld.execstack=2 python ...  # glibc 2.41 and later\n"
+        "or a newer release of the package",
+    ),
+    "failed to map segment from shared object": (
+        0.7,
+        "The system refused to map the file: its file system is mounted noexec, or the memory that the process may "
+        "have (ulimit -v, the container's limit) is used up.",
+        "findmnt -T {file}; ulimit -v",
+    ),
+}
+
+
+def not_loadable(mention: Mention) -> Candidates:
+    """`invalid ELF header` and its kin: the file was found, and is refused as a whole."""
+    name, path = mention.text, fixes.word(mention.library or "", "FILE")
+    if mention.macos:
+        have, need = (*mention.releases, "?", "?")[:2]
+        evidence = [f"The loader found {name} and refused it: it is for another processor than the process."]
+        if len(mention.releases) == 2:
+            evidence.append(f"The message says it itself: it is for {have}, the process is {need}.")
+        fix = "python -c 'import platform; print(platform.machine())'; then install its build for that processor"
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.95, tuple(evidence), fix)
+        return
+    score, why, fix = _UNUSABLE[mention.version or ""]
+    refused = (f"The loader found {name} and refused it: {mention.version}.", why)
+    yield Candidate(CauseId.UNUSABLE_FILE, score, refused, fix.format(file=path))
+
+
+# --- a module or a wheel that is for something else -----------------------------------------------------------------
+
+
+def no_module(mention: Mention, missing: MissingName) -> Candidates:
+    """`ModuleNotFoundError: No module named 'mmcv._ext'`: a compiled module, by its name."""
+    name = mention.text
+    package = fixes.word(name.partition(".")[0], "PACKAGE")
+    evidence = (f"Python found no module {name}; by its name it is a compiled one.",)
+    yield Candidate(
+        CauseId.LIBRARY_MISSING,
+        0.7,
+        (
+            *evidence,
+            "It was never built (the package was installed without its extension, or is imported from its sources), "
+            "or lies where this Python does not look.",
+        ),
+        f"find . $(python -c 'import site; print(*site.getsitepackages())') -name '{_last(name)}*.so'\n"
+        f"{fixes.rebuild(missing, project=package)}\n"
+        "and start Python outside of the source tree",
+    )
+    yield Candidate(
+        CauseId.PYTHON_ABI_MISMATCH,
+        0.55,
+        (
+            *evidence,
+            "A module that is built for another CPython, as the tag in its file's name says, is not looked at.",
+        ),
+        f"find . $(python -c 'import site; print(*site.getsitepackages())') -name '{_last(name)}*.so'; python -V",
+    )
+
+
+def _last(name: str) -> str:
+    return fixes.word(name.rpartition(".")[2], "NAME")
+
+
+def wheel_tags(mention: Mention, missing: MissingName) -> Candidates:
+    """pip: `x-1.0-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.` (Platform compatibility
+    tags, https://packaging.python.org/specifications/platform-compatibility-tags)."""
+    parts = split_wheel_name(mention.text)
+    if parts is None:
+        return
+    tags = parts[2]
+    evidence = [f"The wheel is for {', '.join(tags[:4])}; none of these is what this Python and system take."]
+    here = None if missing.environment is None else missing.environment.python
+    wanted = [version for tag in tags if (version := cpython_of_tag(tag.partition("-")[0])) is not None]
+    score = 0.72
+    if here is not None and wanted and "abi3" not in mention.text:
+        differs = (here.major, here.minor) not in wanted
+        score = 0.93 if differs else 0.4
+        evidence.append(f"{'' if differs else 'Against it: '}CPython {here.major}.{here.minor} is there.")
+    fix = "python -V; python -m pip debug --verbose | grep -A3 'Compatible tags'  # what is taken here"
+    yield Candidate(
+        CauseId.PYTHON_ABI_MISMATCH,
+        score,
+        tuple(evidence),
+        f"{fix}\nThen take the wheel whose cpXY is that of python -V.",
+    )
+    yield Candidate(
+        CauseId.UNUSABLE_FILE,
+        0.6,
+        (evidence[0], "Where the CPython agrees, the wheel is for another system, processor, or a newer glibc."),
+        f"{fix}\nuname -sm; ldd --version  # and the last part of the wheel's name",
     )

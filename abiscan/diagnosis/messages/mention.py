@@ -42,6 +42,26 @@ class Complaint(enum.Enum):
     """Windows did not load a library."""
     NO_OVERLOAD = enum.auto()
     """A function does not take these arguments."""
+    UNDECLARED = enum.auto()
+    """A compiler does not know a name or a header of torch."""
+    OLD_STANDARD = enum.auto()
+    """Torch's headers ask for a newer C++."""
+    DEVICE_CODE = enum.auto()
+    """No device code was found for the GPU."""
+    UNKNOWN_GPU = enum.auto()
+    """A compiler of device code does not know a GPU."""
+    DRIVER = enum.auto()
+    """The GPU's driver does not serve what was built."""
+    WITHOUT_GPU = enum.auto()
+    """A build has no code for a GPU at all."""
+    CUDNN_RELEASES = enum.auto()
+    """Torch was compiled with another cuDNN than it finds."""
+    NOT_LOADABLE = enum.auto()
+    """The loader does not take a file."""
+    NO_MODULE = enum.auto()
+    """Python has no compiled module of a name."""
+    WHEEL_TAGS = enum.auto()
+    """pip does not take a wheel here."""
 
 
 _KINDS: Final = {
@@ -55,10 +75,20 @@ _KINDS: Final = {
     Complaint.CUDA_OF_TOOLKIT: SubjectKind.VERSION,
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
-    Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
+    Complaint.MISSING_OPERATOR: SubjectKind.OPERATOR,
     Complaint.NO_OPERATORS: SubjectKind.LIBRARY,
     Complaint.DLL: SubjectKind.LIBRARY,
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
+    Complaint.UNDECLARED: SubjectKind.COMPILE_ERROR,
+    Complaint.OLD_STANDARD: SubjectKind.COMPILE_ERROR,
+    Complaint.DEVICE_CODE: SubjectKind.RUNTIME_ERROR,
+    Complaint.UNKNOWN_GPU: SubjectKind.COMPILE_ERROR,
+    Complaint.DRIVER: SubjectKind.RUNTIME_ERROR,
+    Complaint.WITHOUT_GPU: SubjectKind.RUNTIME_ERROR,
+    Complaint.CUDNN_RELEASES: SubjectKind.VERSION,
+    Complaint.NOT_LOADABLE: SubjectKind.FILE,
+    Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,
+    Complaint.WHEEL_TAGS: SubjectKind.FILE,
 }
 
 

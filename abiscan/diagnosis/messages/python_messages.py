@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import last_quoted
+from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
 from abiscan.model.finding import Location
 
 _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
@@ -74,3 +74,32 @@ def _user_frame(hit: Hit) -> Location | None:
     if not frames:
         return None
     return Location(function=frames[-1][3], file=frames[-1][1], line=int(frames[-1][2]))
+
+
+# How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
+_COMPILED = re.compile(r"(?:\w{1,64}\.){0,8}(?:_C|_ext|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext)|_C_\w{1,32})")
+
+
+def no_module(hit: Hit) -> Iterator[Mention]:
+    """`ModuleNotFoundError: No module named 'mmcv._ext'`, of a module that is compiled, by its name; and `cannot import
+    name '_C' from 'detectron2'`."""
+    name = first_quoted(hit.rest[:320])
+    if name is None or not hit.rest.startswith((" '", ' "')):
+        return
+    if hit.word == "cannot import name":
+        package = first_quoted(hit.rest.partition("from")[2][:320])
+        if package is None or name not in ("_C", "_ext"):
+            return
+        name = f"{package}.{name}"
+    if _COMPILED.fullmatch(name) is not None and not name.startswith("torch."):
+        yield Mention(Complaint.NO_MODULE, name, hit.at)
+
+
+_WHEEL = re.compile(r"([\w.+!-]{8,255}\.whl)['\"]? $")
+
+
+def wheel_tags(hit: Hit) -> Iterator[Mention]:
+    """pip: `ERROR: x-1.0-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.`"""
+    found = _WHEEL.search(hit.before[-300:])
+    if found is not None:
+        yield Mention(Complaint.WHEEL_TAGS, found[1], hit.at)

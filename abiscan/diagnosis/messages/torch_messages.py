@@ -27,6 +27,16 @@ def operator_behind(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.MISSING_OPERATOR, found[1].rstrip("."), hit.at, context=hit.word)
 
 
+_CLASS = re.compile(r" '__torch__\.torch\.classes\.(\w{1,128})\.(\w{1,128})'")
+
+
+def script_class(hit: Hit) -> Iterator[Mention]:
+    """`Tried to instantiate class '__torch__.torch.classes.x.Y', but it does not exist!`"""
+    found = _CLASS.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
+
+
 def op_namespace(hit: Hit) -> Iterator[Mention]:
     """`AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'`"""
     found = _ATTRIBUTE.match(hit.rest)
@@ -71,6 +81,17 @@ def _cuda_releases(hit: Hit, complaint: Complaint) -> Mention:
         needed_by=package[1] if package is not None else None,
         releases=releases,
     )
+
+
+_CUDNN = re.compile(r"\((\d{1,2}), (\d{1,3}), (\d{1,3})\)")
+
+
+def cudnn_releases(hit: Hit) -> Iterator[Mention]:
+    """torch: `cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version
+    (8, 3, 2)`"""
+    numbers = tuple(".".join(groups) for groups in _CUDNN.findall(hit.rest[:400])[:2])
+    if len(numbers) == 2:
+        yield Mention(Complaint.CUDNN_RELEASES, f"cuDNN {numbers[0]} / {numbers[1]}", hit.at, releases=numbers)
 
 
 _BUILT_FOR = re.compile(

@@ -75,3 +75,15 @@ def cuda_releases(mention: Mention, missing: MissingName) -> Candidates:
             (*evidence, f"{missing.target_label} is another variant than the one that the extension was built for."),
             fix,
         )
+
+
+def cudnn_releases(mention: Mention) -> Candidates:
+    """torch compares the cuDNN that it was compiled against with the one that is loaded."""
+    built, here = mention.releases
+    evidence = (f"The message says it itself: torch was compiled against cuDNN {built}, and cuDNN {here} is loaded.",)
+    fix = (
+        "unset LD_LIBRARY_PATH  # torch then finds the cuDNN of its own wheel first\n"
+        "pip list | grep -i cudnn  # another package may have installed another release\n"
+        "or: pip install --force-reinstall torch  # brings the cuDNN that it was compiled against"
+    )
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.95, evidence, fix)

@@ -1,0 +1,140 @@
+"""Messages of CUDA, HIP, torch and device compilers about the GPU, its driver, and builds without code for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import first_quoted
+
+# As cudaGetErrorString spells them (https://docs.nvidia.com/cuda/cuda-runtime-api, cudaError).
+NO_KERNEL_IMAGE: Final = "no kernel image is available for execution on the device"
+INVALID_FUNCTION: Final = "invalid device function"
+INVALID_IMAGE: Final = "device kernel image is invalid"
+NO_DEVICE_SYMBOL: Final = "named symbol not found"
+NOT_COMPATIBLE: Final = "is not compatible with the current PyTorch installation"
+UNSUPPORTED_PTX: Final = "the provided PTX was compiled with an unsupported toolchain"
+INSUFFICIENT_DRIVER: Final = "CUDA driver version is insufficient for CUDA runtime version"
+NO_FORWARD_COMPATIBILITY: Final = "forward compatibility was attempted on non supported HW"
+DRIVER_COMBINATION: Final = "system has unsupported display driver / cuda driver combination"
+TOO_OLD: Final = "The NVIDIA driver on your system is too old"
+
+_GPU = re.compile(r"\b(?:CUDA capability (sm_\d{2,3})|cuda capability (\d{1,2}\.\d)|(gfx[0-9a-f]{3,5}))\b")
+_SUPPORTED = re.compile(r"CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]?[ ,]{0,2}){1,40})")
+_LINES = 3
+
+
+def no_kernel_image(hit: Hit) -> Iterator[Mention]:
+    """`RuntimeError: CUDA error: no kernel image is available for execution on the device`; also by the names of the
+    runtime's, the driver's and HIP's codes."""
+    yield _device_code(hit, NO_KERNEL_IMAGE)
+
+
+def invalid_function(hit: Hit) -> Iterator[Mention]:
+    """`RuntimeError: HIP error: invalid device function`"""
+    yield _device_code(hit, INVALID_FUNCTION)
+
+
+def invalid_image(hit: Hit) -> Iterator[Mention]:
+    """`RuntimeError: Triton Error [CUDA]: device kernel image is invalid`"""
+    yield _device_code(hit, INVALID_IMAGE)
+
+
+def no_device_symbol(hit: Hit) -> Iterator[Mention]:
+    """`RuntimeError: CUDA error: named symbol not found`"""
+    yield _device_code(hit, NO_DEVICE_SYMBOL)
+
+
+def not_compatible(hit: Hit) -> Iterator[Mention]:
+    """torch: `... with CUDA capability sm_120 is not compatible with the current PyTorch installation. The current
+    PyTorch install supports CUDA capabilities sm_50 ... sm_90.`, and, of GPUs that are too old, `PyTorch no longer
+    supports this GPU`."""
+    around = hit.preceding(_LINES) + hit.line + hit.following(_LINES)
+    supported = _SUPPORTED.search(around)
+    images = tuple(supported[1].replace(",", " ").split()) if supported is not None else ()
+    gpu = _gpu_in(hit.line) or _gpu_in(around)
+    yield Mention(Complaint.DEVICE_CODE, NOT_COMPATIBLE, hit.at, version=gpu, releases=images, context=around)
+
+
+def _device_code(hit: Hit, said: str) -> Mention:
+    around = hit.preceding(_LINES) + hit.line + hit.following(_LINES)
+    return Mention(Complaint.DEVICE_CODE, said, hit.at, version=_gpu_in(around), context=around)
+
+
+def _gpu_in(text: str) -> str | None:
+    found = _GPU.search(text)
+    if found is None:
+        return None
+    return found[1] or found[3] or f"sm_{found[2].replace('.', '')}"
+
+
+def unknown_gpu(hit: Hit) -> Iterator[Mention]:
+    """`nvcc fatal : Unsupported gpu architecture 'compute_86'`; `ptxas fatal : Value 'sm_120a' is not defined for
+    option 'gpu-name'`"""
+    quoted = first_quoted(hit.rest if hit.word.startswith("U") else hit.before.rpartition("Value")[2])
+    if quoted and re.fullmatch(r"(?:sm|compute)_\d{2,3}[af]?", quoted):
+        yield Mention(Complaint.UNKNOWN_GPU, quoted, hit.at, context=hit.line)
+
+
+# --- the driver -----------------------------------------------------------------------------------------------------
+
+_FOUND_VERSION = re.compile(r"\(found version (\d{4,5})\)")
+
+
+def unsupported_ptx(hit: Hit) -> Iterator[Mention]:
+    """`RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.`"""
+    yield Mention(Complaint.DRIVER, UNSUPPORTED_PTX, hit.at)
+
+
+def insufficient_driver(hit: Hit) -> Iterator[Mention]:
+    """`CUDA driver version is insufficient for CUDA runtime version`"""
+    yield Mention(Complaint.DRIVER, INSUFFICIENT_DRIVER, hit.at)
+
+
+def no_forward_compatibility(hit: Hit) -> Iterator[Mention]:
+    """`CUDA error: forward compatibility was attempted on non supported HW`"""
+    yield Mention(Complaint.DRIVER, NO_FORWARD_COMPATIBILITY, hit.at)
+
+
+def driver_combination(hit: Hit) -> Iterator[Mention]:
+    """`system has unsupported display driver / cuda driver combination`"""
+    yield Mention(Complaint.DRIVER, DRIVER_COMBINATION, hit.at)
+
+
+def driver_too_old(hit: Hit) -> Iterator[Mention]:
+    """torch: `The NVIDIA driver on your system is too old (found version 11040).`"""
+    found = _FOUND_VERSION.search(hit.rest[:64])
+    yield Mention(Complaint.DRIVER, TOO_OLD, hit.at, releases=() if found is None else (_release(found[1]),))
+
+
+def _release(number: str) -> str:
+    """`11.4` of 11040 (cuDriverGetVersion: 1000 * major + 10 * minor)."""
+    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
+
+
+# --- builds without code for a GPU ----------------------------------------------------------------------------------
+
+_OPERATOR = re.compile(r" '([A-Za-z_]\w{0,63}::\w[\w.]{0,127})' (?:with|from)")
+_WITHOUT = re.compile(r"(\w[\w.]{0,63}) (?:is|was) n?$")
+
+
+def torch_without_gpu(hit: Hit) -> Iterator[Mention]:
+    """torch: `AssertionError: Torch not compiled with CUDA enabled`"""
+    yield Mention(Complaint.WITHOUT_GPU, "Torch not compiled with CUDA enabled", hit.at, library="torch")
+
+
+def extension_without_gpu(hit: Hit) -> Iterator[Mention]:
+    """detectron2, MMCV, bitsandbytes: `Not compiled with GPU support`, `nms is not compiled with GPU support`"""
+    named = _WITHOUT.search(hit.before[-80:])
+    text = "Not compiled with GPU support" if named is None else f"{named[1]} is not compiled with GPU support"
+    yield Mention(Complaint.WITHOUT_GPU, text, hit.at)
+
+
+def operator_without_backend(hit: Hit) -> Iterator[Mention]:
+    """torch's dispatcher: `Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.`"""
+    found = _OPERATOR.match(hit.rest)
+    if found is not None and "'CUDA' backend" in hit.rest[:512] and not found[1].startswith(("aten::", "prim")):
+        yield Mention(Complaint.WITHOUT_GPU, found[1], hit.at, needed_by=found[1].partition("::")[0])

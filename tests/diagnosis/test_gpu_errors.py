@@ -1,0 +1,56 @@
+"""Messages about the GPU and its driver: the cause, and what the message itself says of both."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.cause import Cause, CauseId
+
+
+def _causes(text: str, knowledge: Knowledge) -> tuple[Cause, ...]:
+    (subject,) = explain(text, knowledge)
+    return subject.causes
+
+
+@pytest.mark.parametrize(("gpu", "which"), [("sm_120", "newer than all"), ("sm_35", "older than all"), ("sm_89", "")])
+def test_torch_names_the_gpu_and_what_it_has_code_for(gpu: str, which: str, nothing: Knowledge) -> None:
+    text = (
+        f"X with CUDA capability {gpu} is not compatible with the current PyTorch installation.\n"
+        "The current PyTorch install supports CUDA capabilities sm_50 sm_86 sm_90.\n"
+    )
+    (cause,) = _causes(text, nothing)
+    assert cause.cause is CauseId.GPU_ARCHITECTURE_MISMATCH
+    assert gpu in cause.evidence[0]
+    assert "sm_50, sm_86, sm_90" in cause.evidence[1]
+    assert [which in line for line in cause.evidence[2:]] == ([True] if which else [])
+
+
+def test_torch_says_that_a_gpu_is_too_old(nothing: Knowledge) -> None:
+    text = "Found GPU0 X which is of cuda capability 3.5.\nPyTorch no longer supports this GPU because it is too old."
+    (cause,) = _causes(text, nothing)
+    assert "no code for sm_35" in cause.evidence[0]
+    assert "older than all" in cause.evidence[-1]
+
+
+def test_the_gpu_of_the_text_stands_in_what_to_paste(nothing: Knowledge) -> None:
+    text = "GPU: gfx1030\nRuntimeError: HIP error: invalid device function"
+    (cause,) = _causes(text, nothing)
+    assert "The GPU is gfx1030." in cause.evidence
+    assert "abiscan --gpu gfx1030 FILE.so" in cause.fix
+    assert "PYTORCH_ROCM_ARCH=gfx1030" in cause.fix
+
+
+@pytest.mark.parametrize(("number", "release"), [("11040", "11.4"), ("9010", "9.1"), ("12020", "12.2")])
+def test_the_driver_by_its_number(number: str, release: str, nothing: Knowledge) -> None:
+    """cuDriverGetVersion: 1000 * major + 10 * minor (CUDA Driver API)."""
+    text = f"RuntimeError: The NVIDIA driver on your system is too old (found version {number})."
+    (cause,) = _causes(text, nothing)
+    assert cause.cause is CauseId.DRIVER_MISMATCH
+    assert f"CUDA up to {release}," in cause.evidence[1]
+
+
+def test_what_torch_has_no_kernel_for_is_torchs_own(nothing: Knowledge) -> None:
+    """An operator of torch without a kernel is no matter of builds."""
+    assert explain("Could not run 'aten::_nested_view' with arguments from the 'CUDA' backend.", nothing) == ()
+    assert explain("Could not run 'torchvision::nms' with arguments from the 'CPU' backend.", nothing) == ()

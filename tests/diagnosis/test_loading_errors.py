@@ -1,0 +1,58 @@
+"""Files that no loader takes, modules that are not there, wheels that are for something else."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.model.cause import CauseId
+from abiscan.model.python_version import PythonVersion
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\n" * 4, "invalid ELF header"),
+        (b"\x7fELF", "file too short"),
+        (b"\x7fELF\x01\x01\x01" + bytes(200), "wrong ELF class"),
+    ],
+)
+def test_what_the_loader_says_of_a_file_that_it_refuses(
+    content: bytes, words: str, tmp_path: Path, nothing: Knowledge
+) -> None:
+    """The loader of this machine is the oracle for its words."""
+    file = tmp_path / "x.so"
+    file.write_bytes(content)
+    with pytest.raises(OSError, match=words) as refused:
+        ctypes.CDLL(str(file))
+    (subject,) = explain(str(refused.value), nothing)
+    assert subject.text == "x.so"
+    assert [cause.cause for cause in subject.causes] == [CauseId.UNUSABLE_FILE]
+    assert words in subject.causes[0].evidence[0]
+
+
+def test_a_python_that_is_known_decides_about_a_wheel() -> None:
+    text = "ERROR: x-1.0-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform."
+    other = explain(text, Knowledge(environment=Environment(PythonVersion(3, 12))))[0]
+    same = explain(text, Knowledge(environment=Environment(PythonVersion(3, 10))))[0]
+    assert [cause.cause for cause in other.causes] == [CauseId.PYTHON_ABI_MISMATCH, CauseId.UNUSABLE_FILE]
+    assert [cause.cause for cause in same.causes] == [CauseId.UNUSABLE_FILE, CauseId.PYTHON_ABI_MISMATCH]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ModuleNotFoundError: No module named 'triton'",
+        "ModuleNotFoundError: No module named 'yaml'",
+        "ImportError: cannot import name 'Tensor' from 'torch' (/x/torch/__init__.py)",
+        "jinja2.exceptions.UndefinedError: 'x' is undefined",
+        "a.cpp:3:5: error: 'foo' was not declared in this scope",
+        "a.cpp:1:10: fatal error: path/MATH/x.h: No such file or directory",
+        "error: C++17 or later compatible compiler is required to use foo",
+    ],
+)
+def test_ordinary_errors_are_nobodys(text: str, nothing: Knowledge) -> None:
+    assert explain(text, nothing) == ()
