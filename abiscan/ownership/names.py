@@ -95,10 +95,11 @@ def _source_name(mangled: str, at: int) -> str | None:
 
 
 def base_name(mangled: str) -> str:
-    """The function name of a C++ function in the global namespace, or the C name itself."""
+    """The name of a C++ function or class in the global namespace, or the C name itself."""
     if not mangled.startswith("_Z"):
         return mangled
-    name = _source_name(mangled, 2)
+    # A class's own: its vtable, VTT, typeinfo and the name in it.
+    name = _source_name(mangled, 4 if mangled.startswith(("TV", "TT", "TI", "TS"), 2) else 2)
     return mangled if name is None else name
 
 

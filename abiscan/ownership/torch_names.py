@@ -98,9 +98,9 @@ def is_former_source_name(name: str) -> bool:
 
 
 def is_torch_function(base: str) -> bool:
-    """Whether a C++ function of the global namespace is torch's: of its binding to Python. What is called torch_f
-    there is an extension's."""
-    return base.startswith(_BINDING_PREFIXES)
+    """Whether a C++ function or class of the global namespace is torch's: of its binding to Python, of TH. What is
+    called torch_f there is an extension's."""
+    return base.startswith((*_BINDING_PREFIXES, *_OLD_PREFIXES))
 
 
 def is_torch_library(name: str) -> bool:

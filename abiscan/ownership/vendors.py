@@ -57,6 +57,18 @@ _ATOMIC = (
 )
 
 # The longest prefix counts: cublasLt before cublas, cuda before cu. Of two rows of one library the first is it.
+# <math.h> of C99, 7.12, whose functions have the variants f and l.
+_MATH = tuple(
+    f"{name}{kind}"
+    for name in (
+        *("acos", "asin", "atan", "atan2", "cos", "sin", "tan", "acosh", "asinh", "atanh", "cosh", "sinh", "tanh"),
+        *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logb", "scalbn", "cbrt", "hypot", "pow", "sqrt"),
+        *("erf", "erfc", "lgamma", "tgamma", "ceil", "floor", "nearbyint", "rint", "lrint", "round", "lround", "trunc"),
+        *("fmod", "remainder", "nextafter", "fdim", "fma"),
+    )
+    for kind in ("", "f", "l")
+)
+
 VENDORS = (
     Vendor("nvJitLink", "nvJitLink", Owner.CUDA, "nvidia-nvjitlink", starts=("__nvJitLink", "nvJitLink")),
     Vendor("cublasLt", "cuBLASLt", Owner.CUDA, "nvidia-cublas", starts=("cublasLt",)),
@@ -138,6 +150,7 @@ VENDORS = (
     Vendor("ibverbs", "libibverbs", Owner.OTHER, starts=("ibv_",)),
     Vendor("atomic", "GCC's libatomic", Owner.OTHER, names=tuple(f"{name}_16" for name in _ATOMIC)),
     Vendor("dl", "libdl", Owner.LIBC, names=("dlopen", "dlsym", "dlclose", "dlerror")),
+    Vendor("m", "libm", Owner.LIBC, names=_MATH),
     Vendor("pthread", "libpthread", Owner.LIBC, starts=("pthread_",)),
     Vendor("rt", "librt", Owner.LIBC, names=("shm_open", "shm_unlink", "clock_gettime", "timer_create")),
     Vendor("z", "zlib", Owner.OTHER, starts=("deflate", "inflate", "zlibVersion"), names=("crc32",)),

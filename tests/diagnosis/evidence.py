@@ -41,6 +41,7 @@ SHAPES: Mapping[str, str] = {
     "mine": r"the (?:old std::string|new std::string \(std::__cxx11\))",
     "theirs": r"the (?:old std::string|new std::string \(std::__cxx11\))",
     "gpu": r"CUDA|ROCm|XPU",
+    "scope": r"namespace(?: or class)?",
 }
 
 
@@ -622,16 +623,16 @@ SENTENCES = (
     ),
     Sentence("Its namespace {namespace} shares a word with the file's name, {base}.", _shared_word),
     Sentence(
-        "Whether namespace {namespace} is the extension's own or another library's is open.",
+        "Whether {scope} {namespace} is the extension's own or another library's is open.",
         lambda c, f: f["namespace"] == _namespace(c) and not _own_namespace(c, f),
     ),
     Sentence(
-        "None of the libraries that the file needs exports {shown}, of namespace {namespace}.",
+        "None of the libraries that the file needs exports {shown}, of {scope} {namespace}.",
         lambda c, f: f["namespace"] == _namespace(c) and not any(c.lacks(need) for need in c.file.needed),
     ),
-    Sentence("{mangled} is a plain C name that is known of neither torch, Python, CUDA nor the system.", _nobodys),
+    Sentence("{mangled} is a plain C name, and none that is known of torch, Python or CUDA.", _nobodys),
     Sentence('Where its definition is C++, the declaration in the caller or in the definition lacks extern "C".'),
-    Sentence("A library that defines it may not be linked."),
+    Sentence("A library that defines it may not be linked, or be found in another release."),
     Sentence(
         "The file's name ({base}) says that it is the CPU variant of its library; the GPU variant may define it.",
         lambda c, _: "cpu" in c.base,

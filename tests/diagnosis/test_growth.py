@@ -54,6 +54,13 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "versions of torchvision": lambda n: ("torchvision" + " " * 79) * (n // 90),
     "a template of MSVC": lambda n: "unresolved external symbol ??$a@" + ("V" + "a@" * 8 + "@") * (n // 18),
     "missing operators": lambda n: "".join(f"operator a::b{i:06} does not exist\n" for i in range(n // 35)),
+    "headers": lambda n: "TH/a" * (n // 4),
+    "modules": lambda n: "No module named '" * (n // 17),
+    "wheels": lambda n: ("a" * 200 + ".whl is not a supported wheel on this platform ") * (n // 250),
+    "device functions": lambda n: "".join(f"rror{i:06}: invalid device function\n" for i in range(n // 35)),
+    "operators without a kernel": lambda n: "Could not run 'a::b' with '" * (n // 27),
+    "names without their beginning": lambda n: "N2at" * (n // 4),
+    "files that no loader takes": lambda n: "/a.so" * (n // 5) + ": invalid ELF header",
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

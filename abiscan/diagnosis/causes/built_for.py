@@ -56,6 +56,17 @@ def _mixed(missing: MissingName) -> Candidates:
         f"ldd {fixes.word(missing.base_name, 'FILE')} | grep -E 'libtorch|libc10'  # shows where another copy is found"
     )
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
+    stale = (
+        f"{missing.base_name} misses {missing.shown}, a name of torch.",
+        "A torch that was built or installed over an older one may keep a library of the latter.",
+    )
+    # No build hides a C name.
+    yield Candidate(
+        CauseId.BUILT_FOR_OLDER_TORCH,
+        0.55 if missing.name_kind is NameKind.C else 0.45,
+        stale,
+        "pip uninstall -y torch; in a source tree: python setup.py clean, and remove build and torch/lib/build",
+    )
     hidden = (
         f"{missing.base_name} misses {missing.shown}, a name of torch.",
         "In a torch built from source, the library that defines it may not export it (no TORCH_API at its "

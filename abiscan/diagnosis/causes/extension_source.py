@@ -11,6 +11,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
 from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId
+from abiscan.model.module_name import module_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of
 
@@ -103,31 +104,32 @@ def _cxx_name(missing: MissingName) -> Candidates:
         )
         score = 0.86
     else:
-        evidence.append(f"Whether namespace {missing.namespace} is the extension's own or another library's is open.")
+        evidence.append(f"Whether {_scope(missing)} is the extension's own or another library's is open.")
         score = 0.55
     fix = _fix(missing, cxx.base)
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), fix)
     if not own:
         if missing.status is Status.MISSING:
-            text = (
-                f"None of the libraries that the file needs exports {missing.shown}, of namespace {missing.namespace}."
-            )
+            text = f"None of the libraries that the file needs exports {missing.shown}, of {_scope(missing)}."
         else:
-            text = (
-                f"{missing.shown} is of namespace {missing.namespace}, whose library was not found, or was found "
-                f"in another version."
-            )
+            text = f"{missing.shown} is of {_scope(missing)}, whose library was not found, or is of another version."
         yield Candidate(
             CauseId.LIBRARY_NOT_LINKED,
             0.58,
             (text,),
-            f"Link, and install in the version that its headers are of, the library of namespace "
+            f"Link, and install in the version that its headers are of, the library of "
             f"{fixes.word(missing.namespace or '', 'NAME')}.",
         )
 
 
+def _scope(missing: MissingName) -> str:
+    """The outermost scope in a sentence; where it is the only one, a mangled name does not tell which it is."""
+    only = missing.cxx is not None and len(missing.cxx.scope) == 1
+    return f"{'namespace or class' if only else 'namespace'} {missing.namespace}"
+
+
 def _c_name(missing: MissingName) -> Candidates:
-    evidence = [f"{missing.name} is a plain C name that is known of neither torch, Python, CUDA nor the system."]
+    evidence = [f"{missing.name} is a plain C name, and none that is known of torch, Python or CUDA."]
     score = 0.6
     if _CPU_FILE.search(missing.base_name):
         text = (
@@ -143,10 +145,22 @@ def _c_name(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, score, tuple(evidence), _fix(missing, missing.name))
     yield Candidate(
         CauseId.LIBRARY_NOT_LINKED,
-        0.4,
-        (evidence[0], "A library that defines it may not be linked."),
+        0.4 if _is_python_module(missing) else 0.62,
+        (evidence[0], "A library that defines it may not be linked, or be found in another release."),
         "Link the library that defines it: -lNAME.",
     )
+
+
+def _is_python_module(missing: MissingName) -> bool:
+    """Whether the file may be one of Python's: a plugin of another program mostly lacks a library's function."""
+    if missing.file is not None or not missing.file_name:
+        return True
+    path = missing.file_name.replace("\\", "/").lower()
+    if any(word in path for word in ("-packages/", ".egg", "torch", "python")):
+        return True
+    base = missing.base_name
+    importable = module_name(base) is not None or base.startswith("lib") or base.endswith((".pyd", ".dylib"))
+    return importable and not path.startswith(("/usr/", "/lib"))
 
 
 def _fix(missing: MissingName, base: str) -> str:

@@ -78,7 +78,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
     """Whether a line that is one word, or one phrase, is a name."""
-    if classify(name.removeprefix("__imp_")) is not NameKind.C:
+    if classify(name.removeprefix("__imp_")) is not NameKind.C or spelling.begun(name) is not None:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: of prose, of a path, or a C name.

@@ -28,7 +28,12 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
 
 
 # Headers of torch that later releases do not have (TH and THC, up to 1.10; docs/rules/thc-api.md).
-_HEADER = re.compile(r"([\w./]{1,128}\.c?uh|[\w./]{1,128}\.h)(?:: No such file|['\"] file not found)")
+# Compilers speak the language of the system.
+_HEADER = re.compile(r"([\w./]{1,128}\.(?:h|cuh))(?:['\"]? ?[:\uff1a] ?\w|['\"] file not found)")
+_FATAL = re.compile(
+    r"(?:error|erreur|errore|[Ff]ehler|\u9519\u8bef|\u932f\u8aa4|\u043e\u0448\u0438\u0431\u043a\u0430)"
+    r" ?[:\uff1a] ?['\"]?$"
+)
 
 
 def undeclared(hit: Hit) -> Iterator[Mention]:
@@ -42,7 +47,7 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
 def no_header(hit: Hit) -> Iterator[Mention]:
     """`fatal error: THC/THC.h: No such file or directory`; Clang: `fatal error: 'THC/THC.h' file not found`"""
     found = _HEADER.match(hit.rest)
-    if found is not None and not hit.before[-1:].isalnum():
+    if found is not None and _FATAL.search(hit.before[-32:]) is not None:
         yield Mention(Complaint.UNDECLARED, f"<{hit.word}{found[1]}>", hit.at, location=_location(hit.before))
 
 

@@ -35,7 +35,8 @@ def no_kernel_image(hit: Hit) -> Iterator[Mention]:
 
 def invalid_function(hit: Hit) -> Iterator[Mention]:
     """`RuntimeError: HIP error: invalid device function`"""
-    yield _device_code(hit, INVALID_FUNCTION)
+    if _is_message(hit):
+        yield _device_code(hit, INVALID_FUNCTION)
 
 
 def invalid_image(hit: Hit) -> Iterator[Mention]:
@@ -45,7 +46,8 @@ def invalid_image(hit: Hit) -> Iterator[Mention]:
 
 def no_device_symbol(hit: Hit) -> Iterator[Mention]:
     """`RuntimeError: CUDA error: named symbol not found`"""
-    yield _device_code(hit, NO_DEVICE_SYMBOL)
+    if _is_message(hit):
+        yield _device_code(hit, NO_DEVICE_SYMBOL)
 
 
 def not_compatible(hit: Hit) -> Iterator[Mention]:
@@ -57,6 +59,12 @@ def not_compatible(hit: Hit) -> Iterator[Mention]:
     images = tuple(supported[1].replace(",", " ").split()) if supported is not None else ()
     gpu = _gpu_in(hit.line) or _gpu_in(around)
     yield Mention(Complaint.DEVICE_CODE, NOT_COMPATIBLE, hit.at, version=gpu, releases=images, context=around)
+
+
+def _is_message(hit: Hit) -> bool:
+    """Whether words that prose has too are a program's: alone, quoted, or behind a colon or an error's name."""
+    before = hit.before.rstrip()
+    return not before or not before[-1].isalnum() or "rror" in before[-48:]
 
 
 def _device_code(hit: Hit, said: str) -> Mention:

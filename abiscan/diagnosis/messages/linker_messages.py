@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import is_file
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import is_plain_word, last_quoted, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -30,7 +30,8 @@ def undefined_reference(hit: Hit) -> Iterator[Mention]:
     before = last_quoted(hit.before) if token is None else None
     if before is not None:
         token = read_name(f"'{before}'") or token
-    if token is None:
+    # Linkers quote the name; a word behind theirs is prose.
+    if token is None or (not token.quoted and is_plain_word(token.name)):
         return
     yield Mention(
         Complaint.SYMBOL,

@@ -167,7 +167,7 @@ def dlsym(hit: Hit) -> Iterator[Mention]:
 
 # --- libraries ------------------------------------------------------------------------------------------------------
 
-_LOADING = ": error while loading shared libraries"
+_LOADING = "error while loading shared libraries"
 
 
 def cannot_open(hit: Hit) -> Iterator[Mention]:
@@ -177,7 +177,8 @@ def cannot_open(hit: Hit) -> Iterator[Mention]:
         return
     # `PROGRAM: error while loading shared libraries: libX` names the program before.
     program, loading, _ = hit.before.partition(_LOADING)
-    needed_by = program.rpartition(" ")[2].lstrip("`'\"") if loading else None
+    program = program.rstrip(" ").rpartition(" ")[2]
+    needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else None
     yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=needed_by or None)
 
 

@@ -28,6 +28,8 @@ _SAID: Final = (
         re.compile(
             rf"orch\.(?:__version__|version(?:\.__version__)?)\)?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+)['\"]?{_VERSION}"
         ),
+        # print(torch.__version__, torch.cuda.is_available())
+        re.compile(rf"orch\.__version__,[^\n]{{1,120}}\)\n{{1,2}}{_VERSION}"),
         re.compile(rf"orch\nVersion: {_VERSION}"),
     ),
     # pip list, conda list; torch==2.1.0 (of pip freeze and of a command).

@@ -24,6 +24,8 @@ _LIMIT = 400
 # So many characters of a name must be there for its end to be guessed.
 _CUT_LENGTH = 24
 _IDENTIFIER = re.compile(r"~?[A-Za-z_]\w*")
+# <nested-name> without the characters that begin every C++ name.
+_HEADLESS = re.compile(r"Z?N[rVK]{0,3}[RO]?\d{1,3}[A-Za-z_]")
 _NESTED = re.compile(r"_ZN[rVK]{0,3}[RO]?")
 # <ctor-dtor-name>
 _STRUCTORS: Final = ("C1", "C2", "D0", "D1", "D2")
@@ -100,10 +102,23 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
     if "::" in given or "(" in given or " " in given:
         return _demangled(given, knowledge)
     name = given.split("@", 1)[0]
-    if name.startswith("_") and (macos or not is_known(name, knowledge)) and is_known(name[1:], knowledge):
+    if (whole := begun(name)) is not None:
+        note = f"The name has lost its beginning in the text; it is taken to be {whole}."
+        return Spelled(given, (whole,), notes=(note,), macos=macos)
+    if name.startswith("_") and (macos or (not is_known(name, knowledge) and is_known(name[1:], knowledge))):
         note = f"A macOS name: Mach-O puts an underscore before every name. Without it: {name[1:]}"
         return Spelled(given, (name[1:],), notes=(note,), macos=True)
     return Spelled(given, (name,))
+
+
+def begun(name: str) -> str | None:
+    """The C++ name of which Markdown, or who copied it, took the first characters: `ZN3c105ErrorC1Ev`,
+    `N2at5emptyEv`."""
+    if not _HEADLESS.match(name):
+        return None
+    whole = f"_{name.lstrip('_')}" if "Z" in name[:2] else f"_Z{name}"
+    parsed = parse(whole)
+    return whole if parsed is not None and parsed.parameters is not None and len(parsed.scope) > 0 else None
 
 
 def _mangled(name: str, knowledge: Knowledge) -> Spelled:

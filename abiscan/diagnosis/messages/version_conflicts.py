@@ -65,6 +65,14 @@ def cuda_releases(mention: Mention, missing: MissingName) -> Candidates:
         yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)
         return
     source = fixes.rebuild(missing, project=mention.needed_by)
+    if numbers[1:] == ("0.0",):
+        without = (*evidence, f"There is no CUDA 0.0: {named} was compiled without CUDA.")
+        yield Candidate(
+            CauseId.CUDA_BUILD_REQUIRED,
+            0.92,
+            without,
+            f"Install the extension's wheel for CUDA {numbers[0]}, or build it where nvcc of that CUDA is:\n{source}",
+        )
     of_torch = f" for CUDA {numbers[0]} (torch's)" if numbers else " for torch's CUDA"
     fix = f"Install the extension's wheel{of_torch}, or build it from source against this torch:\n{source}"
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, tuple(evidence), fix)

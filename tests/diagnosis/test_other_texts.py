@@ -1,0 +1,99 @@
+"""Texts that have nothing to do with loading an extension of torch: they end in "not known", or in what is right.
+
+The messages are those of public threads about other programs, cut to the lines that a program printed, and sentences of
+no thread. What is right of a message follows from its words: whose library a name is of, that a library is not there.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.cause import CauseId
+
+NOTHING_KNOWN = (
+    "\u201cundefined reference to vtable\u201d seems to be a common problem with Qt\u2019s meta-object system.",
+    "Traceback (most recent call last):\n  File \"app.py\", line 3\nModuleNotFoundError: No module named 'requests'",
+    "    print(total)\nNameError: name 'total' is not defined",
+    "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+    "KeyError: 'state_dict'",
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 7.79 GiB total capacity)",
+    "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x512 and 256x10)",
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+    "RuntimeError: CUDA error: device-side assert triggered",
+    "RuntimeError: CUDA error: an illegal memory access was encountered",
+    "AttributeError: module 'numpy' has no attribute 'float'.",
+    "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/labels.csv'",
+    "OSError: [Errno 28] No space left on device",
+    "ConnectionRefusedError: [Errno 111] Connection refused",
+    "Uncaught ReferenceError: foo is not defined\n    at index.html:12",
+    "error[E0433]: failed to resolve: use of undeclared crate or module `serde`",
+    "main.go:12:2: undefined: http.ListenAndServeTLSX",
+    'Exception in thread "main" java.lang.NoClassDefFoundError: org/apache/log4j/Logger',
+    "java.lang.UnsatisfiedLinkError: no jnitorch in java.library.path",
+    "a.cpp:5:3: error: 'cout' was not declared in this scope",
+    "fatal error: Python.h: No such file or directory",
+    "fatal error: opencv2/opencv.hpp: No such file or directory",
+    "bash: ./configure: /bin/sh^M: bad interpreter: No such file or directory",
+    "ERROR: Could not find a version that satisfies the requirement torch==1.99 (from versions: 2.0.0, 2.0.1)",
+    'psql: FATAL: database "app" does not exist',
+    'SQLSTATE[42P01]: Undefined table: relation "users" does not exist',
+    "jinja2.exceptions.UndefinedError: 'dict object' has no attribute 'name'",
+    "make: *** No rule to make target 'all'.  Stop.",
+    "TypeError: Cannot read properties of undefined (reading 'map')",
+    "Could not run 'npm install' with arguments from the 'package.json'",
+    "[W NNPACK.cpp:64] Could not initialize NNPACK! Reason: Unsupported hardware.",
+    "Segmentation fault (core dumped)",
+    "error: command 'gcc' failed with exit status 1",
+    "\u7a0b\u5e8f\u8fd0\u884c\u65f6\u62a5\u9519\uff1a\u6587\u4ef6\u4e0d\u5b58\u5728\uff0c\u8bf7\u68c0\u67e5\u8def\u5f84\u3002",
+    "\u6a21\u578b\u8bad\u7ec3\u65f6 loss \u4e00\u76f4\u4e0d\u4e0b\u964d\uff0c\u662f\u4ec0\u4e48\u539f\u56e0\uff1f",
+    "\u8bf7\u95ee\u5982\u4f55\u5728 Ubuntu \u4e0a\u5b89\u88c5 CUDA 12.1 \u548c PyTorch 2.1\uff1f",
+    "How do I choose the learning rate for AdamW when fine-tuning a 7B model on two GPUs?",
+    "PyTorch 2.6 is faster than 2.1 in our benchmark; the driver version is 550 and the CUDA toolkit 12.4.",
+    "The invalid device function of our irrigation pump was replaced by a technician.",
+    "The named symbol not found in this poem is the sea.",
+    "GLIBCXX is the name of the version symbols of libstdc++.",
+)
+
+_LINK = CauseId.LIBRARY_NOT_LINKED
+ANSWERED = (
+    # A plugin of another program lacks a function of that program or of a library.
+    (
+        "node: symbol lookup error: /srv/app/build/Release/node-gtk.node: undefined symbol: g_irepository_get_default",
+        _LINK,
+    ),
+    ("httpd: Cannot load /usr/lib/mod_passenger.so: /usr/lib/mod_passenger.so: undefined symbol: ap_get_server", _LINK),
+    ("/opt/augur/augur: symbol lookup error: /opt/augur/augur: undefined symbol: udata_setCommonData_59", _LINK),
+    ("php: symbol lookup error: ./php-gtk3.so: undefined symbol: gtk_init", _LINK),
+    (
+        "/srv/node_modules/mysql_bindings.node: undefined symbol: ev_rt_now\n    at Object..node (module.js:435:11)",
+        _LINK,
+    ),
+    # Functions of the C library that have a library of their own.
+    ("main.c:(.text+0x14): undefined reference to `sqrt'\ncollect2: error: ld returned 1 exit status", _LINK),
+    ("main.c:(.text+0x14): undefined reference to `powf'", _LINK),
+    ("undefined reference to `pthread_create'", _LINK),
+    # Qt's moc did not write the class's functions.
+    ("undefined reference to `vtable for MyWidget'", CauseId.EXTENSION_SOURCE_NOT_BUILT),
+    ("error: libopencv_ocl.so.2.4: cannot open shared object file: No such file or directory", CauseId.LIBRARY_MISSING),
+    ("/usr/bin/ld: cannot find -lboost_system: No such file or directory", CauseId.LIBRARY_MISSING),
+    ("dyld: Library not loaded: /usr/local/opt/icu4c/lib/libicui18n.66.dylib", CauseId.LIBRARY_MISSING),
+)
+
+
+@pytest.mark.parametrize("text", NOTHING_KNOWN)
+def test_nothing_is_known_of_it(text: str, nothing: Knowledge) -> None:
+    assert explain(text, nothing) == ()
+
+
+@pytest.mark.parametrize(("text", "right"), ANSWERED)
+def test_what_is_right_of_it_comes_first(text: str, right: CauseId, nothing: Knowledge) -> None:
+    (subject,) = explain(text, nothing)
+    assert subject.causes[0].cause is right
+
+
+def test_a_function_of_the_c_library_is_said_to_be_so(nothing: Knowledge) -> None:
+    (subject,) = explain("undefined reference to `sqrt'", nothing)
+    assert "libm" in subject.causes[0].evidence[0]
+    assert "-lm" in subject.causes[0].fix
