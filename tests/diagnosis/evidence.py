@@ -457,6 +457,11 @@ SENTENCES = (
         lambda c, f: not c.exported_in(c.name) and _string_of(c.name) not in f["theirs"],
     ),
     Sentence(
+        "Against it: namespace {namespace} is named as those of torch's plug-ins and extensions are, which have the "
+        "std::string of the torch that they were built for: another release of it is as likely.",
+        lambda c, f: f["namespace"] == _namespace(c) and f["namespace"].startswith(("torch_", "c10_", "at_")),
+    ),
+    Sentence(
         "Torch up to {release} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it.",
         lambda c, f: all(b.cxx11_abi is (_order(b.torch) > _order(f["release"])) for b in c.builds),
     ),
