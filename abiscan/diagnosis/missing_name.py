@@ -111,6 +111,7 @@ class MissingName:
         macho: whether it is a name of macOS.
         distribution, distribution_version: that ships the file, by its own metadata; None where that was not read.
         link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
+        before_torch: whether a text shows the file imported, and torch not before it.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class MissingName:
         macos: bool = False,
         msvc: bool = False,
         link_time: bool = False,
+        before_torch: bool = False,
         distribution: str | None = None,
         distribution_version: str | None = None,
     ) -> None:
@@ -139,6 +141,7 @@ class MissingName:
         self.msvc = msvc
         self.spelled_as = spelled_as
         self.link_time = link_time
+        self.before_torch = before_torch
         self.distribution = distribution
         self.distribution_version = distribution_version
         self.knowledge = knowledge

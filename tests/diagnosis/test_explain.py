@@ -468,3 +468,10 @@ def test_a_hostile_name_reaches_no_command(name: str) -> None:
     for candidate in found:
         assert name not in candidate.fix
         assert not any(word in candidate.fix for word in ("rm -rf", "::error", "$(id)", "`id`", "\x1b"))
+
+
+def test_what_is_to_be_installed_for_a_build_is_named_once(nothing: Knowledge) -> None:
+    (subject,) = explain("undefined symbol: curandCreateGenerator", nothing)
+    fixes = "\n".join(cause.fix for cause in subject.causes)
+    assert "with the torch that it is for installed" in fixes
+    assert "installed torch installed" not in fixes

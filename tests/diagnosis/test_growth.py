@@ -61,6 +61,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "operators without a kernel": lambda n: "Could not run 'a::b' with '" * (n // 27),
     "names without their beginning": lambda n: "N2at" * (n // 4),
     "files that no loader takes": lambda n: "/a.so" * (n // 5) + ": invalid ELF header",
+    "prompts": lambda n: "".join(f">>> import a\na.so: undefined symbol: _ZN2at7f{i:06}Ev\n" for i in range(n // 53)),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

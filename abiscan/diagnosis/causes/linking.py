@@ -24,6 +24,8 @@ def causes(missing: MissingName) -> Candidates:
     """For a name that the target exports, or may export."""
     if not missing.is_torch_name or missing.is_torch_itself:
         return
+    if missing.before_torch:
+        yield _not_yet_imported(missing)
     library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
     if library is None:
         if not missing.windows and not missing.related and _may_be_global(missing) and not missing.link_time:
@@ -60,6 +62,15 @@ def causes(missing: MissingName) -> Candidates:
         yield from _plain(missing, library, base)
     if not missing.link_time:
         yield _import_first(missing, library, base, python_only)
+
+
+def _not_yet_imported(missing: MissingName) -> Candidate:
+    evidence = (
+        f"The text shows {_module(missing)} imported, and torch not before it: nothing has loaded torch's libraries.",
+        "A file that lists one of them as needed mostly fails by that library's name then. This one misses "
+        f"{missing.shown}, so it lists none, and finds no name of torch, of whatever release.",
+    )
+    return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.7, evidence, f"import torch  # before {_module(missing)}")
 
 
 def _may_be_global(missing: MissingName) -> bool:

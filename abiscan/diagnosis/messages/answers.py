@@ -174,6 +174,7 @@ def _symbol(
         macos=spelled.macos or macos,
         msvc=classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=mention.by_linker,
+        before_torch=mention.before_torch,
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown

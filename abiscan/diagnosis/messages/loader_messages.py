@@ -41,7 +41,21 @@ def undefined_symbol(hit: Hit) -> Iterator[Mention]:
         needed_by=needed_by,
         location=location,
         by_linker=linker,
+        before_torch=needed_by is not None and _before_torch(hit, needed_by),
     )
+
+
+# What a prompt of Python or IPython, or a command line, was told.
+_TOLD = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
+_IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
+
+
+def _before_torch(hit: Hit, needed_by: str) -> bool:
+    """Whether a prompt above shows the module itself imported, and nothing of torch before it."""
+    told = _TOLD.findall(hit.preceding(24))
+    imported = _IMPORTS.match(told[-1]) if told else None
+    module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+    return imported is not None and imported[1] == module and not any("torch" in line for line in told)
 
 
 def _name(text: str, *, after_colon: bool) -> NameToken | None:

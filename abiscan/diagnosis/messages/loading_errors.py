@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.mention import Mention
+from abiscan.diagnosis.messages.windows_messages import NO_WIN32_APPLICATION
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -98,6 +99,12 @@ _UNUSABLE = {
         "patchelf --clear-execstack {file}  # where nothing in it needs one\n"
         "or GLIBC_TUNABLES=glibc.rtld.execstack=2 python ...  # glibc 2.41 and later\n"
         "or a newer release of the package",
+    ),
+    NO_WIN32_APPLICATION: (
+        0.88,
+        "It, or a DLL that it needs, is for the other word size (32 or 64 bits) than this Python, or is damaged.",
+        "python -c 'import platform; print(platform.architecture())'  # then install the build for it; or "
+        "again, where it is damaged",
     ),
     "failed to map segment from shared object": (
         0.7,

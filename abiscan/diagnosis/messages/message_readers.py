@@ -107,6 +107,8 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("Graph break due to unsupported builtin", python_messages.unsupported_builtin),
     ("[WinError ", windows_messages.win_error),
     ("DLL load failed", windows_messages.dll_load_failed),
+    ("a valid Win32 application", windows_messages.not_a_program),
+    ("\u6709\u6548\u7684 Win32 \u5e94\u7528\u7a0b\u5e8f", windows_messages.not_a_program),
     ("Could not find module", windows_messages.could_not_find),
     ("does not exist", torch_messages.operator_before),
     ("No such operator", torch_messages.operator_behind),

@@ -14,6 +14,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 # (https://learn.microsoft.com/windows/win32/debug/system-error-codes--0-499-).
 MODULE_NOT_FOUND: Final = "126"
 PROCEDURE_NOT_FOUND: Final = "127"
+NO_WIN32_APPLICATION: Final = "not a valid Win32 application"
 
 # The words by which the second's text differs from the first's, in the languages in which people send it.
 _PROCEDURE = re.compile(
@@ -43,12 +44,23 @@ def dll_load_failed(hit: Hit) -> Iterator[Mention]:
     """CPython: `ImportError: DLL load failed while importing _C: The specified procedure could not be found.`, before
     3.8 without the module, in the language of the system."""
     said = hit.rest[:_SAID]
+    if "Win32" in said:
+        return
     module = _IMPORTING.match(said)
     text = said[module.end() :] if module is not None else said
     if _PROCEDURE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, PROCEDURE_NOT_FOUND)
     elif _MODULE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, MODULE_NOT_FOUND)
+
+
+def not_a_program(hit: Hit) -> Iterator[Mention]:
+    """`OSError: [WinError 193] %1 is not a valid Win32 application`, `ImportError: DLL load failed while importing _C:
+    %1 is not a valid Win32 application.` (ERROR_BAD_EXE_FORMAT), in English and Chinese."""
+    module = _IMPORTING.search(hit.before[-_SAID:])
+    file = _file(hit.before) or _file(hit.rest)
+    name = file.replace("\\", "/").rpartition("/")[2] if file is not None else module[1] if module else "a DLL"
+    yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=NO_WIN32_APPLICATION)
 
 
 def could_not_find(hit: Hit) -> Iterator[Mention]:
