@@ -18,7 +18,6 @@ class SubjectKind(enum.StrEnum):
     VERSION = "version"
     PYTHON_NAME = "python-name"
     DYNAMO = "dynamo"
-    OPERATOR = "operator"
     COMPILE_ERROR = "compile-error"
     RUNTIME_ERROR = "runtime-error"
     FILE = "file"

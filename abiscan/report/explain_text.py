@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from abiscan.model.binding import DemangledBy
 from abiscan.model.cause import Cause
-from abiscan.model.subject import Subject
+from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
 from abiscan.report.wording import windows_words
@@ -30,9 +30,16 @@ def render_cause(about: Mapping[str, str], style: Style | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _word(subject: Subject) -> str:
+    # What torch.compile does not trace is a function of Python; an operator of torch is written NAMESPACE::NAME.
+    if subject.kind is SubjectKind.DYNAMO and "::" in subject.text:
+        return "operator"
+    return subject.kind.value
+
+
 def _block(subject: Subject, style: Style) -> list[str]:
     title = subject.demangled or subject.mangled or subject.text
-    lines = wrap(title, style, style.paint(f"{subject.kind.value} ", "36"), "  ")
+    lines = wrap(title, style, style.paint(f"{_word(subject)} ", "36"), "  ")
     if subject.mangled is not None and subject.mangled != title:
         by = {
             DemangledBy.GNU: "",

@@ -87,10 +87,10 @@ def test_versioned_symbol(text: str) -> None:
         ),
         ("NameError: name 's2' is not defined", SubjectKind.PYTHON_NAME, "s2"),
         ("NameError('XBLOCK is not defined')", SubjectKind.PYTHON_NAME, "XBLOCK"),
-        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.OPERATOR, "torchvision::nms"),
+        ("RuntimeError: operator torchvision::nms does not exist", SubjectKind.DYNAMO, "torchvision::nms"),
         (
             "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'",
-            SubjectKind.OPERATOR,
+            SubjectKind.DYNAMO,
             "_C::rms_norm",
         ),
         (

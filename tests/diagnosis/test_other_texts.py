@@ -1,7 +1,8 @@
 """Texts that have nothing to do with loading an extension of torch: they end in "not known", or in what is right.
 
-The messages are those of public threads about other programs, cut to the lines that a program printed, and sentences of
-no thread. What is right of a message follows from its words: whose library a name is of, that a library is not there.
+Some messages are those of public threads about other programs, cut to the lines that a program printed; the others,
+and the sentences, are written as such programs and people write. What is right of a message follows from its words:
+whose library a name is of, that a library is not there.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ _KINDS: Final = {
     Complaint.CUDA_OF_TOOLKIT: SubjectKind.VERSION,
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
-    Complaint.MISSING_OPERATOR: SubjectKind.OPERATOR,
+    Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
     Complaint.NO_OPERATORS: SubjectKind.LIBRARY,
     Complaint.DLL: SubjectKind.LIBRARY,
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
