@@ -1,9 +1,10 @@
-"""Make abiscan/data/releases.idx: what every stable torch release since 1.13.0 exports.
+"""Make abiscan/data/releases.idx and earlier_releases.idx: what every stable torch release exports, those before 1.13.0
+in the second.
 
-    python tools/build_release_index.py             fetch the releases that the file lacks, and add them
+    python tools/build_release_index.py             fetch the releases that the files lack, and add them
     python tools/build_release_index.py --only 2.15.0
-    python tools/build_release_index.py --rebuild   make it anew from all releases (some 30 GB if the cache is empty)
-    python tools/build_release_index.py --check     compare the file with every build in the cache
+    python tools/build_release_index.py --rebuild   make both anew from all releases (some 50 GB if the cache is empty)
+    python tools/build_release_index.py --check     compare both with every build in the cache
     python tools/build_release_index.py --check --refetch --only 2.15.0    ... with a wheel fetched for it
 
 A wheel is fetched with pip, read, and deleted; what was read stays in the cache (some 1 MB a build), so that an
@@ -29,8 +30,8 @@ from packaging.version import Version
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.releases.add import PYTHONS, download
-from abiscan.releases.index import SHIPPED
+from abiscan.releases.add import PLATFORMS, PYTHONS, download
+from abiscan.releases.index import EARLIER, SHIPPED
 from abiscan.releases.read_build import (
     RawBuild,
     RawLibrary,
@@ -38,9 +39,11 @@ from abiscan.releases.read_build import (
     read_build,
 )
 from abiscan.releases.table import ReleaseTable
-from abiscan.releases.writer import BuildExports, read_back, write_index
+from abiscan.releases.writer import NAMES_A_BLOCK_EARLIER, BuildExports, own_names, read_back, write_index
 
-OLDEST = Version("1.13.0")
+OLDEST = Version("1.0.0")
+# From here on a release is in the file that every run reads.
+FIRST = Version("1.13.0")
 MACHINES = ("x86_64", "aarch64")
 
 
@@ -109,14 +112,18 @@ def in_cache(cache: Path) -> list[Path]:
 # --- the package index ----------------------------------------------------------------------------------------------
 
 
-def released() -> list[str]:
-    """Stable versions that pip finds, oldest first."""
+def released(machine: str) -> list[str]:
+    """Stable versions that pip finds for an architecture, oldest first."""
     command = [sys.executable, "-m", "pip", "index", "versions", "torch", "--only-binary=:all:"]
-    done = subprocess.run([*command, "--python-version", PYTHONS[0]], capture_output=True, text=True, check=False)
-    found = re.search(r"Available versions: (.*)", done.stdout)
-    if found is None:
-        raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
-    versions = {Version(text.strip()) for text in found[1].split(",")}
+    versions: set[Version] = set()
+    command += [f"--platform={each}" for each in PLATFORMS[machine]]
+    # No Python has wheels of all releases.
+    for python in (PYTHONS[0], PYTHONS[-1]):
+        done = subprocess.run([*command, f"--python-version={python}"], capture_output=True, text=True, check=False)
+        found = re.search(r"Available versions: (.*)", done.stdout)
+        if found is None:
+            raise AbiscanError(f"pip lists no versions of torch: {done.stderr.strip()[-200:]}")
+        versions |= {Version(text.strip()) for text in found[1].split(",")}
     # A local label (2.13.0+cpu) is a variant that the package index does not have: pip is set up to look elsewhere too.
     return [str(v) for v in sorted(versions) if v >= OLDEST and not v.is_prerelease and v.local is None]
 
@@ -152,17 +159,33 @@ def in_order(builds: list[BuildExports]) -> list[BuildExports]:
     )
 
 
-def check(file: Path, cached_files: list[Path]) -> int:
-    """Compare the file with cached builds, name by name; returns how many differ."""
-    table = ReleaseTable(file)
-    say(f"{file.name}: {table.verify()} names, {len(table.builds)} builds, {file.stat().st_size} bytes, undamaged")
-    kept = {item.build.key: item for item in read_back(table)}
+def made_of(raw: RawBuild) -> BuildExports:
+    """A build as its file has it."""
+    item = assemble(raw)
+    return own_names(item) if is_earlier(item) else item
+
+
+def is_earlier(item: BuildExports) -> bool:
+    return Version(item.build.torch) < FIRST
+
+
+def read_files(files: list[Path]) -> list[BuildExports]:
+    """The builds of those files that are there."""
+    return [item for file in files if file.exists() for item in read_back(ReleaseTable(file))]
+
+
+def check(files: list[Path], cached_files: list[Path]) -> int:
+    """Compare the files with cached builds, name by name; returns how many differ."""
+    for file in files:
+        table = ReleaseTable(file)
+        say(f"{file.name}: {table.verify()} names, {len(table.builds)} builds, {file.stat().st_size} bytes, undamaged")
+    kept = {item.build.key: item for item in read_files(files)}
     wrong = 0
     for cached in cached_files:
-        fresh = assemble(load(cached))
+        fresh = made_of(load(cached))
         old = kept.get(fresh.build.key)
         if old is None:
-            say(f"  {fresh.build.key}: in the cache, not in the file")
+            say(f"  {fresh.build.key}: in the cache, in neither file")
         elif old != fresh:
             names = [n for n in {*old.exports, *fresh.exports} if old.exports.get(n) != fresh.exports.get(n)]
             tables = [n for n in {*old.vtables, *fresh.vtables} if old.vtables.get(n) != fresh.vtables.get(n)]
@@ -181,17 +204,19 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; compare the file with the cache")
     parser.add_argument("--refetch", action="store_true", help="fetch even what the cache has")
     parser.add_argument("--fetch-only", action="store_true", help="fill the cache, leave the file alone")
-    parser.add_argument("--output", type=Path, default=SHIPPED)
+    parser.add_argument("--output", type=Path, default=Path(SHIPPED), help="the file of 1.13.0 and later")
+    parser.add_argument("--output-earlier", type=Path, default=Path(EARLIER), help="the file of those before")
     options = parser.parse_args()
     options.cache.mkdir(parents=True, exist_ok=True)
+    files = [options.output, options.output_earlier]
     if options.check and not options.only:
-        return 1 if check(options.output, in_cache(options.cache)) else 0
+        return 1 if check(files, in_cache(options.cache)) else 0
 
     builds: list[BuildExports] = []
-    if not options.rebuild and options.output.exists():
-        builds = read_back(ReleaseTable(options.output))
+    if not options.rebuild:
+        builds = read_files(files)
     known = {(item.build.torch, item.build.machine) for item in builds}
-    wanted = [(version, machine) for version in options.only or released() for machine in MACHINES]
+    wanted = [(version, machine) for machine in MACHINES for version in options.only or released(machine)]
     if options.only:
         builds = [item for item in builds if item.build.torch not in options.only]
     else:
@@ -202,13 +227,17 @@ def main() -> int:
         if (options.refetch or not cached.exists()) and not fetch(version, machine, options.cache):
             continue
         if not options.fetch_only and not options.check:
-            builds.append(assemble(load(cached)))
+            builds.append(made_of(load(cached)))
     if options.check:
-        files = [cache_file(options.cache, *each) for each in wanted]
-        return 1 if check(options.output, [file for file in files if file.exists()]) else 0
+        cached_files = [cache_file(options.cache, *each) for each in wanted]
+        return 1 if check(files, [file for file in cached_files if file.exists()]) else 0
     if not options.fetch_only:
-        write_index(options.output, in_order(builds))
-        say(f"{options.output}: {len(builds)} builds, {options.output.stat().st_size} bytes")
+        earlier = in_order([item for item in builds if is_earlier(item)])
+        later = in_order([item for item in builds if not is_earlier(item)])
+        write_index(options.output, later)
+        write_index(options.output_earlier, earlier, NAMES_A_BLOCK_EARLIER)
+        for file, written in zip(files, (later, earlier), strict=True):
+            say(f"{file}: {len(written)} builds, {file.stat().st_size} bytes")
     return 0
 
 

@@ -55,7 +55,7 @@ def bind_in_setting(
     binding = bind_to_release(
         binary, members, None if torch is None else torch.exports, pythons, one_of=not judged_in.pythons
     )
-    binding = _of_another_build(binding, judged_in, context.index.builds(binary.machine))
+    binding = _of_another_build(binding, judged_in, context.index_around(torch).builds(binary.machine))
     if artifact.member is None:
         return binding
     own = [b.name for b in binding.imports if b.status is Status.MISSING and b.owner in (Owner.SELF, Owner.OTHER)]

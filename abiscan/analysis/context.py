@@ -18,6 +18,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
+from abiscan.releases.index import is_earlier
 from abiscan.setting.choice import ChosenTorch, choose
 from abiscan.setting.choose import belongs, choose_release
 from abiscan.setting.declared import Declared, declared_by
@@ -59,8 +60,17 @@ class AnalysisContext:
 
     @cached_property
     def index(self) -> ReleaseIndex:
-        """The shipped release index and the user's own."""
-        return open_index(*([self.options.user_index] if self.options.user_index else []))
+        """The shipped release index and the user's own: the releases on which files are judged."""
+        return open_index(*self._user_index)
+
+    @cached_property
+    def history(self) -> ReleaseIndex:
+        """The same with the releases before 1.13: whose names a missing one may be, and which a user may name."""
+        return open_index(*self._user_index, earlier=True)
+
+    @property
+    def _user_index(self) -> tuple[str, ...]:
+        return () if self.options.user_index is None else (self.options.user_index,)
 
     @cached_property
     def demangler(self) -> Demangler:
@@ -97,6 +107,7 @@ class AnalysisContext:
                 self.options.environment,
                 lambda: self.index,
                 machine,
+                history=lambda: self.history,
                 within=self.options.within,
                 read_archive=self._read_archive,
                 files=self.options.settings.files,
@@ -106,6 +117,10 @@ class AnalysisContext:
     def known_versions(self, machine: str) -> tuple[str, ...]:
         """Public versions of the known torch builds of an architecture, oldest first, each once."""
         return tuple(dict.fromkeys(build.torch for build in self.index.builds(machine)))
+
+    def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
+        """The index with the releases before and after a torch: with the earlier ones where it is one of them."""
+        return self.history if torch is not None and is_earlier(torch.target.torch, self.index) else self.index
 
     def _read_archive(self, path: str) -> ReleaseIndex:
         from pathlib import Path
@@ -123,7 +138,9 @@ class AnalysisContext:
         """What files of an architecture are judged against; None where no build for it is known."""
         if machine not in self._torches:
             chosen = self.chosen(machine)
-            self._torches[machine] = torch_for_machine(chosen, machine, self.index, self.options.environment)
+            self._torches[machine] = torch_for_machine(
+                chosen, machine, self.index, self.options.environment, lambda: self.history
+            )
         return self._torches[machine]
 
     def setting_of(self, artifact: Artifact, machine: str) -> FileSetting:
@@ -144,7 +161,7 @@ class AnalysisContext:
             declared,
             chosen,
             here,
-            self.known_versions(machine),
+            tuple(dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))),
             python_named=options.python_named,
             gpus=options.gpus,
         )
@@ -170,8 +187,13 @@ class AnalysisContext:
             if belongs(declared, chosen.installed, options.environment, machine, named=named, alone=alone):
                 because = f"installed in {options.environment.label}"
                 return TorchOfFile(self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because))
+        index = self.index
         try:
-            release = choose_release(declared, self.index, machine)
+            release = choose_release(declared, index, machine)
+            if release.build is None:
+                # It declares releases before those of the index, or none that there is.
+                index = self.history
+                release = choose_release(declared, index, machine)
         except UnknownBuild:
             return TorchOfFile(None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"))
         if release.build is None:
@@ -185,7 +207,7 @@ class AnalysisContext:
         key = release.build.key
         if torch is None:
             if key not in self._released:
-                self._released[key] = released_torch(self.index, release.build, options.environment)
+                self._released[key] = released_torch(index, release.build, options.environment)
             torch = self._released[key]
         return TorchOfFile(torch, release.stated, release.note, release.other_gpu)
 
@@ -243,7 +265,7 @@ class AnalysisContext:
             target=None if torch is None else torch.target,
             exports=None if torch is None else torch.exports,
             exact=torch is not None and torch.target.path is not None,
-            releases=self.index,
+            releases=self.history,
             environment=self._machine_facts if here else None,
             machine=machine,
         )
@@ -265,7 +287,7 @@ class AnalysisContext:
 
             if self._chosen is not None and self._chosen.installed is not None:
                 found += torchs_own(self._chosen.installed, self.gpus)
-            for build in self.index.builds() if self._judged_on else ():
+            for build in self.history.builds() if self._judged_on else ():
                 if build.key in self._judged_on:
                     found += of_released(build, self.gpus)
         return tuple(found)

@@ -44,7 +44,7 @@ def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     from abiscan.cli.options import index_directory
     from abiscan.releases import open_index
 
-    known = dict.fromkeys(build.torch for build in reversed(open_index(index_directory()).builds()))
+    known = dict.fromkeys(build.torch for build in reversed(open_index(index_directory(), earlier=True).builds()))
     found = _with_prefix(("installed", "declared", *known), incomplete)
     return found or _files(incomplete)
 

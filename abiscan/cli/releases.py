@@ -36,7 +36,7 @@ def releases(action: str | None, sources: tuple[str, ...], form: str, machine: s
     if action is None:
         builds = [
             KnownBuild(**{f.name: getattr(build, f.name) for f in fields(KnownBuild)})
-            for build in open_index(directory).builds()
+            for build in open_index(directory, earlier=True).builds()
         ]
         click.echo(releases_text.render(builds, as_json=form == "json"), nl=False)
         return

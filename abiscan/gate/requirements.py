@@ -87,20 +87,20 @@ def parse_stable_abi(text: str, where: str = "--require-stable-abi") -> tuple[in
 
 
 def check_known(spec: str | None, stable: str | None, known: Collection[str]) -> None:
-    """That a demanded range, and the release of a demanded stable ABI, are among the known releases of torch.
+    """That a demanded range, and the release of a demanded stable ABI, are among the releases that files are judged on.
 
     Raises:
         UsageError: they are not, so that no file could be judged by them.
     """
     if not known:
         return
-    span = f"the known releases are {' - '.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
+    span = f"they are {' - '.join(dict.fromkeys((min(known, key=_order), max(known, key=_order))))}"
     if spec is not None and not any(parse_require_torch(spec).contains(each, prereleases=True) for each in known):
-        raise UsageError(f"require-torch: no known release of torch is in {spec!r}; {span}")
+        raise UsageError(f"require-torch: {spec!r} admits no release of torch on which files are judged; {span}")
     if stable is not None:
         wanted = parse_stable_abi(stable)
         if not any(_order(each)[: len(wanted)] == wanted for each in known):
-            raise UsageError(f"require-stable-abi: torch {stable} is not known; {span}")
+            raise UsageError(f"require-stable-abi: torch {stable} is no release on which files are judged; {span}")
 
 
 def _order(version: str) -> versions.Order:

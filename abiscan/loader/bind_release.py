@@ -19,7 +19,7 @@ from abiscan.model.facts import Import
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
-from abiscan.ownership.torch_names import in_scope, is_torch_library
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.exports import TargetExports
 
@@ -51,7 +51,7 @@ def bind_to_release(
     """
     needed, others = needed_of_package(binary, siblings)
     everything = [*binary.needed, *(name for each in needed.values() for name in each.needed)]
-    reached = frozenset[str]() if exports is None else in_scope(everything, exports.sonames)
+    reached = frozenset[str]() if exports is None else exports.in_scope(everything)
     brings = frozenset[str]() if exports is None else exports.brings
     foreign = [name for name in others if _may_have_anything(name)]
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
@@ -142,7 +142,7 @@ def with_reach(
         needed: sonames that those others need.
         absent: those of them that are not here (`unknown_libraries`).
     """
-    reached = in_scope([name.rpartition("/")[2] for name in needed], exports.sonames)
+    reached = exports.in_scope(name.rpartition("/")[2] for name in needed)
     imports = []
     for bound in binding.imports:
         provider = exports.library_in(bound.name, reached) if bound.status.is_unbound else None

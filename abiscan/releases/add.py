@@ -17,13 +17,14 @@ from abiscan.releases.read_build import Progress, assemble, read_build
 from abiscan.releases.table import ReleaseTable
 from abiscan.releases.writer import write_index
 
-# The platform tags that torch's wheels have carried, by architecture.
-_PLATFORMS = {
+PLATFORMS = {
     "x86_64": ("manylinux1_x86_64", "manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64"),
     "aarch64": ("manylinux2014_aarch64", "manylinux_2_17_aarch64", "manylinux_2_28_aarch64"),
 }
-# Which Python a wheel is for makes no difference to libtorch; the first that has one is taken.
-PYTHONS = ("311", "312", "310", "313", "314", "39")
+"""The platform tags that torch's wheels have carried, by architecture."""
+# Which Python a wheel is for makes no difference to libtorch; the first that has one is taken. Up to 1.13 every release
+# has one for 3.7.
+PYTHONS = ("311", "312", "310", "313", "314", "39", "37")
 
 
 def download(
@@ -40,13 +41,13 @@ def download(
         UsageError: no such version for this architecture.
         AbiscanError: pip fails otherwise, with its own last line.
     """
-    if machine not in _PLATFORMS:
-        raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(_PLATFORMS)}")
+    if machine not in PLATFORMS:
+        raise UsageError(f"torch has no Linux wheels for {machine}; known: {', '.join(PLATFORMS)}")
     if not re.fullmatch(r"[\w.!+-]+", version) or version.startswith("-"):
         raise UsageError(f"{version!r} is no version")
     offered = last = ""
     for python in pythons:
-        found = pip_download(f"torch=={version}", into, python=python, platforms=_PLATFORMS[machine], quiet=quiet)
+        found = pip_download(f"torch=={version}", into, python=python, platforms=PLATFORMS[machine], quiet=quiet)
         if found.wheel is not None:
             return found.wheel
         offered, last = found.offered or offered, found.reason

@@ -6,8 +6,14 @@ import enum
 
 from msgspec import Struct
 
+from abiscan.model import versions
 from abiscan.model.versions import Windows
 from abiscan.ownership.vendors import library_stem
+
+LOCAL_SINCE = "1.5.0"
+"""From this release on `import torch` loads torch's libraries with RTLD_LOCAL. Up to 1.4 it opened them with
+RTLD_GLOBAL, and torch.utils.cpp_extension linked none of them to what it built (pytorch/pytorch issue 38122, pull
+request 31162)."""
 
 
 class Build(Struct, frozen=True):
@@ -27,6 +33,7 @@ class Build(Struct, frozen=True):
         libraries: sonames (file names where there is none) of every library that it ships, torch's and others'.
         brings: sonames that its own libraries need and it does not ship: CUDA's, which its requirements install beside
             it, and the system's.
+        own_names: whether torch's own names alone are recorded of it, and no vtables (of the releases before 1.13).
         user: True where it comes from the user's own index, not from the shipped one.
     """
 
@@ -43,6 +50,7 @@ class Build(Struct, frozen=True):
     python: str | None
     libraries: tuple[str, ...]
     brings: tuple[str, ...] = ()
+    own_names: bool = False
     user: bool = False
 
     @property
@@ -53,9 +61,20 @@ class Build(Struct, frozen=True):
         plain = (f"lib{stem}.so{name.partition('.so')[2]}" for name, stem in shipped if stem is not None)
         return frozenset((*self.brings, *plain))
 
+    @property
+    def is_global(self) -> bool:
+        """Whether every name that it exports is in the scope of every file that is loaded after `import torch`."""
+        return loaded_globally(self.torch)
+
     def ships(self, soname: str) -> bool:
         """Whether the build brings this library along."""
         return soname in self.libraries
+
+
+def loaded_globally(torch: str) -> bool:
+    """Whether `import torch` of a version brings its libraries into the global scope; False for what is no version."""
+    at, since = versions.order(torch), versions.order(LOCAL_SINCE)
+    return at is not None and since is not None and at < since
 
 
 class ExportKind(enum.StrEnum):

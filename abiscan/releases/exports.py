@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from abiscan.binary import Binary, open_binary
+from abiscan.ownership.torch_names import in_scope
 from abiscan.releases import Build, ReleaseIndex
-from abiscan.releases.omission import recorded
+from abiscan.releases.omission import omission, recorded
 
 
 class TargetExports(Protocol):
@@ -26,6 +27,10 @@ class TargetExports(Protocol):
 
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
         """The soname of a library among `reached` that exports the name; None where none of them does."""
+        ...
+
+    def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
+        """Which of its libraries are in the scope of a file that needs these sonames, after `import torch`."""
         ...
 
     def knows(self, name: str) -> bool:
@@ -66,9 +71,13 @@ class ReleasedExports:
         export = self._index.exports(self.build, name)
         return None if export is None else next((each for each in export.libraries if each in reached), None)
 
+    def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
+        """All of a build that loads them for all to see; else those that the needed ones bring."""
+        return self.sonames if self.build.is_global else in_scope(needed, self.sonames)
+
     def knows(self, name: str) -> bool:
-        """Whether the index records names of this kind."""
-        return recorded(name)
+        """Whether the index records names of this kind of the build."""
+        return omission(name) is None if self.build.own_names else recorded(name)
 
     def path_of(self, soname: str) -> str | None:
         """Where its wheel has the library."""
@@ -128,6 +137,10 @@ class InstalledExports:
     def library_in(self, name: str, reached: Collection[str]) -> str | None:
         """The first of the libraries that export the name and are `reached`."""
         return next((soname for soname, elf in self._libraries() if soname in reached and elf.exports_name(name)), None)
+
+    def in_scope(self, needed: Iterable[str]) -> frozenset[str]:
+        """Those that the needed ones bring."""
+        return in_scope(needed, self.sonames)
 
     def knows(self, name: str) -> bool:
         """Always: the libraries themselves are asked."""

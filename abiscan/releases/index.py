@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Strings and not Paths: pathlib takes longer to import than the index to open.
 SHIPPED = data_file("releases.idx")
+EARLIER = data_file("earlier_releases.idx")
+"""The releases before those of `SHIPPED`: no installer has a wheel of them for a CPython that is still maintained. They
+are asked where an answer depends on them, and no file is judged on them unless one of them is named."""
 SUFFIX = ".idx"
 
 
@@ -221,11 +224,18 @@ def _is_torchs_own(name: str) -> bool:
     return omission(name) is None
 
 
-def open_index(*user: str | Path) -> ReleaseIndex:
+def is_earlier(spec: str, index: ReleaseIndex) -> bool:
+    """Whether a version of torch is older than every build of an index that was opened without the earlier ones."""
+    at, first = order(spec), order(index.tables[0].builds[0].torch)
+    return is_version(spec) and at is not None and first is not None and at < first
+
+
+def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
     """The shipped index together with the user's own.
 
     Args:
         user: index files, or directories of them (`*.idx`); a directory that is not there has none.
+        earlier: with the releases before 1.13 too.
 
     Raises:
         UnreadableFile: a file is damaged, or of a later format.
@@ -234,7 +244,8 @@ def open_index(*user: str | Path) -> ReleaseIndex:
     for given in user:
         path = os.fspath(given)
         files += [path] if os.path.isfile(path) else HERE.matching(path, f"*{SUFFIX}")
-    return ReleaseIndex([ReleaseTable(SHIPPED), *(ReleaseTable(file, user=True) for file in files)])
+    shipped = [ReleaseTable(SHIPPED), *([ReleaseTable(EARLIER)] if earlier else ())]
+    return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)])
 
 
 def _listed(builds: tuple[Build, ...]) -> str:

@@ -86,7 +86,7 @@ def judge(
     builds = index.builds(needs.machine)
     # Most builds have the libraries of the one before.
     reached_in = {libraries: in_scope(needs.reach, libraries) for libraries in {build.libraries for build in builds}}
-    scope = [reached_in[build.libraries] for build in builds]
+    scope = [frozenset(build.libraries) if build.is_global else reached_in[build.libraries] for build in builds]
     histories = index.lookup(needs.names, needs.machine, of_others=True)
     unknown = tuple(n for n in needs.names if n not in histories and not recorded(n))
     masks = {n: histories[n].mask if n in histories else 0 for n in needs.names if n not in unknown}
@@ -117,7 +117,7 @@ def judge(
         elif not linked & bit:
             state, reason = ReleaseState.FAILS, "not linked to it"
         elif nobodys := tuple(name for name, mask in own.items() if not mask & bit):
-            state, reason, missing = ReleaseState.FAILS, "never exported", nobodys
+            state, reason, missing = ReleaseState.FAILS, "exported by none of them", nobodys
         elif otherwise is not None and (why := otherwise(build)):
             state, reason = ReleaseState.FAILS, why
         elif needs.gpu_libraries and (gpu := unfit_gpu(needs.gpu_libraries, build.serves)):
@@ -191,10 +191,13 @@ def _reason(build: Build, position: int, missing: Sequence[str], lacking: Sequen
         kind = ACCELERATOR_LIBRARIES.get(lacking[0].rpartition("/")[2])
         if kind is None:
             return f"has no {lacking[0]}"
+        if {"CUDA": build.cuda, "ROCm": build.hip}.get(kind):
+            # libtorch_cuda came in 1.5, libtorch_cuda_linalg in 1.12.
+            return f"has no {lacking[0]}"
         return "CPU build" if not (build.cuda or build.hip) else f"no {kind}"
     exported = [n for n in missing if n in known.exported]
     if not exported:
-        return "never exported"
+        return "exported by none of them"
     spelled = {known.strings[n] for n in missing} - {None}
     if build.cxx11_abi is not None and spelled == {"old" if build.cxx11_abi else "new"}:
         others = sum(known.strings[n] is None for n in missing)

@@ -104,7 +104,9 @@ def _of_others() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def _is_torchs_c_name(name: str) -> bool:
-    of_binding = name.startswith("TH") and "A" <= name[2:3] <= "Z"
+    # THPVariable_Wrap; THCState_getCurrentStream, _THArgCheck and __THCudaCheck of TH and THC, up to 1.10.
+    plain = name.lstrip("_")
+    of_binding = plain.startswith("TH") and "A" <= plain[2:3] <= "Z"
     return of_binding or name.startswith(_C_NAMES) or name == "ParameterClass"
 
 

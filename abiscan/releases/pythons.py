@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from abiscan.model.python_version import PythonVersion
+from abiscan.model.versions import order
 
 # CPython (major, minor) -> the first and last release with wheels for it on the package index (None: from the first, or
 # to the newest). An installer never puts another release beside a wheel of that Python.
 _RELEASES: Mapping[PythonVersion, tuple[str | None, str | None]] = {
+    PythonVersion(3, 5): (None, "1.5.1"),
+    PythonVersion(3, 6): (None, "1.10.2"),
     PythonVersion(3, 7): (None, "1.13.1"),
-    PythonVersion(3, 8): (None, "2.4.1"),
-    PythonVersion(3, 9): (None, "2.8.0"),
-    PythonVersion(3, 10): (None, "2.14.1"),
+    PythonVersion(3, 8): ("1.4.0", "2.4.1"),
+    PythonVersion(3, 9): ("1.7.1", "2.8.0"),
+    PythonVersion(3, 10): ("1.11.0", "2.14.1"),
     PythonVersion(3, 11): ("1.13.0", None),
     PythonVersion(3, 12): ("2.2.0", None),
     PythonVersion(3, 13): ("2.5.0", None),
     PythonVersion(3, 14): ("2.9.0", None),
 }
+
+
+def with_wheels(release: str) -> tuple[PythonVersion, ...]:
+    """The CPythons of the table that a release has wheels for, oldest first."""
+    return tuple(python for python in _RELEASES if installable((release,), python))
 
 
 def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
@@ -26,6 +34,9 @@ def installable(known: Sequence[str], python: PythonVersion) -> tuple[str, ...]:
     if python < min(_RELEASES):
         return ()
     first, last = _RELEASES.get(python, (None, None))
-    start = known.index(first) if first in known else 0
-    end = known.index(last) + 1 if last in known else len(known)
-    return tuple(known[start:end])
+    begins, ends = first and order(first), last and order(last)
+    return tuple(
+        release
+        for release in known
+        if (at := order(release)) is None or ((not begins or at >= begins) and (not ends or at <= ends))
+    )

@@ -231,7 +231,9 @@ def _dependency_rank(soname: str) -> tuple[int, str]:
 def _build(raw: RawBuild, exports: Mapping[str, ReleaseExport]) -> Build:
     version, cuda, hip, revision = _version_facts(raw)
     public, _, label = version.partition("+")
-    variant = label.replace("-", ".") or (f"cu{cuda.replace('.', '')}" if cuda else f"rocm{hip}" if hip else "cpu")
+    # Up to 1.2 version.py has the toolkit's third number too: 10.0.130.
+    toolkit = "".join(cuda.split(".")[:2]) if cuda else ""
+    variant = label.replace("-", ".") or (f"cu{toolkit}" if toolkit else f"rocm{hip}" if hip else "cpu")
     tags = raw.source[:-4].split("-")[-3:] if raw.source.endswith(".whl") else []
     sonames = {_soname(path, library) for path, library in raw.libraries.items()} | set(raw.others)
     return Build(

@@ -15,6 +15,7 @@ from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import is_release, is_version
 from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.index import is_earlier
 
 # Whose builds a version means before a file has told its own architecture.
 FALLBACK_MACHINE = "x86_64"
@@ -26,7 +27,8 @@ class ChosenTorch(Struct, frozen=True):
     Attributes:
         installed: where it is on disk; None for a released build.
         build: its entry in the index, for a released build or a wheel.
-        index: that has `build`, where it is not the run's own: what was read from a wheel or archive.
+        index: that has `build`, where it is not the run's own: what was read from a wheel or archive, or that of the
+            earlier releases.
         notes: what a user should know about the choice, for the run as a whole.
     """
 
@@ -43,6 +45,7 @@ def choose(
     index: Callable[[], ReleaseIndex],
     machine: str,
     *,
+    history: Callable[[], ReleaseIndex] | None = None,
     within: str | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
     files: FileSystem = HERE,
@@ -54,6 +57,7 @@ def choose(
             `declared`, for the newest build of the index whatever is installed (what a file declares is another
             question: `choose_release`); the path of a torch, a libtorch or a torch wheel; or a version.
         index: opens the release index; called only where it is needed.
+        history: opens the one with the earlier releases, for a version before those of `index`.
         machine: whose builds a version means.
         within: a version range; without a `spec`, the newest known build in it is taken, whatever is installed.
         read_archive: makes an index of a torch wheel or libtorch archive, by its path.
@@ -86,7 +90,12 @@ def choose(
         if read_archive is not None and files.is_file(spec):
             return _archive(spec, environment, read_archive)
         return _by_path(spec, environment, files)
-    return _released(index().resolve(spec, machine), environment, None)
+    try:
+        return _released(index().resolve(spec, machine), environment, None)
+    except UnknownBuild:
+        if history is None or not is_earlier(spec, index()):
+            raise
+        return replace(_released(history().resolve(spec, machine), environment, None), index=history())
 
 
 def _python_of(environment: PythonEnvironment | None) -> str | None:

@@ -37,7 +37,11 @@ class TargetTorch(Struct, frozen=True):
 
 
 def torch_for_machine(
-    chosen: ChosenTorch, machine: str, index: ReleaseIndex, environment: PythonEnvironment | None
+    chosen: ChosenTorch,
+    machine: str,
+    index: ReleaseIndex,
+    environment: PythonEnvironment | None,
+    history: Callable[[], ReleaseIndex] | None = None,
 ) -> TargetTorch | None:
     """The chosen torch for files of its own architecture, the same release for those of another; None where no build
     for that architecture is known."""
@@ -54,7 +58,7 @@ def torch_for_machine(
         exports = ReleasedExports(chosen.index or index, chosen.build)
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
-        other = choose(chosen.target.torch, environment, lambda: index, machine)
+        other = choose(chosen.target.torch, environment, lambda: index, machine, history=history)
     except UnknownBuild:
         return None
     assert other.build is not None
@@ -62,7 +66,7 @@ def torch_for_machine(
         f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the "
         f"released build {other.build.key}"
     )
-    exports = ReleasedExports(index, other.build)
+    exports = ReleasedExports(other.index or index, other.build)
     return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)
 
 

@@ -318,9 +318,9 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--require-torch", ">=9"), "no known release of torch is in '>=9'; the known releases are 1.13.0 - "),
-        (("--require-torch", ">=2.6,<2.5"), "no known release of torch is in '>=2.6,<2.5'"),
-        (("--require-stable-abi=9.9",), "torch 9.9 is not known; the known releases are 1.13.0 - "),
+        (("--require-torch", ">=9"), "'>=9' admits no release of torch on which files are judged; they are 1.13.0 - "),
+        (("--require-torch", ">=2.6,<2.5"), "'>=2.6,<2.5' admits no release of torch"),
+        (("--require-stable-abi=9.9",), "torch 9.9 is no release on which files are judged; they are 1.13.0 - "),
     ],
 )
 def test_a_demand_that_no_known_release_can_meet_is_refused(words: tuple[str, ...], said: str) -> None:

@@ -13,11 +13,9 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
+from abiscan.releases.build import loaded_globally
 
 _PYTHON_LIBRARY = "libtorch_python"
-# `import torch` opened its libraries with RTLD_GLOBAL up to 1.4, and torch.utils.cpp_extension linked none of them
-# (pytorch/pytorch issue 38122, pull request 31162).
-_LOCAL_SINCE = "1.5.0"
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -46,15 +44,24 @@ def causes(missing: MissingName) -> Candidates:
     elif missing.target is None and missing.windows:
         # Torch's own tools link its libraries: of the reports in which the torch is unknown, most had one without the
         # name, few a file that does not link them.
-        base = (0.44 if always else 0.25) - (0.0 if python_only else 0.1)
+        # A linker has the library of the very headers, and MSVC's decoration is in no loader's message.
+        alike = always or missing.link_time or missing.msvc
+        base = (0.44 if alike else 0.25) - (0.0 if python_only else 0.1)
     elif always:
         base = 0.44
     else:
         base = 0.25
-    if python_only and missing.target is not None and _may_be_global(missing):
+    if missing.macho:
+        # What Linux's builds export says little of macOS's.
+        base -= 0.15
+    if missing.target is not None and _may_be_global(missing):
         # What is loaded is in the scope of everybody there.
         yield _import_first(missing, library, base + 0.1, python_only)
-        yield from _python(missing, library, base - 0.1)
+        if python_only:
+            yield from _python(missing, library, base - 0.1)
+        return
+    if missing.target is None and _all_global(missing) and not missing.link_time:
+        yield _import_first(missing, library, 0.42, python_only)
         return
     if python_only:
         yield from _python(missing, library, base)
@@ -75,16 +82,18 @@ def _not_yet_imported(missing: MissingName) -> Candidate:
 
 def _may_be_global(missing: MissingName) -> bool:
     """Whether the torch may be of the releases that loaded their libraries for all to see."""
-    if missing.target is None:
-        return True
-    at, since = versions.order(missing.target.torch), versions.order(_LOCAL_SINCE)
-    return at is not None and since is not None and at < since
+    return missing.target is None or loaded_globally(missing.target.torch)
+
+
+def _all_global(missing: MissingName) -> bool:
+    """Whether all releases that export the name are of those."""
+    return missing.windows is not None and bool(missing.windows) and loaded_globally(missing.windows[-1][1])
 
 
 def _of_old_torch(missing: MissingName) -> Candidate:
     evidence = [
-        f"{missing.shown} is a name of torch that no known release exports, so it is of one before "
-        f"{missing.known_versions[0] if missing.known_versions else '1.13'}.",
+        f"{missing.shown} is a name of torch that no known release exports; it may be of one before "
+        f"{missing.known_versions[0] if missing.known_versions else '1.0'}.",
         f"Up to torch 1.4 extensions linked none of its libraries: one that is imported before torch finds no name of "
         f"torch{'' if missing.target is None else f', {missing.target_label} included'}.",
     ]
