@@ -18,7 +18,7 @@ from tests.diagnosis.reported import FILES, Case, cases
 def main() -> None:
     """Print the misses and the figures."""
     verbose = "-v" in sys.argv[1:]
-    index = open_index()
+    index = open_index(earlier=True)
     for path in [Path(a) for a in sys.argv[1:] if a != "-v"] or FILES:
         for how in ("typed", "pasted"):
             ranks: list[tuple[Case, int | None]] = []

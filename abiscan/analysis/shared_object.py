@@ -89,7 +89,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     imports = _with_windows(imports, matrix)
     needed = _with_shipped(binding.needed, torch)
     unfit = unfit_libraries(binding, judged_in) if concerns_torch else ()
-    open_names = any(b.owner is Owner.TORCH and b.status is Status.UNDECIDED for b in imports)
+    open_names = [b.name for b in imports if b.owner is Owner.TORCH and b.status is Status.UNDECIDED]
     cell = None if open_names else cell_of(matrix, torch)
     device = binary.device_images()
     origin = Origin(artifact.member or artifact.path, artifact.group.facts.version)
@@ -163,6 +163,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     choice = judged_in.of_file.note
     if open_names and torch is not None and torch.build is not None and not choice:
         choice = f"the release index has no build of torch {torch.target.torch} with the std::string of this file"
+        if not all(map(torch.exports.knows, open_names)):
+            choice = f"of torch {torch.target.torch} the release index has only the names that are spelt as torch's own"
     absent = tuple(dict.fromkeys((*binding.missing_torch_libraries, *binding.missing_libraries)))
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
         refused = refusals(prediction, absent, bound.module, path=path, alone=alone, beside=_beside(artifact, needed))
@@ -237,7 +239,8 @@ def _other_torches(
     and that have the names of its other files where some have them all. None where they are not known."""
     matrix, torch = bound.matrix, bound.torch
     if matrix is None or matrix.unknown:
-        return None
+        # Where no release exports all of the names that are recorded, none has the others besides.
+        return Windows() if matrix is not None and not matrix.exporting else None
     verdicts = drift_of_releases(bound, context)
     loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
     target = None if loading or torch is None else torch.target.torch

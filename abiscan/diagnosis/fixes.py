@@ -6,11 +6,15 @@ import re
 
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.ownership.source_projects import PUBLISH_SOURCE
+from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
+# The oldest CPython that is maintained: what no release in a window has wheels for is worth a word.
+_MAINTAINED = PythonVersion(3, 10)
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
 _DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
 
@@ -105,13 +109,21 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
 
 
 def install_torch(missing: MissingName, windows: Windows) -> str | None:
-    """Install a torch that exports the name, and the file's other names where they are known; None where none does."""
+    """Install a torch that exports the name, and the file's other names where they are known; None where none does, or
+    none that does has wheels for the CPython that is there."""
     if missing.knowledge.loads_on is not None:
         windows = missing.knowledge.loads_on
     if not windows:
         return None
     newest = missing.known_versions[-1] if missing.known_versions else None
-    return f"pip install {torch_range(windows, newest)}"
+    command = f"pip install {torch_range(windows, newest)}"
+    newest_python = max(with_wheels(windows[-1][1]), default=None)
+    if newest_python is None or newest_python >= _MAINTAINED:
+        return command
+    python = missing.environment.python if missing.environment is not None else None
+    if python is not None and python > newest_python:
+        return None
+    return f"{command}  # no wheels for CPython after {newest_python}"
 
 
 def rebuild_or_install(missing: MissingName, windows: Windows) -> str:

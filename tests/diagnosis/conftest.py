@@ -15,7 +15,7 @@ from abiscan.releases.exports import ReleasedExports
 @pytest.fixture(scope="session")
 def index() -> ReleaseIndex:
     """The index that ships with the package."""
-    return open_index()
+    return open_index(earlier=True)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.
 
 
 def knowledge(variant: str = "cpu") -> Knowledge:
-    index = open_index()
+    index = open_index(earlier=True)
     target = Target(TargetKind.INSTALLED, "2.13.0", variant, None, None, True, "/x/torch", None, "x86_64")
     exports = ReleasedExports(index, index.resolve("2.13.0"))
     return Knowledge(target=target, exports=exports, releases=index)

@@ -21,11 +21,12 @@ SHARES = {
     "reported_cases": (0.85, 0.92),
     "held_out_1_cases": (0.8, 0.85),
     "held_out_2_cases": (0.75, 0.9),
-    "held_out_3_cases": (0.85, 0.9),
+    # Of 3 and 7 some threads name a torch whose release has the name that was missing.
+    "held_out_3_cases": (0.85, 0.88),
     "held_out_4_cases": (0.85, 0.92),
     "held_out_5_cases": (0.85, 0.92),
     "held_out_6_cases": (0.85, 0.92),
-    "held_out_7_cases": (0.8, 0.92),
+    "held_out_7_cases": (0.8, 0.9),
     "held_out_8_cases": (0.7, 0.8),
 }
 

@@ -13,7 +13,7 @@ from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of
 
-# How releases up to 1.13 and today's differ is not in the index; what a name of torch's namespaces is then, is a guess.
+# What a name of torch's namespaces is that no known release exports, is a guess.
 _GUESS = 0.45
 
 
@@ -213,7 +213,9 @@ def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates
     if ends != last:
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, older, fix)
         if begins != first:
-            yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.57, newer, fix)
+            # The more releases lie on one side of the window, the likelier the torch is one of them.
+            older_ones, newer_ones = missing.known_versions.index(begins), missing.known_versions[::-1].index(ends)
+            yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.57 if older_ones >= newer_ones else 0.45, newer, fix)
         return
     if len(windows) > 1:
         before, after = windows[-2][1], windows[-1][0]

@@ -16,6 +16,7 @@ from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
+from abiscan.releases.build import loaded_globally
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 
@@ -63,7 +64,10 @@ def causes(missing: MissingName) -> Candidates:
     abi = None if missing.target is None else missing.target.cxx11_abi
     if abi is not None:
         agrees = abi == (mine == "new")
-        if agrees:
+        if agrees and _of_another_string(missing, mine):
+            score = _of_another_build(missing)
+            evidence.append(_another_string(missing))
+        elif agrees:
             score = min(score, 0.3)
             evidence.append(f"Against it: {missing.target_label} is itself built with {_WORDS[mine]}.")
         else:
@@ -113,7 +117,8 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
 
 def _of_lost_end(missing: MissingName) -> Candidates:
     """A name that lost its parameters, of a function all of whose known forms have a std::string in them."""
-    if not missing.is_torch_name or not missing.related or any(string_abi(f.name) is None for f in missing.related):
+    forms = [form for form in missing.related if form.in_target] or missing.related
+    if not missing.is_torch_name or not forms or any(string_abi(form.name) is None for form in forms):
         return
     abi = None if missing.target is None else missing.target.cxx11_abi
     evidence = [
@@ -176,13 +181,22 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             score = 0.68 if missing.target is None else 0.8
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
+        if _of_another_string(missing, mine):
+            evidence.append(_another_string(missing))
+            score = _of_another_build(missing)
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+            return
         if abi is None and mine == "old" and missing.target is None and missing.windows:
             evidence.append(missing.exported_text)
             evidence.append(
                 "If your torch has the new one: the file was built for another build. Wheels of the package index have "
                 "it from 2.7.0 on, torch of conda-forge and of NVIDIA's images before that too."
             )
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.59, tuple(evidence), _fix(missing, mine))
+            # A name that went while all wheels had the old one went for another reason; a linker has the library of
+            # the very headers.
+            score = 0.59 if missing.windows.contains(_last_with_the_old(missing)) else 0.55
+            score = 0.68 if missing.link_time else score
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
         if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
             evidence.append(missing.exported_text)
@@ -227,6 +241,35 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
+def _of_another_string(missing: MissingName, mine: str) -> bool:
+    """Whether the release of the target's version exports a name with the old string, and nobody looked at the build
+    itself."""
+    unread = not missing.knowledge.exact and missing.status is None
+    return mine == "old" and unread and missing.position is Position.INSIDE
+
+
+def _of_another_build(missing: MissingName) -> float:
+    """Before a library that is not linked; before the order of imports too, which any name would tell, and not first
+    one with a string in it."""
+    assert missing.target is not None
+    return 0.72 if loaded_globally(missing.target.torch) else 0.64
+
+
+def _another_string(missing: MissingName) -> str:
+    assert missing.target is not None
+    return (
+        f"The release of version {missing.target.torch} exports it; a build of that version with the new one "
+        "(conda-forge's, NVIDIA's, one from source) does not."
+    )
+
+
+def _last_with_the_old(missing: MissingName) -> str:
+    """The last release on the package index with the old string, as far as builds are known."""
+    releases = missing.knowledge.releases
+    builds = () if releases is None else releases.builds(missing.knowledge.machine)
+    return next((build.torch for build in reversed(builds) if build.cxx11_abi is False and not build.user), "")
+
+
 def _before_the_new(missing: MissingName) -> bool:
     """Whether the target is a release before the index, all of which have the old std::string on the package index."""
     return missing.target is not None and missing.before_index and not is_other_build(missing.target)
@@ -250,12 +293,10 @@ def _from_source(missing: MissingName) -> str:
 
 def _passed_by_torch(missing: MissingName) -> list[str]:
     """Up to which release torch of the package index has its extensions compiled with the old string."""
-    releases = missing.knowledge.releases
-    builds = () if releases is None else releases.builds(missing.knowledge.machine)
-    old = [build.torch for build in builds if build.cxx11_abi is False and not build.user]
+    old = _last_with_the_old(missing)
     if not old:
         return []
-    return [f"Torch up to {old[-1]} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."]
+    return [f"Torch up to {old} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."]
 
 
 def _fix(missing: MissingName, mine: str) -> str:

@@ -107,11 +107,21 @@ def _class_data(missing: MissingName) -> Candidates:
 def _members_exported(missing: MissingName) -> str | None:
     """One function of the class that the target exports."""
     cxx, exports = missing.cxx, missing.knowledge.exports
-    if cxx is None or exports is None:
+    if cxx is None:
         return None
     encoded = "".join(f"{len(part.encode('utf-8', 'surrogateescape'))}{part}" for part in (*cxx.scope, cxx.base))
     for prefix in (f"_ZN{encoded}", f"_ZNK{encoded}"):
-        found = exports.with_prefix(prefix, 1)
+        found = exports.with_prefix(prefix, 1) if exports is not None else _around(missing, prefix)
         if found:
             return found[0]
     return None
+
+
+def _around(missing: MissingName, prefix: str) -> tuple[str, ...]:
+    """Names of releases before and after a target of which its version alone is known, or of that very version."""
+    releases, target = missing.knowledge.releases, missing.target
+    if releases is None or target is None or versions.order(target.torch) is None:
+        return ()
+    histories = releases.prefix(prefix, missing.knowledge.machine)
+    outside = (h.windows.all_after(target.torch) or h.windows.all_before(target.torch) for h in histories)
+    return tuple(history.name for history, other in zip(histories, outside, strict=True) if not other)
