@@ -26,7 +26,8 @@ def causes(missing: MissingName) -> Candidates:
         yield _not_yet_imported(missing)
     library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
     if library is None:
-        if not missing.windows and not missing.related and _may_be_global(missing) and not missing.link_time:
+        open_there = not missing.exports_known and not missing.link_time
+        if open_there and not missing.windows and not missing.related and _may_be_global(missing):
             yield _of_old_torch(missing)
         return
     if missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER) and not missing.before_index:
