@@ -17,8 +17,8 @@ from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.read_assertions import read_assertions
 from abiscan.releases.read_layouts import OLDEST_CLANG, clang_command, read_headers
 
-# In a wheel, a libtorch archive, or a directory that holds either; what it holds is `ATen`, `c10`, `torch`, ...
-_INCLUDE = re.compile(r"(?:^|/)include/(?=(?:ATen|c10|caffe2|torch)/)")
+# In a wheel or a libtorch archive. All of it: torch/extension.h needs pybind11, which lies beside `ATen`, `c10`, ...
+_INCLUDE = re.compile(r"(?:[^/]+/)?include/")
 
 
 def add_layouts(source: Path, directory: Path, release: str, machine: str) -> str:
@@ -77,7 +77,7 @@ def _headers(source: Path) -> Iterator[Path | None]:
         return
     with tempfile.TemporaryDirectory(prefix="abiscan-") as scratch, zipfile.ZipFile(source) as archive:
         for member in archive.infolist():
-            at = _INCLUDE.search(member.filename)
+            at = _INCLUDE.match(member.filename)
             if at is not None and not member.is_dir():
                 member.filename = member.filename[at.end() :]
                 archive.extract(member, scratch)
