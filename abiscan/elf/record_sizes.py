@@ -2,18 +2,18 @@
 sections 5.7 and 7.5; versions 2 to 5).
 
 Entries are walked in order and nearly all are stepped over; where DW_AT_sibling tells where one ends, with all that is
-inside of it. Sections that are compressed, or lie in another file, are not read.
+inside of it. Sections that lie in another file are not read.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from msgspec import Struct
 
-from abiscan.elf.sections import section
+from abiscan.elf.debug_sections import debug_sections
 from abiscan.model.limits import MAX_DEBUG
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 # Entries, attributes of abbreviations, and numbers of many bytes that are looked at in one file; some 1 s.
 MAX_STEPS: Final = 1 << 19
 
-_CLASS, _STRUCTURE, _UNION, _NAMESPACE = 0x02, 0x13, 0x17, 0x39
-_RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
-_SIBLING, _NAME, _BYTE_SIZE, _DECLARATION, _SPECIFICATION, _STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
+_CLASS, _STRUCTURE, _UNION, NAMESPACE = 0x02, 0x13, 0x17, 0x39
+RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
+_SIBLING, _NAME, _BYTE_SIZE, _DECLARATION, SPECIFICATION, _STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
 # DW_UT_type and DW_UT_split_type have a signature and an offset, DW_UT_skeleton and DW_UT_split_compile an identity.
 _TYPE_UNITS, _SPLIT_UNITS = frozenset({2, 6}), frozenset({4, 5})
 
@@ -62,17 +62,18 @@ _ADDRESS, _REF_ADDR, _STRING, _STRP, _LINE_STRP, _IMPLICIT = 0x01, 0x10, 0x08, 0
 _STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
 
 
-class _Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
+class Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
     """It does not hold what it says, or has more than is read."""
 
 
-class _Entry(Struct):
+class Entry(Struct):
     """An abbreviation.
 
     Attributes:
         forms: (attribute, form, constant) in their order.
         steps: how to come over each value: bytes, or a form.
         leap: the same over all of it, with bytes that follow each other together.
+        sibling_at: bytes before DW_AT_sibling, where that has four bytes and all before it are of fixed sizes; else -1.
     """
 
     tag: int
@@ -81,30 +82,47 @@ class _Entry(Struct):
     steps: tuple[tuple[int, int], ...]
     leap: tuple[tuple[int, int], ...]
     sibling: bool
+    sibling_at: int
 
 
 def record_sizes(elf: ElfFile, wanted: Collection[str]) -> dict[str, int]:
     """Size in bytes of those of the records (qualified names) that the debug information has, where all of it that is
     read agrees.
 
-    What is damaged, compressed, or larger than is read yields what was read until then.
+    What is damaged, or larger than is read, yields what was read until then.
     """
-    names = (b".debug_info", b".debug_abbrev", b".debug_str", b".debug_line_str", b".debug_str_offsets")
-    found = [section(elf.image, name) for name in names]
-    if found[0] is None or sum(each[1] for each in found if each is not None) > MAX_DEBUG:
-        return {}
-    data = [
-        elf.image.buffer[at : at + size] if (at, size) != (0, 0) else b"" for at, size in (f or (0, 0) for f in found)
-    ]
-    walk = _Walk(data, "little" if elf.image.little_endian else "big", wanted)
-    with contextlib.suppress(_Damaged, IndexError):
-        walk.run()
-    return {name: sizes[0] for name, sizes in walk.sizes.items() if len(sizes) == 1}
+    walk = Walk.of(elf, wanted)
+    return {name: sizes[0] for name, sizes in walk.sizes.items() if len(sizes) == 1} if walk is not None else {}
 
 
-class _Walk:
+_SECTIONS = (
+    b".debug_info",
+    b".debug_types",
+    b".debug_abbrev",
+    b".debug_str",
+    b".debug_line_str",
+    b".debug_str_offsets",
+)
+
+
+class Walk:
+    """A walk over all entries.
+
+    Attributes:
+        looked_at: tags of entries that are visited, within a scope that is looked at.
+        declared: the wanted records of the unit, by their place.
+
+    Args:
+        data: the contents of `_SECTIONS`.
+        wanted: qualified names of records.
+    """
+
+    looked_at = RECORDS | {NAMESPACE}
+
     def __init__(self, data: list[bytes], order: Literal["little", "big"], wanted: Collection[str]) -> None:
-        self._info, self._abbreviations, self._strings, self._line_strings, self._str_offsets = data
+        self._parts = data[:2]
+        self._info = data[0]
+        self._abbreviations, self._strings, self._line_strings, self._str_offsets = data[2:]
         self._order: Literal["little", "big"] = order
         self._wanted = frozenset(wanted)
         # The scopes that hold one: "c10" and "c10::impl" of c10::impl::OperatorEntry.
@@ -115,23 +133,47 @@ class _Walk:
             if name.startswith("::", at) and "<" not in name[:at]
         )
         self._left = MAX_STEPS
-        self._tables: dict[tuple[int, int, int, int], dict[int, _Entry]] = {}
+        self._tables: dict[tuple[int, int, int, int], dict[int, Entry]] = {}
         self.sizes: dict[str, list[int]] = {}
+        self.declared: dict[int, str] = {}
+        self._unit_at: tuple[int, int, dict[int, Entry], int] = (0, 0, {}, 0)
+
+    @classmethod
+    def of(cls, elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ...] = ()) -> Self | None:
+        """The walk over a file's entries, done; None where it has none that are read.
+
+        Args:
+            foreign: of `prepare`.
+        """
+        data = debug_sections(elf, _SECTIONS, MAX_DEBUG)
+        if data is None or not data[0]:
+            return None
+        walk = cls(data, "little" if elf.image.little_endian else "big", wanted)
+        walk.prepare(foreign)
+        with contextlib.suppress(Damaged, IndexError):
+            walk.run()
+        return walk
+
+    def prepare(self, foreign: tuple[str, ...]) -> None:
+        """Before it begins."""
 
     def run(self) -> None:
-        at = 0
-        while at + 11 < len(self._info):
-            at = self._unit(at)
+        """Walk the units of .debug_info, and those of version 4 in .debug_types."""
+        for part in self._parts:
+            self._info = part
+            at = 0
+            while at + 11 < len(part):
+                at = self._unit(at, in_types=part is not self._parts[0])
 
     def _spend(self, steps: int = 1) -> None:
         self._left -= steps
         if self._left < 0:
-            raise _Damaged("more than is read")
+            raise Damaged("more than is read")
 
     def _number(self, data: bytes, at: int, size: int) -> int:
         return int.from_bytes(data[at : at + size], self._order)
 
-    def _unit(self, start: int) -> int:
+    def _unit(self, start: int, *, in_types: bool) -> int:
         """Walk one unit; the place behind it."""
         info = self._info
         length, at, word = self._number(info, start, 4), start + 4, 4
@@ -140,31 +182,36 @@ class _Walk:
         end = at + length
         version = self._number(info, at, 2)
         if end > len(info) or not 2 <= version <= 5:
-            raise _Damaged(f"a unit of version {version}")
+            raise Damaged(f"a unit of version {version}")
         at += 2
         kind = 0
         if version == 5:
             kind, address = info[at], info[at + 1]
             table = self._number(info, at + 2, word)
             at += 2 + word
-            at += 8 + word if kind in _TYPE_UNITS else 8 if kind in _SPLIT_UNITS else 0
+            at += 8 if kind in _SPLIT_UNITS else 0
         else:
             table = self._number(info, at, word)
             address = info[at + word]
             at += word + 1
+        signature = None
+        if in_types or kind in _TYPE_UNITS:
+            signature = self._number(info, at, 8), self._number(info, at + 8, word)
+            at += 8 + word
         self._spend()
         reference = address if version == 2 else word
         self._entries(start, at, end, self._table(table, word, address, reference), word)
+        self.end_unit(signature)
         return end
 
-    def _table(self, offset: int, word: int, address: int, reference: int) -> dict[int, _Entry]:
+    def _table(self, offset: int, word: int, address: int, reference: int) -> dict[int, Entry]:
         """The abbreviations at an offset (section 7.5.3), by their codes."""
         key = (offset, word, address, reference)
         known = self._tables.get(key)
         if known is not None:
             return known
         data, at = self._abbreviations, offset
-        found: dict[int, _Entry] = {}
+        found: dict[int, Entry] = {}
         while True:
             code, at = self._uleb(data, at)
             if not code:
@@ -184,19 +231,20 @@ class _Walk:
                 forms.append((attribute, form, constant))
             sibling = any(attribute == _SIBLING for attribute, _form, _constant in forms)
             steps = tuple(_steps((form for _a, form, _c in forms), word, address, reference))
-            found[code] = _Entry(tag, children, tuple(forms), steps, tuple(_together(steps)), sibling)
+            at_sibling = _bytes_before_sibling(forms, steps)
+            found[code] = Entry(tag, children, tuple(forms), steps, tuple(_together(steps)), sibling, at_sibling)
         self._tables[key] = found
         return found
 
-    def _entries(self, start: int, at: int, end: int, table: dict[int, _Entry], word: int) -> None:
+    def _entries(self, start: int, at: int, end: int, table: dict[int, Entry], word: int) -> None:
         """The entries of a unit (section 7.5.2).
 
         `scopes` has the qualified name of each entry that is open; None for one in which nothing is looked for.
         """
         info = self._info
+        self._unit_at = start, end, table, word
         scopes: list[str | None] = []
-        # Records that are declared in their scope and complete elsewhere (DW_AT_specification), by their place.
-        declared: dict[int, str] = {}
+        self.declared.clear()
         base = 8 if word == 4 else 16
         while at < end:
             self._spend()
@@ -214,22 +262,23 @@ class _Walk:
                 continue
             entry = table.get(code)
             if entry is None:
-                raise _Damaged(f"no abbreviation {code}")
+                raise Damaged(f"no abbreviation {code}")
             scope: str | None = None
             outer = scopes[-1] if scopes else None
-            is_looked_at = outer is not None and (entry.tag == _NAMESPACE or entry.tag in _RECORDS)
+            is_looked_at = outer is not None and entry.tag in self.looked_at
+            if scopes and not is_looked_at and entry.children and entry.sibling_at >= 0:
+                following = start + self._number(info, at + entry.sibling_at, 4)
+                if at < following < end:
+                    at = following
+                    continue
             if not scopes or is_looked_at or (entry.sibling and entry.children):
                 values, at = self._values(info, at, entry, word)
                 if not scopes:
                     scope = ""
                     base = values.get(_STR_OFFSETS_BASE, (0, base))[1]
-                elif is_looked_at and _NAME in values:
-                    name = self._text(*values[_NAME], word, base)
-                    name = declared.get(values.get(_SPECIFICATION, (0, 0))[1], f"{outer}::{name}" if outer else name)
-                    if entry.tag in _RECORDS and name in self._wanted:
-                        declared[place] = name
-                        self._note(name, values)
-                    scope = name if name in self._scopes else None
+                elif outer is not None and is_looked_at:
+                    text = self._text(*values[_NAME], word, base) if _NAME in values else ""
+                    scope = self.visit(entry, place, outer, text, values)
                 following = start + values.get(_SIBLING, (0, 0))[1]
                 if scopes and scope is None and entry.children and at < following < end:
                     at = following
@@ -241,6 +290,41 @@ class _Walk:
             elif not scopes:
                 return
 
+    def entry_at(self, place: int) -> tuple[Entry | None, dict[int, tuple[int, int]]]:
+        """An entry of the unit that is walked, and its values; None for what is none."""
+        start, end, table, word = self._unit_at
+        self._spend()
+        if not 0 < place < end - start:
+            return None, {}
+        code, at = self._uleb(self._info, start + place)
+        entry = table.get(code)
+        return (None, {}) if entry is None else (entry, self._values(self._info, at, entry, word)[0])
+
+    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+        """Take an entry of `looked_at`.
+
+        Args:
+            place: from the start of the unit.
+            outer, text: the qualified name of the scope that it stands in; its own name, empty for none.
+
+        Returns:
+            The scope that it opens; None where nothing in it is looked at.
+        """
+        if not text:
+            return None
+        name = self.declared.get(values.get(SPECIFICATION, (0, 0))[1], f"{outer}::{text}" if outer else text)
+        if entry.tag in RECORDS and name in self._wanted:
+            self.declared[place] = name
+            self._note(name, values)
+        return name if name in self._scopes else None
+
+    def end_unit(self, signature: tuple[int, int] | None) -> None:
+        """A unit is through.
+
+        Args:
+            signature: of a unit of a type the type's signature, and its place.
+        """
+
     def _note(self, record: str, values: dict[int, tuple[int, int]]) -> None:
         """Keep its size, if this is the whole of it."""
         if _BYTE_SIZE in values and _DECLARATION not in values:
@@ -248,7 +332,7 @@ class _Walk:
             if values[_BYTE_SIZE][1] not in sizes and len(sizes) < 2:
                 sizes.append(values[_BYTE_SIZE][1])
 
-    def _values(self, info: bytes, at: int, entry: _Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
+    def _values(self, info: bytes, at: int, entry: Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
         """The numbers among the values of an entry, by attribute: form and number, of a text its place; and the end."""
         found: dict[int, tuple[int, int]] = {}
         for (attribute, form, constant), (size, kind) in zip(entry.forms, entry.steps, strict=True):
@@ -276,7 +360,7 @@ class _Walk:
             elif kind == _STRING:
                 at = info.find(b"\0", at) + 1
                 if not at:
-                    raise _Damaged("a text without an end")
+                    raise Damaged("a text without an end")
             else:
                 width = _BLOCKS[kind]
                 if width:
@@ -308,7 +392,7 @@ class _Walk:
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value, at
-        raise _Damaged("a number of more than ten bytes")
+        raise Damaged("a number of more than ten bytes")
 
 
 def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
@@ -323,7 +407,18 @@ def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Ite
         elif form in _NUMBERS or form in _BLOCKS or form == _STRING:
             yield 0, form
         else:
-            raise _Damaged(f"a value of form {form:#x}")
+            raise Damaged(f"a value of form {form:#x}")
+
+
+def _bytes_before_sibling(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]]) -> int:
+    size = 0
+    for (attribute, _form, _constant), (width, kind) in zip(forms, steps, strict=True):
+        if attribute == _SIBLING:
+            return size if (width, kind) == (4, 0) else -1
+        if kind:
+            return -1
+        size += width
+    return -1
 
 
 def _together(steps: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int]]:

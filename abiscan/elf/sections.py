@@ -32,6 +32,7 @@ class Section(Struct, frozen=True):
     offset: int
     size: int
     link: int
+    flags: int = 0
 
 
 def read_sections(image: Image) -> list[Section]:
@@ -41,7 +42,7 @@ def read_sections(image: Image) -> list[Section]:
     if image.section_entry_size != layout.size or not image.section_offset or end > image.size:
         return []
     rows = layout.iter_unpack(image.buffer[image.section_offset : end])
-    return [Section(*row[:2], *row[3:7]) for row in rows]
+    return [Section(row[0], row[1], row[3], row[4], row[5], row[6], row[2]) for row in rows]
 
 
 def named_sections(image: Image) -> Iterator[tuple[bytes, Section]]:
