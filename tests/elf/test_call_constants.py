@@ -1,0 +1,83 @@
+"""Constants before a call: the source that is compiled is the oracle, for two compilers and two architectures."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from abiscan.elf import open_elf
+from abiscan.elf.call_constants import call_constants
+
+DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
+# Key is passed as std::optional<c10::DispatchKey> is: its number, and whether there is one.
+SOURCE = """
+struct Key { unsigned short number; bool is_there; };
+void take(void*, int, const char*, Key, const char*, unsigned);
+void other(void*, const char*);
+static char room[64];
+static inline Key none() { Key key; key.is_there = false; return key; }
+void constant() { take(room, 1, "ns", Key{0x31, true}, "file", 1); }
+void behind_a_call() { Key key{0x91, true}; other(room, "ns"); take(room, 1, "ns", key, "file", 2); }
+void nothing() { other(room, "a"); take(room, 0, "ns", none(), "file", 3); }
+void twice() { take(room, 1, "ns", Key{0x20, true}, "f", 4); take(room + 1, 1, "ns", Key{0x4a, true}, "f", 5); }
+void given(Key key) { take(room, 1, "ns", key, "file", 6); }
+void read(Key* key) { take(room, 1, "ns", *key, "file", 7); }
+void chosen(int a) { Key key{1, true}; if (a == 3) { other(0, ""); key.number = 2; } take(room, 1, "", key, "", 8); }
+void loop() { for (unsigned short n = 0; n < 9; n++) take(room, 1, "ns", Key{n, true}, "file", 9); }
+"""
+NAME = "_Z4takePviPKc3KeyS1_j"
+KEYS = [0x31, 0x91, None, 0x20, 0x4A]
+UNKNOWN = "unknown"
+COMPILERS = {
+    "gcc": "g++ -O2",
+    "gcc-small": "g++ -Os",
+    "gcc-unoptimised": "g++ -O0",
+    "gcc-cet": "g++ -O2 -fcf-protection=full -Wl,-z,ibtplt",
+    "gcc-no-plt": "g++ -O2 -fno-plt",
+    "clang": "clang++ -O2",
+    "aarch64": "clang++ -O2 --target=aarch64-linux-gnu -fuse-ld=lld -nostdlib",
+}
+
+
+def keys(path: Path, names: list[str]) -> list[int | str | None]:
+    found: list[int | str | None] = []
+    for words in call_constants(open_elf(path), names, 3).values():
+        for low, high, flag, _rest in words:
+            known = low is not None and high is not None
+            found.append(
+                UNKNOWN if flag is None or (flag and not known) else (low or 0) | (high or 0) << 8 if flag else None
+            )
+    return found
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_constants_are_those_of_the_source(compiler: str, tmp_path: Path) -> None:
+    command = COMPILERS[compiler].split()
+    tools = [command[0], *(["ld.lld"] if "-fuse-ld=lld" in command else [])]
+    if any(shutil.which(tool) is None for tool in tools):
+        pytest.skip(f"needs {' and '.join(tools)}")
+    (tmp_path / "keys.cpp").write_text(SOURCE)
+    flags = ["-std=c++17", "-fno-reorder-functions" if command[0] == "g++" else "-g0", "-shared", "-fPIC"]
+    subprocess.run([*command, *flags, "keys.cpp", "-o", "keys.so"], cwd=tmp_path, check=True)
+    found = keys(tmp_path / "keys.so", [NAME])
+    expected: list[int | str | None] = [*KEYS, *[UNKNOWN] * 4]
+    if "-O0" in command:
+        # There a block may be entered with what was pushed before it: nothing wrong is read.
+        assert all(each in (is_, UNKNOWN) for each, is_ in zip(found, expected, strict=True))
+    else:
+        # Clang makes one constant of another: it adds to what it keeps for the second call of `twice`.
+        assert [*found[:4], *found[5:7]] == [*expected[:4], *expected[5:7]]
+        assert found[4] in (expected[4], *([UNKNOWN] if compiler == "aarch64" else []))
+        # Of a branch or a loop that is unrolled, each copy of the call has its own.
+        assert all(each in (UNKNOWN, *range(9)) for each in found[7:])
+
+
+def test_of_a_module_of_torch() -> None:
+    """tests/fixtures/drift/registers.cpp: `TORCH_LIBRARY_IMPL(aten, PrivateUse3, m)`, 64 in torch 2.8.0."""
+    elf = open_elf(DRIFT / "registers-torch-2.8.so")
+    names = [each.name for each in elf.imports if each.name.startswith("_ZN5torch7LibraryC")]
+    assert keys(DRIFT / "registers-torch-2.8.so", names) == [64]
+    assert call_constants(elf, [], 3) == {}
