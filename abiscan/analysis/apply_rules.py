@@ -218,7 +218,7 @@ def _layout_drift(bound: Bound, context: AnalysisContext) -> tuple[Finding, ...]
     subject = LayoutSubject(
         module=bound.module,
         target=bound.torch.target.torch,
-        uses=bound.layouts.uses,
+        uses=bound.layouts.uses_for(bound.torch.target.torch),
         side=bound.layouts.side,
         table=bound.layouts.table,
         readable=lambda name: context.demangler.demangle(name).text or name,

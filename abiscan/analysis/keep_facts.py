@@ -7,6 +7,8 @@ from itertools import islice
 
 from msgspec import Struct
 
+from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
+from abiscan.analysis.layouts import NOT_ITS_OWN
 from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11
 from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
@@ -149,6 +151,8 @@ def stored_file(binary: Binary) -> StoredFile:
         operators=operators_of(binary, names),
         sites=binary.call_sites(of_torch),
         record_sizes=binary.record_sizes(layouts.changing.keys()) if layouts is not None else {},
+        record_holders=binary.record_holders(layouts.changing.keys(), NOT_ITS_OWN) if layouts is not None else {},
+        constants=binary.call_constants(takers, KEY_POSITION) if (takers := key_takers(of_torch)) else {},
     )
 
 

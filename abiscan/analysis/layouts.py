@@ -21,6 +21,7 @@ from abiscan.model.report import ArtifactKind
 from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of
+from abiscan.ownership.torch_names import BEGINNINGS
 from abiscan.setting.declared import release_in_name
 from abiscan.wheel.metadata import ContainerKind
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from abiscan.setting.declared import DeclaredTorch
     from abiscan.targets.artifact import Artifact, Group
 
+# Beginnings of names of classes that come from headers of torch and of the C++ library.
+NOT_ITS_OWN = (*BEGINNINGS, "std::", "__gnu_cxx::", "__cxxabiv1::")
 # Architectures of which there are layouts (`open_layouts.layouts_of`), where that module is not wanted.
 _MACHINES = frozenset({"x86_64", "aarch64"})
 
@@ -43,12 +46,26 @@ class SharedLayouts(Struct, frozen=True):
     """The records that one file shares with torch, where their layouts ever changed.
 
     Attributes:
+        uses: as its imports tell.
         side: what the file was compiled against, as far as it shows.
+        held: records that its classes hold by value -> the class (debug information: it may take half a second).
     """
 
     uses: tuple[Use, ...]
     side: CompiledAgainst
     table: LayoutTable
+    held: Callable[[], Mapping[str, str]]
+
+    def uses_for(self, release: str) -> tuple[Use, ...]:
+        """With what debug information tells, where imports do not decide it of this release."""
+        from abiscan.rules.computed.layout_drift import certainly_drifted, with_held
+
+        minor = versions.minor(release)
+        if any(versions.minor(each) == minor for each in self.side.releases):
+            return self.uses
+        if certainly_drifted(self.uses, self.side, release, self.table):
+            return self.uses
+        return with_held(self.uses, self.held())
 
     @property
     def made_for(self) -> str | None:
@@ -73,11 +90,13 @@ def shared_layouts(
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
     if matrix is None or machine not in _MACHINES or not names:
         return None
+    from abiscan.analysis.dispatch_keys import registered_keys
     from abiscan.releases.open_layouts import layouts_of
     from abiscan.rules.computed.layout_drift import shared_records
 
     table = layouts_of(machine, user_index)
-    uses = shared_records(names, {each.base for each in derived}, table) if table is not None else ()
+    keys = functools.cache(lambda: registered_keys(binary, names))
+    uses = shared_records(names, {each.base for each in derived}, table, keys) if table is not None else ()
     if table is None or not uses:
         return None
     from abiscan.releases.assertions import MARK, assertions_in
@@ -91,7 +110,8 @@ def shared_layouts(
         asserting_beside=lambda: asserted_beside(group, table.headers, machine),
         sized=lambda: laid_out_as(binary.record_sizes(table.changing.keys()), table),
     )
-    return SharedLayouts(uses, side, table)
+    held = functools.cache(lambda: binary.record_holders(table.changing.keys(), NOT_ITS_OWN))
+    return SharedLayouts(uses, side, table, held)
 
 
 def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it") -> CompiledAgainst | None:
@@ -265,21 +285,27 @@ def _members(group: Group) -> list[Artifact]:
 
 
 def with_layouts(verdicts: Iterable[ReleaseVerdict], shared: SharedLayouts) -> tuple[ReleaseVerdict, ...]:
-    """The matrix with the releases that bind the file and lay out a record of it otherwise."""
-    from abiscan.rules.computed.layout_drift import certainly_drifted
+    """The matrix with the releases that bind the file and lay out a record of it otherwise, and those of which nobody
+    can say."""
+    from abiscan.rules.computed.layout_drift import certainly_drifted, not_compared
 
     found: dict[str, tuple[str, ...]] = {}
+    open_: dict[str, bool] = {}
     result = []
     for each in verdicts:
         verdict = each
         if verdict.loads:
             if verdict.torch not in found:
-                found[verdict.torch] = certainly_drifted(shared.uses, shared.side, verdict.torch, shared.table)
+                uses = shared.uses_for(verdict.torch)
+                found[verdict.torch] = certainly_drifted(uses, shared.side, verdict.torch, shared.table)
+                open_[verdict.torch] = bool(not_compared(shared.side, verdict.torch, shared.table))
             records = found[verdict.torch]
             if records:
                 drift = tuple(dict.fromkeys((*verdict.drift, *records)))
                 reason = f"other layout of {records[0]}" + (f" and {len(records) - 1} more" if len(records) > 1 else "")
                 verdict = replace(verdict, state=ReleaseState.OTHER_LAYOUT, drift=drift, reason=reason)
+            elif open_[verdict.torch]:
+                verdict = replace(verdict, reason="layouts not compared")
         result.append(verdict)
     return tuple(result)
 
@@ -290,8 +316,9 @@ def drifting_on(releases: Iterable[str], shared: SharedLayouts) -> tuple[tuple[s
 
     found = []
     for release in releases:
-        if release in shared.side.releases or not drifted(shared.uses, shared.side, release, shared.table):
+        uses = shared.uses_for(release)
+        if release in shared.side.releases or not drifted(uses, shared.side, release, shared.table):
             continue
-        certain = certainly_drifted(shared.uses, shared.side, release, shared.table)
+        certain = certainly_drifted(uses, shared.side, release, shared.table)
         found.append((release, Severity.ERROR if certain else Severity.WARNING))
     return tuple(found)

@@ -114,6 +114,15 @@ class Binary(Protocol):
         """
         ...
 
+    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
+        """What its code passes to each of these imports at each place where it is used, in address order: the low four
+        bytes of one argument; None for a byte of which the code before the call does not tell.
+
+        Args:
+            position: of the argument among those in integer registers, from 0 on.
+        """
+        ...
+
     def device_images(self) -> DeviceImages:
         """Its code for GPUs, from the headers of the embedded images."""
         ...
@@ -134,6 +143,15 @@ class Binary(Protocol):
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
         """Size in bytes of those of the records (qualified names) that its debug information has, as far as it is
         read."""
+        ...
+
+    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+        """Those of the records that a class of the file's own holds by value -> that class, as far as its debug
+        information tells and is read.
+
+        Args:
+            foreign: beginnings of the names of classes that are not its own.
+        """
         ...
 
     def build_marks(self) -> BuildMarks:

@@ -83,6 +83,10 @@ class StoredBinary:
         """The places of those imports that are torch's, without source lines."""
         return {name: places for name, places in self._stored.sites.items() if name in names}
 
+    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
+        """Of the imports and the argument that every file is asked about."""
+        return {name: words for name, words in self._stored.constants.items() if name in names}
+
     def device_images(self) -> DeviceImages:
         """As they were read."""
         return self._stored.device
@@ -99,6 +103,10 @@ class StoredBinary:
     def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
         """Of those records alone that had several layouts when the file was read."""
         return {name: size for name, size in self._stored.record_sizes.items() if name in wanted}
+
+    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+        """Of those records alone that had several layouts when the file was read."""
+        return {name: holder for name, holder in self._stored.record_holders.items() if name in wanted}
 
     def build_marks(self) -> BuildMarks:
         """As they were read."""

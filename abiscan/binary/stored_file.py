@@ -80,8 +80,10 @@ class StoredFile(Struct, frozen=True):
         prefixes: beginnings of names of which it exports some.
         strings: text -> the strings of its read-only data with that text.
         record_sizes: in bytes, of those of torch's records that had several layouts when it was read.
+        record_holders: of the same records the class of the file that holds one by value.
         problem: `loader.integrity.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends on
             the torch that the file is judged against.
+        constants: import -> what each use of it passes, of those and of the argument that `analysis.dispatch_keys` has.
         sites: import -> where it is used, of those that are torch's.
     """
 
@@ -97,3 +99,5 @@ class StoredFile(Struct, frozen=True):
     operators: tuple[Operator, ...]
     sites: dict[str, tuple[CallSite, ...]] = {}
     record_sizes: dict[str, int] = {}
+    record_holders: dict[str, str] = {}
+    constants: dict[str, tuple[tuple[int | None, ...], ...]] = {}

@@ -284,6 +284,12 @@ class ElfFile:
 
         return find_call_sites(self, names, lines)
 
+    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
+        """See `call_constants.call_constants`."""
+        from abiscan.elf.call_constants import call_constants
+
+        return call_constants(self, names, position)
+
     def device_images(self) -> DeviceImages:
         """See `gpu.device_images`."""
         from abiscan.elf.gpu import device_images
@@ -307,6 +313,12 @@ class ElfFile:
         from abiscan.elf.record_sizes import record_sizes
 
         return record_sizes(self, wanted)
+
+    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+        """See `record_holders.record_holders`."""
+        from abiscan.elf.record_holders import record_holders
+
+        return record_holders(self, wanted, foreign)
 
     def build_marks(self) -> BuildMarks:
         """See `build_marks.build_marks`."""

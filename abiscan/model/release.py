@@ -25,7 +25,8 @@ class ReleaseVerdict(Struct, frozen=True):
         build: unique key (version, variant, architecture).
         missing: mangled names that the build does not export.
         drift: torch's classes and records that lie otherwise than in the build that the file was made for.
-        reason: in a word why it fails ("old string ABI", "CPU only"); empty where it loads.
+        reason: in a word why it fails ("old string ABI", "CPU only"); where it loads, what of it is not known ("layouts
+            not compared"), mostly empty.
     """
 
     build: str

@@ -22,6 +22,9 @@ SHIM_PREFIXES = ("aoti_torch_", "torch_")
 """How C shims of the stable ABI begin (torch/csrc/inductor/aoti_torch/c, torch/csrc/stable/c)."""
 
 _BINDING_PREFIXES = ("THP", "THC", "__THC", "THD", "THS", "TH_")
+BEGINNINGS = (*(f"{each}::" for each in sorted(NAMESPACES)), *_BINDING_PREFIXES)
+"""How the qualified names of classes begin that torch's headers declare."""
+
 # TH and THNN, the C libraries up to torch 1.x: THNN_FloatLinear_updateOutput, THFloatTensor_new, THAlloc.
 _OLD_PREFIXES = (
     *("THNN", "THTensor", "THStorage", "THGenerator", "THRandom", "THAlloc", "THFile", "THMemoryFile", "THDiskFile"),

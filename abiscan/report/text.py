@@ -374,9 +374,12 @@ def _matrix_line(artifact: ArtifactReport) -> str:
     if artifact.releases is None:
         return ""
     answers: dict[str, str | None] = {}
+    open_: dict[str, list[str]] = {}
     for release in artifact.releases:
         if release.fits:
             answers[release.torch] = None
+            if release.reason:
+                open_.setdefault(release.reason, []).append(release.torch)
         else:
             answers.setdefault(release.torch, release.reason or "fails")
     runs: list[tuple[str | None, str, str]] = []
@@ -387,7 +390,10 @@ def _matrix_line(artifact: ArtifactReport) -> str:
             runs.append((reason, torch, torch))
     loads = windows_words(Windows((first, last) for reason, first, last in runs if reason is None))
     others = [f"{Windows([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
-    return f"loads on {loads}" + (f"; not on {', '.join(others)}" if others else "")
+    tail = f"; not on {', '.join(others)}" if others else ""
+    for reason, unknown in open_.items():
+        tail += f"; {reason} on {windows_words(Windows.of_known(answers, unknown.__contains__))}"
+    return f"loads on {loads}{tail}"
 
 
 def _needed_lines(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -423,7 +429,7 @@ def _release_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     for release in artifact.releases:
         word = style.paint("loads", "32") if release.fits else style.paint("binds" if release.loads else "fails", "31")
         tail = "" if release.loads else f"  {len(release.missing)} missing: {printable(release.reason)}"
-        if not release.fits and release.loads:
+        if release.reason and release.loads:
             tail = f"  {printable(release.reason)}"
         if release.drift:
             tail += f"  drift: {', '.join(printable(d) for d in release.drift)}"

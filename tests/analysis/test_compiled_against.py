@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from abiscan.analysis.layouts import asserted_beside, compiled_against, headers_of, laid_out_as
+from abiscan.analysis.layouts import (
+    SharedLayouts,
+    asserted_beside,
+    compiled_against,
+    headers_of,
+    laid_out_as,
+    with_layouts,
+)
 from abiscan.elf import open_elf
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.setting import Source
@@ -20,7 +27,7 @@ from abiscan.model.versions import Windows
 from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.matrix import Matrix
-from abiscan.rules.computed.layout_drift import CompiledAgainst
+from abiscan.rules.computed.layout_drift import CompiledAgainst, shared_records
 from abiscan.setting.declared import DeclaredTorch
 from abiscan.targets.artifact import Artifact
 from abiscan.targets.expand import expand
@@ -178,10 +185,26 @@ def findings(file: str, torch: str) -> list[dict[str, Any]]:
     return [each for each in artifact["findings"] if each["rule"] == "layout-drift"]
 
 
+def test_a_release_whose_layouts_are_not_known_is_not_said_to_have_the_same() -> None:
+    table = LayoutTable(SHIPPED)
+    uses = shared_records(["_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"], [], table)
+    shared = SharedLayouts(uses, CompiledAgainst(("2.8.0",), "said so"), table, dict)
+    releases = ("2.7.1", "2.8.0", "2.9.0", "9.9.0")
+    cells = [ReleaseVerdict(f"{r}+cpu", r, "cpu", True, ReleaseState.LOADS, (), (), "") for r in releases]
+    found = {each.torch: (each.state, each.reason) for each in with_layouts(cells, shared)}
+    assert found["2.8.0"] == (ReleaseState.LOADS, "")
+    assert found["2.9.0"][0] is ReleaseState.OTHER_LAYOUT
+    assert found["9.9.0"] == (ReleaseState.LOADS, "layouts not compared")
+
+
 def test_a_file_is_told_apart_by_its_assertions_alone() -> None:
     """`registers-torch-2.8.so` declares nothing, and both releases export what it imports; the run under 2.13.0 is in
     `tests/rules/computed/test_layout_drift.py`: it dies."""
     (found,) = (each for each in findings("registers-torch-2.8.so", "2.13.0") if "CppFunction" in each["message"])
     assert (found["severity"], found["confidence"]) == ("error", "high")
     assert "assert at" in found["message"]
+    # registers.cpp: TORCH_LIBRARY_IMPL(aten, PrivateUse3, m).
+    (key,) = (each for each in findings("registers-torch-2.8.so", "2.13.0") if "DispatchKey" in each["message"])
+    assert "64, `PrivateUse3` in torch 2.8.0, is `Meta` in torch 2.13.0" in key["message"]
+    assert (key["severity"], key["confidence"]) == ("error", "high")
     assert findings("registers-torch-2.8.so", "2.8.0") == []

@@ -521,7 +521,11 @@ def _debug_types() -> Kind:
         parts[at] = mutate_bytes(parts[at], rng)
         return _with_sections(list(zip(names, parts, strict=True)))
 
-    return Kind(make, lambda data: void(read_elf(data, "fuzz.so").record_sizes(wanted)))
+    def read(data: bytes) -> None:
+        elf = read_elf(data, "fuzz.so")
+        void((elf.record_sizes(wanted), elf.record_holders(wanted, ("std::",))))
+
+    return Kind(make, read)
 
 
 def _with_sections(parts: list[tuple[bytes, bytes]]) -> bytes:

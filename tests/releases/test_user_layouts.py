@@ -12,6 +12,7 @@ from abiscan.releases.assertions import Assertion
 from abiscan.releases.layout_table import SHIPPED, SUFFIX, LayoutTable
 from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.user_layouts import add_layouts
+from abiscan.rules.computed.layout_drift import CompiledAgainst, not_compared
 
 RELEASE = "9.9.0"
 HEADER = """\
@@ -87,6 +88,32 @@ def test_without_clang_its_assertions_are_known(
     assert table.read_from[RELEASE] == ""
     assert table.layout("c10::KernelFunction", RELEASE) is None
     assert table.assertions[RELEASE]
+
+
+def test_all_headers_of_a_wheel_are_there_for_clang(
+    wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch/extension.h includes pybind11, which a wheel has beside torch's own headers."""
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.writestr("torch/include/pybind11/pybind11.h", "")
+        archive.writestr("torch/_vendor/include/x.h", "")
+    found = (
+        f"for each; do case $each in -I*) ls ${{each#-I}}; ls ${{each#-I}}/pybind11; esac; done > {tmp_path}/seen 2>&1"
+    )
+    clang(tmp_path, monkeypatch, f"{found}; cat <<'END'\n{PRINTED}\nEND")
+    add_layouts(wheel, index, RELEASE, "x86_64")
+    assert {"c10", "torch", "pybind11", "pybind11.h"} <= set((tmp_path / "seen").read_text().split())
+
+
+def test_a_release_without_layouts_is_said_not_to_be_compared(
+    wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    add_layouts(wheel, index, RELEASE, "x86_64")
+    table = open_layouts(str(index))
+    side = CompiledAgainst(("2.8.0",), "said so")
+    assert not_compared(side, RELEASE, table) == (RELEASE,)
+    assert not_compared(side, "2.9.0", table) == ()
 
 
 def test_an_old_clang_is_none(wheel: Path, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,15 @@ def test_a_file_that_loads_takes_a_line_and_its_facts() -> None:
     ]
 
 
+def test_what_of_a_release_is_not_known_is_said() -> None:
+    known = samples.releases()
+    newest = replace(known[-1], reason="layouts not compared")
+    fine = samples.an_artifact(releases=(*known[:-1], newest))
+    (line,) = (each for each in lines_of(fine) if each.startswith("  releases:"))
+    assert line.endswith(f"; layouts not compared on {newest.torch}")
+    assert f"loads on 2.12.0 - {newest.torch};" in line
+
+
 def test_a_file_that_fails_says_why_what_to_do_and_what_the_loader_says() -> None:
     lines = lines_of(samples.failing())
     # In the order in which they are needed; the fix stands whole on its line, to be pasted.

@@ -8,6 +8,7 @@ What a file shares is told by its imports alone (`shared_records`):
 - the type information of a class that the file derives from: each object of its own holds one;
 - a function that only inline functions of torch's headers call: one of them was compiled into the file, and with it the
   places of the fields that it reads;
+- in debug information a class of its own holds one by value, or derives from it;
 - a function that registers a kernel: under a dispatch key, of which the file has the number.
 
 A record that torch makes and hands out by reference matters through the last alone.
@@ -16,11 +17,13 @@ A record that torch makes and hands out by reference matters through the last al
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.mangling import CxxName, SpecialKind, parse
+from abiscan.model import versions
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.versions import Windows
@@ -39,15 +42,31 @@ _KEY, _KEYS = "c10::DispatchKey", ("CPU", "CUDA")
 _TABLES = frozenset({SpecialKind.VTABLE, SpecialKind.VTT, SpecialKind.CONSTRUCTION_VTABLE})
 
 
+class Numbers(Struct, frozen=True):
+    """Enumerators that code hands over, as the numbers that were compiled into it.
+
+    Attributes:
+        complete: whether there are no others.
+    """
+
+    known: tuple[int, ...]
+    complete: bool
+
+
+def unread() -> Numbers:
+    """Where the code is not asked."""
+    return Numbers((), complete=False)
+
+
 class Use(Struct, frozen=True):
     """How a file shares a record with torch.
 
     Attributes:
-        via: the mangled name that tells.
+        via: the mangled name that tells; empty where debug information does.
         how: for a person, a clause about `via`.
         fields: those that the file reads of a record that is torch's; None where the file makes room for a whole one.
         certain: whether the import leaves no other reading.
-        handed: of an enumeration, the enumerators that the file is taken to hand over; any may be.
+        numbers: of an enumeration, what the file's code hands over; read where it matters, since it takes milliseconds.
     """
 
     record: str
@@ -55,7 +74,7 @@ class Use(Struct, frozen=True):
     how: str
     fields: tuple[str, ...] | None
     certain: bool = True
-    handed: tuple[str, ...] = ()
+    numbers: Callable[[], Numbers] | None = None
 
 
 class CompiledAgainst(Struct, frozen=True):
@@ -88,16 +107,19 @@ class LayoutSubject(Struct, frozen=True):
     readable: Callable[[str], str]
 
 
-def shared_records(names: Iterable[str], bases: Iterable[str], table: LayoutTable) -> tuple[Use, ...]:
+def shared_records(
+    names: Iterable[str], bases: Iterable[str], table: LayoutTable, keys: Callable[[], Numbers] = unread
+) -> tuple[Use, ...]:
     """The records with more than one layout that a file shares with torch, each by its strongest evidence, sorted.
 
     Args:
         names: mangled names of its torch imports.
         bases: type information (`_ZTI...`) of the torch classes that it derives from.
+        keys: the dispatch keys under which its code registers kernels.
     """
     found: dict[str, Use] = {}
     derived = frozenset(bases)
-    for use in _uses(names, derived, table):
+    for use in _uses(names, derived, table, keys):
         known = found.get(use.record)
         if known is None or (known.fields is not None and use.fields is None):
             found[use.record] = use
@@ -108,7 +130,24 @@ def shared_records(names: Iterable[str], bases: Iterable[str], table: LayoutTabl
     return tuple(found[record] for record in sorted(found))
 
 
-def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> Iterator[Use]:
+def with_held(uses: Sequence[Use], held: Mapping[str, str]) -> tuple[Use, ...]:
+    """With the records that classes of the file hold by value, sorted by record.
+
+    Args:
+        held: record -> class, of `Binary.record_holders`.
+    """
+    found = {use.record: use for use in uses}
+    for record, holder in held.items():
+        # Of an enumeration a class holds any number.
+        if record != _KEY and (record not in found or found[record].fields is not None):
+            how = f"the file's class `{holder}` holds one by value, as debug information tells"
+            found[record] = Use(record, "", how, None)
+    return tuple(found[record] for record in sorted(found))
+
+
+def _uses(
+    names: Iterable[str], bases: Collection[str], table: LayoutTable, keys: Callable[[], Numbers]
+) -> Iterator[Use]:
     for name in names:
         trace = table.trace(name)
         if trace is not None:
@@ -118,7 +157,7 @@ def _uses(names: Iterable[str], bases: Collection[str], table: LayoutTable) -> I
             if trace.result:
                 yield Use(trace.result, name, "which returns one into room that the file makes", None)
         if name.startswith(_REGISTERING) and _KEY in table.changing:
-            yield Use(_KEY, name, "which registers a kernel under one", None, handed=_KEYS)
+            yield Use(_KEY, name, "which registers a kernel under one", None, numbers=keys)
         records = _named_in(name, table)
         if not records:
             continue
@@ -168,6 +207,8 @@ def affected(use: Use, built: str, target: str, table: LayoutTable) -> bool:
     one, other = table.number(use.record, built), table.number(use.record, target)
     if not one or not other or one == other:
         return False
+    if use.numbers is not None:
+        return not use.numbers().complete or bool(_moved(use, built, target, table))
     if use.fields is None:
         return True
     # Releases of one number are alike in every byte.
@@ -203,10 +244,26 @@ def certainly_drifted(uses: Sequence[Use], side: CompiledAgainst, target: str, t
 
 
 def _is_met(use: Use, releases: Iterable[str], target: str, table: LayoutTable) -> bool:
-    """Whether the file's use comes to what changed: of an enumeration, whether the enumerators that it is taken to hand
-    over moved from each of the releases."""
-    return not use.handed or all(
-        is_moved(use.record, use.handed, _layouts(table, release), _layouts(table, target)) for release in releases
+    """Whether the file's use comes to what changed: of an enumeration, whether from each of the releases an enumerator
+    moved that it hands over, or that it is taken to hand over where its code does not tell all of them."""
+    return use.numbers is None or all(
+        _moved(use, release, target, table)
+        or is_moved(use.record, _KEYS, _layouts(table, release), _layouts(table, target))
+        for release in releases
+    )
+
+
+def _moved(use: Use, built: str, target: str, table: LayoutTable) -> tuple[str, ...]:
+    """The enumerators whose numbers are read in the file's code, as one release has them, that have other numbers in
+    another one or are gone."""
+    layout = table.layout(use.record, built)
+    if use.numbers is None or layout is None:
+        return ()
+    # What is declared later with the same number is another name of it, or marks the end of a group.
+    names = {field.offset: field.name for field in reversed(layout.fields)}
+    handed = [names[number] for number in use.numbers().known if number in names]
+    return tuple(
+        name for name in handed if is_moved(use.record, (name,), _layouts(table, built), _layouts(table, target))
     )
 
 
@@ -214,11 +271,20 @@ def _layouts(table: LayoutTable, release: str) -> Layouts:
     return lambda record: table.layout(record, release)
 
 
+def not_compared(side: CompiledAgainst, target: str, table: LayoutTable) -> tuple[str, ...]:
+    """The releases whose layouts would have to be known, and are not; none where the file is known to be made for the
+    target's own minor release."""
+    unknown = tuple(each for each in dict.fromkeys((*side.releases, target)) if not table.read_from.get(each))
+    minor = versions.minor(target)
+    return unknown if any(versions.minor(release) != minor for release in side.releases) else ()
+
+
 # --- the finding ------------------------------------------------------------------------------------------------
 
 
 def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]:
-    """One finding for each shared record that lies otherwise in the target, sorted by record."""
+    """One finding for each shared record that lies otherwise in the target, sorted by record; where the layouts of a
+    release are not known, one that says so."""
     found = drifted(subject.uses, subject.side, subject.target, subject.table)
     findings = []
     for use in subject.uses:
@@ -228,12 +294,39 @@ def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]
         change = change_of(use.record, _layouts(subject.table, releases[-1]), _layouts(subject.table, subject.target))
         if change is not None:
             findings.append(_finding(rule, subject, use, releases, change))
+    unknown = not_compared(subject.side, subject.target, subject.table)
+    if unknown and subject.uses:
+        findings.append(_unknown(rule, subject, unknown))
     return tuple(findings)
+
+
+def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Finding:
+    first, *others = subject.uses
+    known = dict.fromkeys((*subject.table.releases, *releases))
+    named = Windows.of_known(known, releases.__contains__).text(last=", ")
+    shared = f"and {len(others)} more record{'s' if len(others) > 1 else ''} are shared" if others else "is shared"
+    were = "were" if others else "was"
+    # A file that may have been compiled for the target itself is, mostly.
+    possible = subject.target in subject.side.releases
+    detail = f"{shared} with torch and {were} not compared: no layouts are known of torch {named}"
+    found = make_finding(
+        rule,
+        {"name": first.record, "target": f"torch {subject.target}", "detail": detail},
+        (subject.module, "not compared"),
+        severity=Severity.NOTE if possible else Severity.WARNING,
+        symbol=first.via or None,
+        symbols=tuple(dict.fromkeys(use.via for use in subject.uses if use.via)),
+    )
+    fix = f"test it on torch {subject.target}: no missing symbol would tell"
+    if subject.table.headers is subject.table:  # No other architecture's are read.
+        fix += "; `abiscan releases add` reads the layouts of a release from its headers, with Clang 16 or later"
+    return replace(found, fix=fix)
 
 
 def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, ...], change: LayoutChange) -> Finding:
     certain = len(releases) == len(subject.side.releases)
     makes = use.fields is None and _is_met(use, releases, subject.target, subject.table)
+    moved = _moved(use, releases[-1], subject.target, subject.table)
     others = Windows([(releases[0], releases[-1])]).text()
     # A file that may have been compiled for the target itself is, mostly.
     possible = subject.target in subject.side.releases
@@ -241,32 +334,42 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
     side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}, or not"
     if change.old.is_enumeration:
-        detail = _numbers(change, use.handed, releases[-1], subject.target)
+        detail = _numbers(change, moved, releases[-1], subject.target)
     else:
         detail = _sizes(change, releases[-1], subject.target) + _change(change)
-    detail += f"; the file imports `{name}`, {use.how}{reads}; it {side} ({subject.side.because})"
+    tells = "; its code does not tell under which" if use.numbers is not None and not moved else ""
+    imports = f"the file imports `{name}`, " if use.via else ""
+    detail += f"; {imports}{use.how}{reads}{tells}; it {side} ({subject.side.because})"
     fields = {"name": use.record, "target": f"torch {subject.target}", "detail": detail}
     return make_finding(
         rule,
         fields,
         (subject.module, use.record),
         severity=Severity.NOTE if possible else Severity.ERROR if certain and makes else Severity.WARNING,
-        confidence=Confidence.HIGH if certain and use.certain else Confidence.MEDIUM,
-        symbol=use.via,
-        symbols=(use.via,),
+        confidence=Confidence.HIGH if certain and use.certain and not tells else Confidence.MEDIUM,
+        symbol=use.via or None,
+        symbols=(use.via,) if use.via else (),
     )
 
 
 def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) -> str:
-    """What one of the enumerators is in both: of those that are handed over, where one moved, else of any."""
-    moved = [name for name, place in change.old_places.items() if change.new_places.get(name) != place]
-    name = next((each for each in handed if each in moved), moved[0] if moved else "")
-    now = change.new_places.get(name)
+    """What the enumerators that are known to be handed over mean in the other release; where there are none, what one
+    is in both: of those that extensions hand over, if it moved, else of any."""
+    places, later = change.old_places, change.new_places
+    if handed:
+        means = {number: name for name, number in reversed(later.items())}
+        each = [f"{places[n]}, `{n}` in torch {old}, is {_named(means.get(places[n]))} in torch {new}" for n in handed]
+        return f"has other numbers: {'; '.join(each)}"
+    moved = [name for name, place in places.items() if later.get(name) != place]
+    name = next((each for each in _KEYS if each in moved), moved[0] if moved else "")
+    now = later.get(name)
     shown = "no longer there" if now is None else str(now)
     rest = f"; {len(moved) - 1} more are not what they were" if len(moved) > 1 else ""
-    return (
-        f"has other numbers: `{name}` is {change.old_places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
-    )
+    return f"has other numbers: `{name}` is {places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
+
+
+def _named(name: str | None) -> str:
+    return f"`{name}`" if name is not None else "none"
 
 
 def _sizes(change: LayoutChange, old: str, new: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.model.cause import Confidence
 from abiscan.model.finding import Severity
 from abiscan.releases.layout import Field, Layout, change_of, is_moved
 from abiscan.releases.layout_table import SHIPPED, LayoutTable, pack
@@ -20,9 +21,13 @@ from abiscan.rules import rule
 from abiscan.rules.computed.layout_drift import (
     CompiledAgainst,
     LayoutSubject,
+    Numbers,
     certainly_drifted,
+    drifted,
     find_layout_drift,
+    not_compared,
     shared_records,
+    with_held,
 )
 
 IMPL = "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"
@@ -273,6 +278,85 @@ def test_keys_that_extensions_seldom_have_are_a_warning(table: LayoutTable) -> N
     subject = LayoutSubject("module", "2.8.0", (key,), side, table, lambda name: name)
     (found,) = find_layout_drift(rule("layout-drift"), subject)
     assert found.severity is Severity.WARNING
+
+
+KNOWN, LIKELY, OPEN = (
+    (Severity.ERROR, Confidence.HIGH),
+    (Severity.ERROR, Confidence.MEDIUM),
+    (Severity.WARNING, Confidence.MEDIUM),
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "releases", "expected", "said"),
+    [
+        # c10/core/DispatchKey.h: 50 is CPU in 2.7 and 2.8, 145 Autograd in 2.7; 0 is Undefined and 8 Sparse in all.
+        (Numbers((50,), complete=True), ("2.7.1", "2.8.0"), (), ""),
+        (Numbers((0, 8), complete=True), ("2.4.1", "2.5.1"), (), ""),
+        (Numbers((50, 145), complete=True), ("2.7.1", "2.8.0"), (KNOWN,), "145, `Autograd` in torch 2.7.1, is"),
+        (Numbers((145,), complete=False), ("2.7.1", "2.8.0"), (KNOWN,), "145, `Autograd` in torch 2.7.1, is"),
+        (Numbers((50,), complete=False), ("2.7.1", "2.8.0"), (OPEN,), "does not tell under which"),
+        (Numbers((), complete=False), ("2.4.1", "2.5.1"), (LIKELY,), "does not tell under which"),
+        (Numbers((48,), complete=True), ("2.4.1", "2.5.1"), (KNOWN,), "48, `CPU` in torch 2.4.1, is `"),
+    ],
+)
+def test_keys_that_are_read_in_the_code(
+    table: LayoutTable,
+    numbers: Numbers,
+    releases: tuple[str, str],
+    expected: tuple[tuple[Severity, Confidence], ...],
+    said: str,
+) -> None:
+    built, target = releases
+    uses = [use for use in shared_records([IMPL], [], table, lambda: numbers) if use.record == "c10::DispatchKey"]
+    side = CompiledAgainst((built,), "said so")
+    assert bool(certainly_drifted(uses, side, target, table)) == any(each[0] is Severity.ERROR for each in expected)
+    subject = LayoutSubject("module", target, tuple(uses), side, table, lambda name: name)
+    found = find_layout_drift(rule("layout-drift"), subject)
+    assert tuple((each.severity, each.confidence) for each in found) == expected
+    assert all(said in each.message for each in found)
+
+
+def test_what_a_class_of_the_file_holds_is_made_by_the_file(table: LayoutTable) -> None:
+    """at::TensorIteratorBase has 816 bytes in 2.8.0 and 760 in 2.13.0 (Clang's dump)."""
+    read = shared_records([ONLY_INLINE], [], table)
+    held = {"c10::TensorImpl": "own::A", "at::TensorIteratorBase": "own::B", "c10::DispatchKey": "own::C"}
+    uses = with_held(read, held)
+    assert [(use.record, use.fields) for use in uses] == [("at::TensorIteratorBase", None), ("c10::TensorImpl", None)]
+    side = CompiledAgainst(("2.8.0",), "said so")
+    assert certainly_drifted(read, side, "2.13.0", table) == ()
+    assert certainly_drifted(uses, side, "2.13.0", table) == ("at::TensorIteratorBase", "c10::TensorImpl")
+    subject = LayoutSubject("module", "2.13.0", uses, side, table, lambda name: name)
+    first, _second = find_layout_drift(rule("layout-drift"), subject)
+    assert "816 bytes in torch 2.8.0 and 760 in torch 2.13.0" in first.message
+    assert "the file's class `own::B` holds one by value" in first.message
+    assert (first.severity, first.symbol, first.symbols) == (Severity.ERROR, None, ())
+
+
+@pytest.mark.parametrize(
+    ("built", "target", "unknown", "severity"),
+    [
+        (("2.8.0",), "9.9.0", ("9.9.0",), Severity.WARNING),
+        (("9.9.0",), "2.8.0", ("9.9.0",), Severity.WARNING),
+        (("2.8.0", "9.9.0"), "9.9.0", ("9.9.0",), Severity.NOTE),
+        # Made for the target, whatever its layouts are.
+        (("9.9.0", "9.9.1"), "9.9.0", (), None),
+        (("2.8.0",), "2.8.0", (), None),
+        ((), "9.9.0", (), None),
+    ],
+)
+def test_what_nobody_can_compare_is_said(
+    table: LayoutTable, built: tuple[str, ...], target: str, unknown: tuple[str, ...], severity: Severity | None
+) -> None:
+    uses = shared_records([IMPL], [], table)
+    side = CompiledAgainst(built, "said so")
+    assert drifted(uses, side, target, table) == {}
+    assert not_compared(side, target, table) == unknown
+    subject = LayoutSubject("module", target, uses, side, table, lambda name: name)
+    found = find_layout_drift(rule("layout-drift"), subject)
+    assert [each.severity for each in found] == ([] if severity is None else [severity])
+    assert all(f"were not compared: no layouts are known of torch {unknown[0]}" in each.message for each in found)
+    assert find_layout_drift(rule("layout-drift"), LayoutSubject("m", target, (), side, table, lambda name: name)) == ()
 
 
 def test_a_function_that_takes_a_key_may_be_given_what_torch_handed_out(table: LayoutTable) -> None:

@@ -1,0 +1,97 @@
+"""What a file's own classes hold by value, from debug information: members and bases of a record's type (DWARF 5,
+sections 5.7.3 and 5.7.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from abiscan.elf.record_sizes import NAMESPACE, RECORDS, SPECIFICATION, Entry, Walk
+
+if TYPE_CHECKING:
+    from abiscan.elf.file import ElfFile
+
+_MEMBER, _INHERITANCE, _TYPEDEF, _CONST, _VOLATILE = 0x0D, 0x1C, 0x16, 0x26, 0x35
+_SAME: Final = frozenset({_TYPEDEF, _CONST, _VOLATILE})
+_LOCATION, _TYPE = 0x38, 0x49
+_REF_SIG8: Final = 0x20
+# DW_FORM_ref1, ref2, ref4, ref8 and ref_udata: relative to the unit.
+_IN_UNIT: Final = frozenset({0x11, 0x12, 0x13, 0x14, 0x15})
+# `const` of a `typedef` of ...: no more of them than this.
+_MAX_SAME: Final = 8
+
+
+def record_holders(elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+    """Those of the records (qualified names) that a class of the file holds by value or derives from -> that class.
+
+    Args:
+        foreign: beginnings of names of classes that are not the file's own, but of the headers that it includes.
+
+    What is damaged, or larger than is read, yields what was read until then.
+    """
+    walk = _HolderWalk.of(elf, wanted, foreign)
+    return walk.found() if walk is not None else {}
+
+
+class _HolderWalk(Walk):
+    looked_at = Walk.looked_at | {_MEMBER, _INHERITANCE}
+
+    def prepare(self, foreign: tuple[str, ...]) -> None:
+        self._foreign = foreign
+        self._own: set[str] = set()
+        self._places: dict[int, str] = {}
+        self._members: list[tuple[str, tuple[int, int]]] = []
+        self._by_signature: list[tuple[str, int]] = []
+        self._signed: dict[int, str] = {}
+        self._holders: dict[str, str] = {}
+
+    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+        if entry.tag in (_MEMBER, _INHERITANCE):
+            # A static member has no place in the object.
+            has_place = any(attribute == _LOCATION for attribute, _form, _constant in entry.forms)
+            if outer in self._own and _TYPE in values and has_place:
+                self._members.append((outer, values[_TYPE]))
+            return None
+        scope = super().visit(entry, place, outer, text, values)
+        if scope is not None or (not text and entry.tag in RECORDS):
+            return scope
+        if SPECIFICATION in values:
+            # Declared in its scope, and complete elsewhere.
+            return self._places.get(values[SPECIFICATION][1])
+        name = "::".join(filter(None, (outer, text or "(anonymous namespace)")))
+        if f"{name}::".startswith(self._foreign):
+            return None
+        if entry.tag != NAMESPACE:
+            self._own.add(name)
+            self._places[place] = name
+        return name
+
+    def end_unit(self, signature: tuple[int, int] | None) -> None:
+        if signature is not None and signature[1] in self.declared:
+            self._signed[signature[0]] = self.declared[signature[1]]
+        for holder, reference in self._members:
+            form, value = self._meant(*reference)
+            if form == _REF_SIG8:
+                self._by_signature.append((holder, value))
+            elif form in _IN_UNIT and value in self.declared:
+                self._holders.setdefault(self.declared[value], holder)
+        self._members.clear()
+        self._places.clear()
+
+    def _meant(self, form: int, value: int) -> tuple[int, int]:
+        """The type behind typedefs and qualifiers."""
+        for _step in range(_MAX_SAME):
+            if form not in _IN_UNIT or value in self.declared:
+                break
+            entry, values = self.entry_at(value)
+            if entry is None or entry.tag not in _SAME or _TYPE not in values:
+                break
+            form, value = values[_TYPE]
+        return form, value
+
+    def found(self) -> dict[str, str]:
+        """Record -> class."""
+        for holder, signature in self._by_signature:
+            if signature in self._signed:
+                self._holders.setdefault(self._signed[signature], holder)
+        return dict(sorted(self._holders.items()))
