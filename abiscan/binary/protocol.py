@@ -116,7 +116,8 @@ class Binary(Protocol):
 
     def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
         """What its code passes to each of these imports at each place where it is used, in address order: the low four
-        bytes of one argument; None for a byte of which the code before the call does not tell.
+        bytes of one argument; None for a byte of which the code before the call does not tell. Where there are more
+        places than are looked at, one follows of which nothing is known.
 
         Args:
             position: of the argument among those in integer registers, from 0 on.

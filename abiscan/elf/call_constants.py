@@ -29,6 +29,8 @@ _LONGEST: Final = 15
 def call_constants(elf: ElfFile, names: Collection[str], position: int) -> dict[str, tuple[Word, ...]]:
     """For each import the low four bytes of an argument at each place where it is called, in address order.
 
+    One more, of which nothing is known, follows where there may be more places than are looked at.
+
     Args:
         names: mangled names of imports of the file.
         position: of the argument among those in integer registers, from 0 on.
@@ -36,7 +38,7 @@ def call_constants(elf: ElfFile, names: Collection[str], position: int) -> dict[
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    from abiscan.elf.callsites import find_call_sites
+    from abiscan.elf.callsites import MAX_SITES, find_call_sites
 
     walk = {"x86_64": _x86_64, "aarch64": _aarch64}.get(elf.machine)
     if walk is None:
@@ -60,7 +62,8 @@ def call_constants(elf: ElfFile, names: Collection[str], position: int) -> dict[
             code = bytes(elf.image.buffer[begin:end])
             known |= {start + at: word for at, word in walk(code, {at - start for at in places}, position).items()}
     for name, listed in sites.items():
-        found[name] = tuple(known.get(each.address, _UNKNOWN) for each in listed)
+        words = tuple(known.get(each.address, _UNKNOWN) for each in listed)
+        found[name] = (*words, _UNKNOWN) if len(listed) >= MAX_SITES else words
     return found
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from abiscan.elf import open_elf
 from abiscan.elf.call_constants import call_constants
+from abiscan.elf.callsites import MAX_SITES
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 # Key is passed as std::optional<c10::DispatchKey> is: its number, and whether there is one.
@@ -81,3 +82,15 @@ def test_of_a_module_of_torch() -> None:
     names = [each.name for each in elf.imports if each.name.startswith("_ZN5torch7LibraryC")]
     assert keys(DRIFT / "registers-torch-2.8.so", names) == [64]
     assert call_constants(elf, [], 3) == {}
+
+
+def test_more_calls_than_are_looked_at_are_not_all(tmp_path: Path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    calls = "".join(f'void f{n}() {{ take(room, 1, "", Key{{{n}, true}}, "", 1); }}\n' for n in range(MAX_SITES + 5))
+    (tmp_path / "many.cpp").write_text(SOURCE.partition("void constant")[0] + calls)
+    command = ["g++", "-O2", "-std=c++17", "-shared", "-fPIC", "many.cpp", "-o", "many.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    found = keys(tmp_path / "many.so", [NAME])
+    assert found[:-1] == list(range(MAX_SITES))
+    assert found[-1] == UNKNOWN
