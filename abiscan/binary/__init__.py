@@ -17,7 +17,7 @@ from abiscan.binary.formats import (
 )
 from abiscan.binary.protocol import Binary, PayloadFinder
 from abiscan.elf.image import Sparse
-from abiscan.elf.sniff import describe_other
+from abiscan.elf.sniff import describe_other, other_system
 
 __all__ = [
     "FORMATS",
@@ -29,6 +29,7 @@ __all__ = [
     "describe_other",
     "looks_like_binary",
     "open_binary",
+    "other_system",
     "payload_finder",
     "peek",
     "read_binary",

@@ -20,12 +20,26 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself: fetch it with `git lfs pull`"),
 )
 
+# The formats of other systems' loaders (Mach-O: <mach-o/loader.h> and <mach-o/fat.h>; PE: "MS-DOS Stub").
+_SYSTEMS = {
+    b"\xcf\xfa\xed\xfe": "macOS",
+    b"\xce\xfa\xed\xfe": "macOS",
+    b"\xca\xfe\xba\xbe": "macOS",
+    b"MZ": "Windows",
+}
+
 _LINKER_SCRIPT_WORDS = (b"GROUP", b"INPUT", b"OUTPUT_FORMAT", b"GNU ld script")
 
 
 def looks_like_elf(head: bytes) -> bool:
     """True if these first bytes of a file are those of an ELF file."""
     return head.startswith(ELF_MAGIC)
+
+
+def other_system(head: bytes) -> str | None:
+    """`Windows` or `macOS`, where a file that is named as a shared object begins as that system's libraries do; None
+    for any other."""
+    return next((system for magic, system in _SYSTEMS.items() if head.startswith(magic)), None)
 
 
 def describe_other(head: bytes) -> str:

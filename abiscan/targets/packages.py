@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.binary import describe_other
+from abiscan.binary import describe_other, other_system
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
-from abiscan.targets.members import Place, nothing_found
+from abiscan.targets.members import Place, nothing_found, of_other_systems
 from abiscan.targets.tree import DiskContent
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts
 from abiscan.wheel.requirement_lines import normal_name
@@ -86,6 +86,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     limits, files = options.limits, options.files
     place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
+    foreign: dict[str, str] = {}
     names = sorted(set(installed_files(package, limits.files, files)))
     group = Group(place.display, _facts(package, place, names, limits.metadata, files))
     for name in names:
@@ -106,8 +107,13 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         if file_kind.shared_object_inside(head, name):
             group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))
         elif file_kind.named_like_shared_object(name):
-            errors.append(InputError(display, describe_other(head[:512])))
+            if (system := other_system(head)) is not None:
+                foreign[name] = system
+            else:
+                errors.append(InputError(display, describe_other(head[:512])))
     group.facts = replace(group.facts, is_pure=not len(group))
+    if foreign:
+        errors.append(of_other_systems(place.display, foreign, () if len(group) else names))
     yield from errors
     yield from group
     if not errors and not len(group):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from abiscan.binary import Binary, describe_other, open_binary
+from abiscan.binary import Binary, describe_other, open_binary, other_system
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.model.limits import MAX_COPIED
@@ -17,7 +17,7 @@ from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
 from abiscan.targets.artifact import Artifact, Group, Note, Options
 from abiscan.targets.byte_source import FileBytes
-from abiscan.targets.members import Place, nothing_found
+from abiscan.targets.members import Place, nothing_found, of_other_systems
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 Expanded = Iterator[Artifact | InputError | Note]
@@ -82,7 +82,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
         if display.lower().endswith(".py") and head:
             reason = "a Python file that torch.compile did not generate: there is nothing in it for abiscan to check"
         else:
-            reason = describe_other(head[:512])
+            reason = _no_archive(head) if file_kind.named_like_archive(display) else describe_other(head[:512])
         yield InputError(display, reason)
         return
     group = Group(display, ContainerFacts(display, ContainerKind.FILE))
@@ -104,6 +104,7 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
     errors: list[InputError] = []
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0
+    foreign: dict[str, str] = {}
     files = options.files
     root = files.real(path)
     above = "" if display == "." else display
@@ -115,30 +116,40 @@ def expand_directory(path: str, display: str, options: Options) -> Expanded:
                 group.aliases[full] = os.path.join(path, target[len(root.rstrip("/")) + 1 :])
             elif file_kind.named_like_shared_object(relative):
                 skipped_links += 1
+            elif file_kind.named_like_archive(relative):
+                errors.append(_leads_out(shown))
             continue
         named = file_kind.named_like_shared_object(relative)
+        archive = file_kind.named_like_archive(relative)
         try:
             size, head = _look(full, shown, files)
             host = files.host(full)
         except UnreadableFile as error:
             # A socket or an unreadable text file is nobody's shared object; what is named like one might be.
-            if named or "permission" in error.reason:
+            if named or archive or "permission" in error.reason:
                 errors.append(InputError(error.path, error.reason))
             continue
-        form = file_kind.archive_form(head) if file_kind.named_like_archive(relative) else None
+        form = file_kind.archive_form(head) if archive else None
         if form is not None:
             archives.append((host, shown, form))
+            continue
+        if archive and not file_kind.is_binary(head):
+            errors.append(InputError(shown, _no_archive(head)))
             continue
         kind: ArtifactKind | None = None
         if file_kind.shared_object_inside(head, relative):
             kind = ArtifactKind.SHARED_OBJECT
         elif named:
-            if not _is_linker_script(head):
+            if (system := other_system(head)) is not None:
+                foreign[relative] = system
+            elif not _is_linker_script(head):
                 errors.append(InputError(shown, describe_other(head[:512])))
         elif options.sources:
             kind = file_kind.source_kind(relative, head)
         if kind is not None:
             group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(host)))
+    if foreign:
+        errors.append(of_other_systems(display, foreign, ()))
     yield from errors
     yield from group
     for host, shown, form in archives if options.archives else ():
@@ -170,8 +181,11 @@ def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | N
         return InputError(error.path, error.reason)
     if not file_kind.is_binary(head) and file_kind.archive_form(head) is not None:
         return None
-    what = describe_other(head[:512])
-    return InputError(display, f"not an archive: {what.removeprefix('not an ELF file: ')}")
+    return InputError(display, _no_archive(head))
+
+
+def _no_archive(head: bytes) -> str:
+    return f"not an archive: {describe_other(head[:512]).removeprefix('not an ELF file: ')}"
 
 
 def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], tuple[InputError, ...], bool]:
@@ -182,16 +196,23 @@ def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str
     errors: list[InputError] = []
     others = False
     above = "" if display == "." else display
-    for full, relative, is_link in _walk(path, display, options, errors, archives=True):
+    root = options.files.real(path).rstrip("/") + "/"
+    for full, relative, is_link in _walk(path, display, options, errors):
         shown = posixpath.join(above, relative)
         if is_link or not file_kind.named_like_archive(relative):
             others = True
+            if file_kind.named_like_archive(relative) and not options.files.real(full).startswith(root):
+                errors.append(_leads_out(shown))
         elif (why := not_an_archive(full, shown, options.files)) is not None:
             errors.append(why)
             others = True
         else:
             found.append(shown)
-    return tuple(found), tuple(errors), others or not found
+    return tuple(found), tuple(errors), others or bool(errors) or not found
+
+
+def _leads_out(display: str) -> InputError:
+    return InputError(display, "a symbolic link that leads out of the directory: not followed; name it, or its target")
 
 
 def _is_linker_script(head: bytes) -> bool:
@@ -199,14 +220,8 @@ def _is_linker_script(head: bytes) -> bool:
     return b"\0" not in head and (b"GNU ld script" in head or head.lstrip().startswith((b"INPUT", b"GROUP")))
 
 
-def _walk(
-    path: str, display: str, options: Options, errors: list[InputError], *, archives: bool = False
-) -> Iterator[tuple[str, str, bool]]:
-    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory.
-
-    Args:
-        archives: a link that leads nowhere is an error where it is named like an archive, too.
-    """
+def _walk(path: str, display: str, options: Options, errors: list[InputError]) -> Iterator[tuple[str, str, bool]]:
+    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory."""
     files, budget = options.files, options.limits.files
     pending = [(path, "")]
     while pending:
@@ -231,10 +246,9 @@ def _walk(
                 if files.is_file(full):
                     yield full, relative, True
                 elif not files.exists(full) and (
-                    file_kind.named_like_shared_object(relative)
-                    or (archives and file_kind.named_like_archive(relative))
+                    file_kind.named_like_shared_object(relative) or file_kind.named_like_archive(relative)
                 ):
-                    shown = posixpath.join(display, relative)
+                    shown = posixpath.join("" if display == "." else display, relative)
                     errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED_DIRECTORIES:

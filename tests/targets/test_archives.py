@@ -95,7 +95,41 @@ def test_a_wheel_of_another_system_is_not_clean(tmp_path: Path, module: str, sys
         assert not found
         assert not notes
         assert error.path == name
-        assert f"1 file for {system} by its name, demo/{module} the first: not read" in error.message
+        assert f"1 file for {system} by its name, demo/{module}: not read" in error.message
+
+
+# The first bytes of a 64-bit Mach-O file (MH_MAGIC_64 of <mach-o/loader.h>, little endian), an x86-64 bundle.
+MACH_O = bytes.fromhex("cffaedfe07000001030000000800000010000000") + bytes(100)
+
+
+def test_a_wheel_for_mac_is_one_line(tmp_path: Path) -> None:
+    """CPython calls its modules `.so` on macOS too: torchaudio-2.6.0-cp311-cp311-macosx_11_0_arm64.whl has ten."""
+    for name in ("demo-1.0-cp311-cp311-macosx_11_0_arm64.whl", "demo.tar.gz"):
+        members = {"demo/a.so": MACH_O, "demo/b.so": MACH_O, "demo/libc.dylib": MACH_O, **DIST_INFO}
+        (tmp_path / name).write_bytes(zip_bytes(members) if name.endswith(".whl") else tar_bytes(members, "w:gz"))
+        found, errors, notes = all_of(name, cwd=tmp_path)
+        assert not found
+        assert not notes
+        assert [(e.path, e.message) for e in errors] == [
+            (
+                name,
+                "no ELF file inside, and 3 files for macOS, demo/a.so the first: not read, abiscan reads ELF files",
+            )
+        ]
+
+
+def test_modules_of_another_system_beside_a_shared_object_are_counted(tmp_path: Path) -> None:
+    members = {"demo/a.so": SMALL, "demo/b.so": MACH_O, "demo/c.so": MACH_O, "demo/d.so": b"text", **DIST_INFO}
+    (tmp_path / "demo-1.0-py3-none-any.whl").write_bytes(zip_bytes(members))
+    found, errors, _ = all_of("demo-1.0-py3-none-any.whl", cwd=tmp_path)
+    assert len(found) == 1
+    assert [(e.path, e.message) for e in errors] == [
+        ("demo-1.0-py3-none-any.whl!demo/d.so", "not an ELF file: it is text"),
+        (
+            "demo-1.0-py3-none-any.whl",
+            "2 files for macOS, demo/b.so the first: not read, abiscan reads ELF files",
+        ),
+    ]
 
 
 def test_what_is_of_another_system_beside_a_shared_object_is_passed_over(tmp_path: Path) -> None:

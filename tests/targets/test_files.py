@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from abiscan.errors import UnreadableFile, UsageError
-from abiscan.model.report import ArtifactKind
-from abiscan.targets import Limits, expand, read_target_list
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.targets import Limits, archives_of, expand, read_target_list
+from abiscan.targets.artifact import Options
 from tests.targets.kit import FIXTURES, GOOD, SMALL, all_of, content_of
 
 
@@ -196,3 +197,42 @@ def test_a_list_of_targets(tmp_path: Path) -> None:
     for path in ("bin", "gone.txt", "."):
         with pytest.raises(UsageError):
             read_target_list(path, cwd=str(tmp_path))
+
+
+def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """In a directory as where it is named itself, and whoever reads the archives beside it."""
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    (dist / "good.so").write_bytes(GOOD)
+    (dist / "empty.whl").touch()
+    (dist / "text.tar.gz").write_text("404: Not Found")
+    (dist / "dangling.whl").symlink_to("gone.whl")
+    (tmp_path / "elsewhere.whl").write_bytes(b"PK\5\6" + bytes(18))
+    (dist / "elsewhere.whl").symlink_to("../elsewhere.whl")
+    told = [
+        ("dist/dangling.whl", "a symbolic link to gone.whl, which is not there"),
+        (
+            "dist/elsewhere.whl",
+            "a symbolic link that leads out of the directory: not followed; name it, or its target",
+        ),
+        ("dist/empty.whl", "not an archive: empty file: the build or the copy that made it was cut off"),
+        ("dist/text.tar.gz", "not an archive: it is text"),
+    ]
+    found, errors, _ = all_of("dist", cwd=tmp_path)
+    assert [a.path for a in found] == ["dist/good.so"]
+    assert sorted((e.path, e.message) for e in errors) == told
+    without = expand(["dist"], cwd=str(tmp_path), options=Options(archives=False))
+    assert sorted((e.path, e.message) for e in without if isinstance(e, InputError)) == told
+    assert archives_of(["dist"], cwd=str(tmp_path)).others
+    _, errors, _ = all_of("dist/empty.whl", "dist/text.tar.gz", cwd=tmp_path)
+    assert [(e.path, e.message) for e in errors] == told[2:]
+
+
+def test_files_of_another_system_in_a_directory_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    for name in ("a.so", "b.so"):
+        (tmp_path / "build" / name).write_bytes(b"MZ" + bytes(100))
+    found, (error,), _ = all_of("build", cwd=tmp_path)
+    assert not found
+    assert error.path == "build"
+    assert error.message == "2 files for Windows, a.so the first: not read, abiscan reads ELF files"
