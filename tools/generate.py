@@ -38,6 +38,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "SECURITY.md": limit_docs.render,
     "README.md": readme_output.render,
     "CITATION.cff": repository.render,
+    "abiscan/report/sarif.py": repository.render,
     "docs/ci.md": repository.render,
     **rule_docs.pages(),
     **cause_docs.pages(),

@@ -3,7 +3,7 @@
 GitHub shows at most ten annotations of a level for a step; the tenth here says how many more there are. So what comes
 first is one for each file that fails, with its cause, and then the findings, taken in turn from every file and every
 rule. A name from a binary must not start a command of its own, so line breaks and control characters never reach the
-output unescaped.
+output unescaped: a file is still named as it is called, which is what its annotation is found by.
 """
 
 from __future__ import annotations
@@ -139,11 +139,18 @@ def _command(level: str, file: str, line: int | None, title: str, message: str) 
     return f"::{level} {','.join(properties)}::{_data(message)}"
 
 
+# What the runner decodes again (actions/toolkit, packages/core/src/command.ts: escapeData and escapeProperty). Any
+# other control character would reach the log as it is, and is shown as an escape.
+_DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+
+
 def _data(text: str) -> str:
-    """A message; its line breaks are kept, escaped as the runner decodes them."""
-    lines = [printable(line).replace("%", "%25") for line in text.replace("\r", "\\r").split("\n")]
-    return "%0A".join(lines)
+    """A message, escaped."""
+    if text.isprintable() and "%" not in text:
+        return printable(text)
+    return "".join(_DATA.get(character) or printable(character) for character in text)
 
 
 def _property(text: str) -> str:
-    return printable(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+    """The value of a property, escaped."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -20,6 +20,8 @@ from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+# `python tools/generate.py` writes the address of `[project.urls]` here.
+HOME = "https://github.com/OWNER/abiscan"
 MAX_RESULTS = 25_000
 MAX_LOCATIONS = 100
 MAX_COMPRESSED = 10_000_000
@@ -70,8 +72,11 @@ def document(report: Report, *, max_results: int = MAX_RESULTS) -> dict[str, Any
                 "tool": {
                     "driver": {
                         "name": "abiscan",
+                        "fullName": f"abiscan {report.version}",
+                        "shortDescription": {"text": "Symbol and ABI forensics for PyTorch extension binaries"},
                         "version": report.version,
                         "semanticVersion": report.version,
+                        "informationUri": HOME,
                         "rules": rules,
                     }
                 },

@@ -112,3 +112,17 @@ def test_paths_are_escaped() -> None:
 
 def test_nothing_to_say() -> None:
     assert github.render(samples.a_report(samples.an_artifact())) == ""
+
+
+def test_a_name_is_escaped_as_the_runner_decodes_it() -> None:
+    """Line ends come back as they are (actions/toolkit, escapeData and escapeProperty); no other control character may
+    reach the log."""
+    name = "a\r\nb\x1b[31m\u202e%0A,:.cpp"
+    finding = samples.a_finding(rule=name, message=f"100% of {name}", locations=(Location(None, name, 7, None),))
+    text = github.render(samples.a_report(samples.an_artifact(findings=(finding,))))
+    (line,) = text.splitlines()
+    _, properties, message = decoded(line)
+    shown = "a\r\nb\\x1b[31m\\u202e%0A,:.cpp"
+    assert properties["file"] == shown
+    assert properties["title"] == f"abiscan: {shown}"
+    assert f"100% of {shown}" in message

@@ -17,6 +17,7 @@ from abiscan.model.report import Report
 from abiscan.report import sarif
 from tests.report import samples
 from tests.report.sarif_types import misfits
+from tools.repository import address
 
 REPORTS = {"mixed": samples.mixed(), "hostile": samples.hostile(), "empty": samples.empty()}
 
@@ -197,3 +198,12 @@ def test_what_is_too_large_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_messages_are_read_literally(text: str, expected: str) -> None:
     report = samples.a_report(samples.an_artifact(findings=(replace(samples.a_finding(message=text), fix=""),)))
     assert run_of(report)["results"][0]["message"]["text"] == expected
+
+
+def test_the_tool_says_which_it_is() -> None:
+    """What the rule SARIF2005 of Microsoft's multitool asks for (ProvideToolProperties)."""
+    driver = run_of(samples.mixed())["tool"]["driver"]
+    assert driver["informationUri"] == address()
+    assert driver["fullName"] == f"abiscan {driver['semanticVersion']}"
+    assert driver["version"] == driver["semanticVersion"]
+    assert driver["shortDescription"]["text"]
