@@ -22,6 +22,7 @@ from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
 from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
 from abiscan.targets import Artifact, expand
+from abiscan.targets.artifact import Options as TargetOptions
 
 # Places of one counterpart that are kept.
 _SITES = 20
@@ -59,7 +60,8 @@ def stable_plan(target: str, context: AnalysisContext) -> StablePlan:
     uses: list[_Use] = []
     shims: dict[str, str] = {}
     errors: list[str] = []
-    for item in expand([target], cwd=options.settings.cwd, environment_paths=site_packages):
+    named = TargetOptions(called=options.called)
+    for item in expand([target], cwd=options.settings.cwd, environment_paths=site_packages, options=named):
         if isinstance(item, InputError):
             errors.append(f"{item.path}: {item.message}")
         elif isinstance(item, Artifact):
@@ -76,7 +78,7 @@ def stable_plan(target: str, context: AnalysisContext) -> StablePlan:
     needed = [r.since for r in replacements if r.since] + [since for since in shims.values() if since]
     return StablePlan(
         __version__,
-        target,
+        options.called.get(target, target),
         tuple(sorted(files, key=lambda file: file.path)),
         replacements,
         shims,

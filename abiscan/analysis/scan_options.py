@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,6 +32,7 @@ class ScanOptions(Struct, frozen=True):
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         gpus: those on which the device code of every file must run; none where nobody asks.
         progress: is told how far the run is.
+        called: absolute path -> what the report calls it, for targets that the user knows by another name.
     """
 
     torch: str | None
@@ -46,3 +48,4 @@ class ScanOptions(Struct, frozen=True):
     gpus: tuple[Stated, ...] = ()
     compared: bool = False
     progress: Progress | None = None
+    called: Mapping[str, str] = {}

@@ -125,7 +125,8 @@ def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int
     sizes = {}
     for display in _archives(targets, options).archives:
         with contextlib.suppress(OSError):
-            sizes[display] = os.stat(options.settings.files.host(os.path.join(options.settings.cwd, display))).st_size
+            called = options.called.get(display, display)
+            sizes[called] = os.stat(options.settings.files.host(os.path.join(options.settings.cwd, display))).st_size
     return sizes
 
 
@@ -134,7 +135,7 @@ def _archives(targets: Sequence[str], options: ScanOptions) -> Archives:
         targets,
         cwd=options.settings.cwd,
         environment_paths=_site_packages(options),
-        options=TargetOptions(files=options.settings.files),
+        options=TargetOptions(files=options.settings.files, called=options.called),
     )
 
 
@@ -201,7 +202,11 @@ def scan_share(
         cwd=options.settings.cwd,
         environment_paths=_site_packages(options),
         options=TargetOptions(
-            archives=share.archives, files=options.settings.files, scratch=scratch, progress=options.progress
+            archives=share.archives,
+            files=options.settings.files,
+            called=options.called,
+            scratch=scratch,
+            progress=options.progress,
         ),
     )
     yield from scan_items(found if scratch is None else _unpacked_first(found, share, scratch), share, context, starts)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from abiscan.cli.fetched import local_targets
+from abiscan.cli.fetched import called, local_targets
 from abiscan.cli.options import scan_options, style_for
 from abiscan.cli.output import check_writable, write
 
@@ -38,11 +38,11 @@ def option_set(command: _Command) -> _Command:
     return command
 
 
-def comparison_options(given: dict[str, object]) -> ScanOptions:
+def comparison_options(given: dict[str, object], called: Mapping[str, str] | None = None) -> ScanOptions:
     """Options of a scan whose answers are comparable: every release is asked, and nothing of this machine."""
     from msgspec.structs import replace
 
-    options = scan_options({**given, "torch": given.get("torch") or "declared"}, matrix=True)
+    options = scan_options({**given, "torch": given.get("torch") or "declared"}, matrix=True, called=called)
     return replace(options, compared=True, python_named=False)
 
 
@@ -56,9 +56,10 @@ def compared_scopes(targets: Sequence[str], given: dict[str, object]) -> tuple[t
     from abiscan.analysis.run import scan_in
     from abiscan.compare.scope import scope_of
 
-    context = AnalysisContext(comparison_options(given))
-    found = zip(targets, local_targets(targets, given), strict=True)
-    return tuple(scope_of(target, scan_in(context, (local,))) for target, local in found), context
+    local = local_targets(targets, given)
+    context = AnalysisContext(comparison_options(given, called(targets, local)))
+    found = zip(targets, local, strict=True)
+    return tuple(scope_of(target, scan_in(context, (each,))) for target, each in found), context
 
 
 def answer(found: Struct, given: dict[str, object]) -> None:

@@ -50,6 +50,29 @@ def local_targets(targets: Sequence[str], given: Mapping[str, object]) -> list[s
     ]
 
 
+def called(targets: Sequence[str], local: Sequence[str]) -> dict[str, str]:
+    """Path of each wheel that was fetched -> what reports call it: its file name, wherever it is kept; where something
+    else is called so, with what was asked for before it.
+
+    Args:
+        local: what `local_targets` made of `targets`.
+    """
+    names: dict[str, str] = {}
+    for target, path in zip(targets, local, strict=True):
+        if path == target or path in names:
+            continue
+        name = os.path.basename(path)
+        if name in names.values() or os.path.lexists(name):
+            from urllib.parse import urlsplit
+
+            parts = urlsplit(target)
+            folder = os.path.dirname(parts.path).rstrip("/")
+            asked = parts.netloc.rpartition("@")[2] + folder if parts.netloc else target
+            name = f"{asked}/{name}"
+        names[path] = name
+    return names
+
+
 def _fetched(target: str, python: str | None, quiet: bool) -> str:
     if "://" in target:
         return _of_url(target, quiet)

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def scan_options(
-    given: Mapping[str, object], files: FileSystem = HERE, *, matrix: bool = False, within: str | None = None
+    given: Mapping[str, object],
+    files: FileSystem = HERE,
+    *,
+    matrix: bool = False,
+    within: str | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.loader import LoaderSettings
@@ -51,6 +56,7 @@ def scan_options(
         python_named=given.get("python") is not None,
         gpus=gpus_of(strings(given.get("gpus") or ())),
         progress=None if given.get("quiet") else progress(),
+        called=called or {},
     )
 
 

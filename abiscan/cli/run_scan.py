@@ -56,15 +56,17 @@ def run_scan(given: Mapping[str, object]) -> int:
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
     outputs = outputs_of(strings(given.get("formats")))
     earlier = _earlier_runs(text_option(given.get("history")), [name for name, _ in outputs])
+    names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
-        from abiscan.cli.fetched import local_targets
+        from abiscan.cli.fetched import called, local_targets
 
-        targets = local_targets(targets, given)
+        asked, targets = targets, local_targets(targets, given)
+        names = called(asked, targets)
     target = text_option(given.get("write_baseline"))
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
     # The page's first table asks every release; that adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
-    options = scan_options(given, files, matrix=matrix, within=policy.require_torch)
+    options = scan_options(given, files, matrix=matrix, within=policy.require_torch, called=names)
     found = _run(targets, options, int(str(given.get("jobs") or 1)))
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)

@@ -6,7 +6,7 @@ import click
 
 from abiscan.cli.compared import answer, option_set
 from abiscan.cli.exit_status import INCOMPLETE, PASS
-from abiscan.cli.fetched import local_targets
+from abiscan.cli.fetched import called, local_targets
 from abiscan.cli.options import scan_options
 
 
@@ -23,6 +23,7 @@ def stable(ctx: click.Context, /, target: str, **given: object) -> None:
     from abiscan.analysis.plan_stable import stable_plan
 
     (local,) = local_targets((target,), given)
-    plan = stable_plan(local, AnalysisContext(scan_options(given)))
+    options = scan_options(given, called=called((target,), (local,)))
+    plan = stable_plan(local, AnalysisContext(options))
     answer(plan, given)
     ctx.exit(INCOMPLETE if plan.errors else PASS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
@@ -65,6 +65,7 @@ class Options(Struct, frozen=True):
         texts_by_name: members of archives that are named as texts, pictures and tables are (`.py`, `.h`, `.json`) are
             taken for such and not looked into: each look asks a server for a range.
         files: where the targets' paths are.
+        called: absolute path -> what reports call it, for files that the user knows by another name (fetched wheels).
         scratch: for the one archive that is named, where several processes read it.
         progress: is told what is read of archives.
     """
@@ -74,6 +75,7 @@ class Options(Struct, frozen=True):
     archives: bool = True
     texts_by_name: bool = False
     files: FileSystem = HERE
+    called: Mapping[str, str] = {}
     scratch: Scratch | None = None
     progress: Progress | None = None
 

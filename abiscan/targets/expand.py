@@ -58,12 +58,13 @@ def expand(
     """
     options = options or Options()
     files = options.files
-    found = [_find(target, cwd, environment_paths, files) for target in targets]
+    found = [_find(target, cwd, environment_paths, options) for target in targets]
     seen: set[tuple[str, str | None]] = set()
     for target in found:
         for item in _expand_one(target, cwd, options):
             if isinstance(item, Artifact):
-                path = files.real(item.disk_path or os.path.join(cwd, item.path))
+                here = target.path if target.path in options.called else os.path.join(cwd, item.path)
+                path = files.real(item.disk_path or here)
                 if (path, item.member) in seen:
                     continue
                 seen.add((path, item.member))
@@ -74,7 +75,7 @@ class Archives(Struct, frozen=True):
     """The archives among some targets.
 
     Attributes:
-        archives: their display paths, each once, in the order of `expand`.
+        archives: their display paths, each once, in the order of `expand`; the path of one that is called otherwise.
         others: whether the targets hold anything else.
         errors: of what is named like an archive and cannot be looked into, and of directories that cannot be listed.
     """
@@ -97,7 +98,7 @@ def archives_of(
     errors: list[InputError] = []
     others = False
     files = options.files
-    for target in [_find(target, cwd, environment_paths, files) for target in targets]:
+    for target in [_find(target, cwd, environment_paths, options) for target in targets]:
         if target.package is not None or target.remote:
             others = True
             continue
@@ -106,7 +107,7 @@ def archives_of(
             errors += unread
             others = others or more
         elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
-            inside = (target.display,)
+            inside = (target.path if target.path in options.called else target.display,)
         else:
             inside, others = (), True
             if file_kind.named_like_archive(target.display):
@@ -147,11 +148,12 @@ def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | Inp
         yield Note(target.display, "read by ranges: its hash was not held against the one that the URL names")
 
 
-def _find(target: str, cwd: str, environment_paths: Sequence[str], files: FileSystem) -> _Target:
+def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Options) -> _Target:
+    files = options.files
     target, named = target.removeprefix(INSTALLED), target.startswith(INSTALLED)
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
     if target and not named and files.is_named(path):
-        return _Target(path, path if files.root else display_path(target, cwd))
+        return _Target(path, options.called.get(path) or (path if files.root else display_path(target, cwd)))
     if "://" in target and not named:
         from abiscan.targets.remote import readable, shown
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import io
+import json
 import os
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_a_version_is_fetched_once_and_kept(tmp_path: Path, index: Path) -> None
     (path,) = kept(tmp_path)
     assert first.returncode == 0, first.stderr
     assert first.stderr.splitlines()[0] == f"abiscan: fetched {path.name}"
-    assert f"{path.parent.name}/{path.name}!demo/_C.abi3.so" in first.stdout
+    assert f"{path.name}!demo/_C.abi3.so" in first.stdout
     second = run(tmp_path, "demo==1.0", "--torch", "2.10.0", PIP_FIND_LINKS=str(tmp_path / "nowhere"))
     assert (second.returncode, second.stdout) == (0, first.stdout)
     assert "fetched" not in second.stderr.splitlines()[0]
@@ -137,6 +138,39 @@ def test_a_url_of_a_wheel(tmp_path: Path, index: Path, server: str) -> None:
     path.write_bytes(wheel(tmp_path, "cp39-abi3-manylinux_2_28_aarch64", "arm", "1.0").read_bytes() + b"\0")
     run(tmp_path, f"{server}/{path.name}")
     assert local.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("form", ["json", "text", "sarif", "github", "html", "junit", "markdown"])
+def test_what_was_fetched_is_called_by_its_name_wherever_it_is_kept(tmp_path: Path, index: Path, form: str) -> None:
+    options = ("--torch", "2.10.0", "-f", form, "-v")
+    done = run(tmp_path, "demo==1.0", *options)
+    (path,) = kept(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert path.name in done.stdout or form in ("github", "markdown")
+    assert path.parent.name not in done.stdout
+    assert str(tmp_path) not in done.stdout
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    for words in (("-j1",), ("-j2",)):
+        again = run(elsewhere, "demo==1.0", *options, *words, PIP_FIND_LINKS=str(index))
+        assert again.stdout == done.stdout
+    if form == "json":
+        report = json.loads(done.stdout)
+        assert [each["path"] for each in report["containers"]] == [path.name]
+        assert [(each["path"], each["member"]) for each in report["artifacts"]] == [(path.name, "demo/_C.abi3.so")]
+
+
+def test_two_wheels_of_one_name_are_told_apart(tmp_path: Path, index: Path, server: str) -> None:
+    (path,) = index.glob("demo*.whl")
+    url = f"{server}/{path.name}"
+    for order in (("demo==1.0", url), (url, "demo==1.0")):
+        done = run(tmp_path, *order, "--torch", "2.10.0", "-f", "json")
+        named = sorted(each["path"] for each in json.loads(done.stdout)["containers"])
+        other = server.removeprefix("http://") if order[1] == url else "demo==1.0"
+        assert named == sorted([path.name, f"{other}/{path.name}"])
+    (tmp_path / path.name).touch()
+    done = run(tmp_path, "demo==1.0", "--torch", "2.10.0", "-f", "json")
+    assert [each["path"] for each in json.loads(done.stdout)["containers"]] == [f"demo==1.0/{path.name}"]
 
 
 def test_the_four_comparisons_take_the_same_forms(tmp_path: Path, index: Path) -> None:
