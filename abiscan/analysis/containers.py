@@ -10,10 +10,10 @@ from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import Target
-from abiscan.setting.declared import release_in_name, without_build
+from abiscan.setting.declared import marker_environments, pythons_of_tags, release_in_name, without_build
 from abiscan.targets import Group
-from abiscan.wheel.metadata import ContainerKind
-from abiscan.wheel.tags import torch_requirements
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.wheel.tags import applicable, promise_of, torch_requirements
 
 # A container of which nothing more is to be told than its path.
 _PLAIN = (ContainerKind.FILE, ContainerKind.DIRECTORY)
@@ -24,6 +24,7 @@ def container_of(group: Group) -> Container | None:
     facts = group.facts
     if facts.kind in _PLAIN:
         return None
+    asked = tuple(line for line in facts.requires_dist if torch_requirements([line]))
     return Container(
         path=facts.path,
         kind=facts.kind.value,
@@ -32,11 +33,20 @@ def container_of(group: Group) -> Container | None:
         tags=facts.file_tags,
         metadata_tags=facts.metadata_tags,
         requires_dist=facts.requires_dist,
-        requires_torch=tuple(line for line in facts.requires_dist if torch_requirements([line])),
+        requires_torch=asked,
         verdict=ArtifactVerdict.UNDECIDED,
         artifacts=tuple(sorted(artifact.display for artifact in group)),
         requires_python=facts.requires_python,
+        applicable_torch=_applicable(asked, facts) if asked else (),
     )
+
+
+def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
+    promise = promise_of(facts.file_tags or facts.metadata_tags)
+    machine = next((platform.machine for platform in promise.platforms if platform.machine), "")
+    pythons = pythons_of_tags(promise.interpreters)
+    environments = marker_environments(torch_requirements(lines), pythons, facts.requires_python or "", machine)
+    return tuple(line for line in lines if applicable(torch_requirements([line]), environments))
 
 
 def judge_container(

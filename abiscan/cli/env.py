@@ -61,6 +61,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     from abiscan.compare.runtime_copies import several_runtimes, shadowed
     from abiscan.setting.choice import FALLBACK_MACHINE
     from abiscan.targets.distributions import distributions
+    from abiscan.wheel.markers import marker_environment
 
     environment = options.environment
     files = options.settings.files
@@ -73,6 +74,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
     installed = context.chosen(FALLBACK_MACHINE).installed
+    found = installed.machine if installed is not None else None
     after = None
     later: dict[str, list[FileFate]] = {}
     if torch is not None:
@@ -104,4 +106,5 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
         later=later,
         problems=tuple(problems),
         errors=tuple(f"{error.path}: {error.message}" for error in errors),
+        markers=marker_environment(found or FALLBACK_MACHINE, environment.version) if environment.version else {},
     )

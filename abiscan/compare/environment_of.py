@@ -12,7 +12,7 @@ from abiscan.compare.file_fate import FileFate, after_upgrade, fate_of, loads_on
 from abiscan.compare.upgrade_order import steps
 from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState, Problem
 from abiscan.targets.distributions import Distribution
-from abiscan.wheel.tags import torch_allowed, torch_requirements
+from abiscan.wheel.tags import applicable, torch_allowed, torch_requirements
 
 
 class Looked(Struct, frozen=True):
@@ -26,6 +26,7 @@ class Looked(Struct, frozen=True):
             that imports nothing of torch there is no `later`.
         errors: what could not be read, in sentences.
         root: the directory that holds its file system, as the user wrote it; None for this machine's own.
+        markers: what environment markers are asked about there (`wheel.markers`).
     """
 
     python: str
@@ -38,6 +39,7 @@ class Looked(Struct, frozen=True):
     problems: tuple[Problem, ...]
     errors: tuple[str, ...] = ()
     root: str | None = None
+    markers: Mapping[str, str] = {}
 
 
 def environment_report(looked: Looked) -> EnvironmentReport:
@@ -68,13 +70,15 @@ def _rank(row: PackageReport) -> int:
 
 def _package(package: Distribution, looked: Looked) -> PackageReport:
     files = looked.now.get(package.name, ())
-    now = _allowed(fate_of(files), package, looked.torch)
+    now = _allowed(fate_of(files), package, looked.torch, looked.markers)
     after = None
     if looked.after is not None:
         later = looked.later.get(package.name)
         # What imports nothing of torch fares as it does now.
-        after = _allowed(fate_of(files if later is None else after_upgrade(later, files)), package, looked.after)
-    requires = [r for r in torch_requirements(package.requires_dist) if not r.optional]
+        after = _allowed(
+            fate_of(files if later is None else after_upgrade(later, files)), package, looked.after, looked.markers
+        )
+    requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -89,11 +93,11 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
     )
 
 
-def _allowed(fate: Fate, package: Distribution, torch: str | None) -> Fate:
+def _allowed(fate: Fate, package: Distribution, torch: str | None, markers: Mapping[str, str]) -> Fate:
     if torch is None:
         return fate
     public = torch.partition("+")[0]
-    allowed = torch_allowed(torch_requirements(package.requires_dist), [public])
+    allowed = torch_allowed(torch_requirements(package.requires_dist), [public], (markers,))
     return replace(fate, allowed=allowed is None or bool(allowed))
 
 

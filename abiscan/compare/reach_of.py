@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from abiscan.compare.gpus import gpus_of
@@ -12,10 +12,10 @@ from abiscan.model.module_name import module_name
 from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.setting.declared import Declared, pythons_of_tags, without_build
+from abiscan.setting.declared import Declared, marker_environments, pythons_of_tags, without_build
 from abiscan.setting.file_setting import importing_pythons
 from abiscan.setting.package_builds import covered
-from abiscan.wheel.tags import System, promise_of, torch_allowed, torch_requirements
+from abiscan.wheel.tags import System, TorchRequirement, applicable, promise_of, torch_allowed, torch_requirements
 
 
 class NamedBuild(Protocol):
@@ -75,9 +75,9 @@ def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[Build
 
     A member that no known build loads is of another kind of build; it says nothing of the others.
     """
-    asked = [r for r in torch_requirements(scope.container.requires_dist if scope.container else ()) if not r.optional]
+    required = torch_requirements(scope.container.requires_dist if scope.container else ())
     users = [f for f in scope.files.values() if f.releases is not None]
-    if not users and not asked:
+    if not users and all(requirement.optional for requirement in required):
         return None
     serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
     working = [(f, keys) for f, keys in serving if keys]
@@ -86,7 +86,9 @@ def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[Build
     found = []
     for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
         known = builds(machine or "")
-        allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known))
+        places = _environments(scope.container, required, machine or "")
+        asked = applicable(required, places)
+        allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known), places)
         for build in known:
             reason, state = "", ReleaseState.LOADS
             if users and build.key not in on:
@@ -95,9 +97,17 @@ def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[Build
                 state = ReleaseState.FAILS if worst is None else worst.state
             admitted = None if allowed is None else build.torch in allowed
             if not reason and admitted is False:
-                reason = "not allowed by " + ", ".join(f"torch{r.specifier}" for r in asked)
+                reason = "not allowed by " + " and ".join(requirement.text for requirement in asked)
             found.append(BuildOfTorch(build.torch, build.variant, not reason, reason, state, admitted))
     return tuple(found)
+
+
+def _environments(
+    container: Container | None, required: Sequence[TorchRequirement], machine: str
+) -> tuple[Mapping[str, str], ...]:
+    tags = () if container is None else container.tags or container.metadata_tags
+    python = "" if container is None else container.requires_python or ""
+    return marker_environments(required, pythons_of_tags(promise_of(tags).interpreters), python, machine)
 
 
 def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:

@@ -115,6 +115,7 @@ class Container(Struct, frozen=True):
         verdict: of all members: fails if one fails, else undecided if one is, else loads if one does.
         artifacts: `ArtifactReport.display` of its members, sorted.
         requires_python: specifier of the Pythons that an installer admits, as it stands; None where none is declared.
+        applicable_torch: those of `requires_torch` whose marker holds, without extras, on a Python that it is for.
     """
 
     path: str
@@ -128,6 +129,7 @@ class Container(Struct, frozen=True):
     verdict: ArtifactVerdict
     artifacts: tuple[str, ...]
     requires_python: str | None = None
+    applicable_torch: tuple[str, ...] = ()
 
 
 class InputError(Struct, frozen=True):

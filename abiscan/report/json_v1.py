@@ -200,7 +200,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Location: ("function", "file", "line", "offset"),
     Container: (
         *("path", "kind", "name", "version", "tags", "requires_torch", "verdict", "artifacts"),
-        *("requires_dist", "requires_python"),
+        *("requires_dist", "requires_python", "applicable_torch"),
     ),
     InputError: ("path", "message"),
     StaleEntry: ("source", "entry", "fails"),

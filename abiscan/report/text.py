@@ -23,7 +23,7 @@ from abiscan.report.provenance_text import provenance_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import refusal_of, severity_counts, status_counts, summary_of
-from abiscan.report.wording import TARGET_KINDS, counted, verdict_words, windows_words
+from abiscan.report.wording import TARGET_KINDS, counted, requirement_words, verdict_words, windows_words
 
 # With more bad files than this in one run or wheel, only the first is told in full.
 _IN_FULL = 3
@@ -178,7 +178,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     )
     if barred:
         words += f"; {barred} {'has' if barred == 1 else 'have'} findings that fail the run"
-    asked = f" ({', '.join(container.requires_torch)})" if container.requires_torch else ""
+    asked = f" ({requirement_words(container.applicable_torch)})" if container.applicable_torch else ""
     return f"{container.path}: {words}{asked}"
 
 

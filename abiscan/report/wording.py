@@ -26,6 +26,12 @@ def verdict_words(verdict: ArtifactVerdict | Verdict) -> str:
     return verdict.value.replace("-", " ")
 
 
+def requirement_words(lines: Sequence[str]) -> str:
+    """Requirements with what they hold under: `torch==2.4.0 if python_version < "3.12", torch>=2.6 if ...`."""
+    parts = [line.partition(";") for line in lines]
+    return ", ".join(f"{what.strip()} if {marker.strip()}" if marker else what for what, _, marker in parts)
+
+
 def readable_names(artifact: ArtifactReport) -> dict[str, str]:
     """The demangled name of each import by its mangled one; the mangled one itself where no demangler reads it."""
     return {b.name: b.demangled or b.name for b in artifact.imports}

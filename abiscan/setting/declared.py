@@ -13,6 +13,7 @@ from abiscan.environment.python_names import known_versions
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
+from abiscan.wheel.markers import holds, marker_environment
 from abiscan.wheel.metadata import ContainerFacts
 from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
 
@@ -144,7 +145,7 @@ def declared_by(container: ContainerFacts, place: str, machine: str) -> Declared
     promise = promise_of(container.file_tags or container.metadata_tags)
     pythons = _pythons(place, promise.interpreters)
     return Declared(
-        torch=next(_torches(container, place, _marker_environment(machine, pythons)), None),
+        torch=next(_torches(container, place, pythons, machine), None),
         gpu=next(_gpus(container, place), None),
         pythons=pythons,
         glibc=promise.glibc,
@@ -192,14 +193,20 @@ def _dotted(text: str) -> str:
     return dotted if "." in dotted else f"{dotted[0]}.{dotted[1:]}"
 
 
-def _torches(container: ContainerFacts, place: str, environment: Mapping[str, str]) -> Iterator[DeclaredTorch]:
+def _torches(
+    container: ContainerFacts, place: str, pythons: Sequence[DeclaredPython], machine: str
+) -> Iterator[DeclaredTorch]:
     named = release_in_name(place)
     if named is not None:
         yield DeclaredTorch((_any_patch(named),), Source.FOLDER, f"its path {place} names torch {named}")
+    required = torch_requirements(container.requires_dist)
+    environments = marker_environments(required, pythons, container.requires_python or "", machine)
+    # A file for several Pythons is judged for the oldest that its tags name, one for any for the newest.
+    environment = environments[0 if pythons else -1]
     asked = [
         requirement
-        for requirement in torch_requirements(container.requires_dist)
-        if not requirement.optional and _is_parsed(requirement) and _holds(requirement.marker, environment)
+        for requirement in required
+        if not requirement.optional and _is_parsed(requirement) and holds(requirement.marker, environment)
     ]
     if asked:
         lines = ", ".join(f"torch{r.specifier}" for r in asked)
@@ -219,29 +226,25 @@ def _torches(container: ContainerFacts, place: str, environment: Mapping[str, st
         )
 
 
-def _marker_environment(machine: str, pythons: Sequence[DeclaredPython]) -> Mapping[str, str]:
-    """What environment markers are asked about (dependency specifiers specification, "Environment Markers")."""
-    known = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "platform_machine": machine}
-    known |= {"implementation_name": "cpython", "platform_python_implementation": "CPython", "extra": ""}
-    if pythons:
-        oldest = pythons[0].oldest
-        known |= {
-            "python_version": f"{oldest.major}.{oldest.minor}",
-            "python_full_version": f"{oldest.major}.{oldest.minor}.0",
-        }
-    return known
-
-
-def _holds(marker: str, environment: Mapping[str, str]) -> bool:
-    """Whether a requirement counts there; one whose marker asks what is not known does."""
-    if not marker:
-        return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
-    try:
-        return Marker(marker).evaluate(dict(environment))
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
-        return True
+def marker_environments(
+    requirements: Iterable[TorchRequirement], pythons: Sequence[DeclaredPython], requires_python: str, machine: str
+) -> tuple[Mapping[str, str], ...]:
+    """The environments in which markers are asked, one for each CPython that a container is for, oldest first; where no
+    requirement has a marker but that of an extra, any one does."""
+    if not any(requirement.marker and not requirement.optional for requirement in requirements):
+        return (marker_environment(machine, PythonVersion(3, 0)),)
+    declared = Declared(pythons=tuple(pythons), requires_python=requires_python)
+    found = [
+        version
+        for version in known_versions()
+        if version.major >= 3
+        and not version.free_threaded
+        and (not pythons or any(python.admits(version) for python in pythons))
+        and declared.admits_python(version)
+    ]
+    # Of a version that the table lacks nothing but the declaration is known.
+    found += [python.oldest for python in pythons if python.oldest not in found]
+    return tuple(marker_environment(machine, python) for python in sorted(found) or [max(known_versions())])
 
 
 def _any_patch(release: str) -> str:

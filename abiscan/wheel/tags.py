@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
+from abiscan.wheel.markers import holds
 from abiscan.wheel.metadata import split_wheel_name
 
 _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
@@ -318,6 +319,11 @@ class TorchRequirement(Struct, frozen=True):
     reference: str = ""
 
     @property
+    def text(self) -> str:
+        """`torch>=2.4; python_version < "3.12"`."""
+        return f"torch{self.specifier}" + (f"; {self.marker}" if self.marker else "")
+
+    @property
     def optional(self) -> bool:
         """Only asked for with an extra."""
         return "extra" in self.marker
@@ -361,18 +367,30 @@ def _of_reference(url: str) -> str:
     return "" if name is None else f"=={name[1]}"
 
 
-def torch_allowed(requirements: Iterable[TorchRequirement], versions: Iterable[str]) -> tuple[str, ...] | None:
-    """Those of `versions` (public torch versions) that an installer may put beside the wheel: all that satisfy every
-    requirement that holds without extras, whatever its other markers say. None where nothing is required, so that
-    nothing is promised either. Order kept.
+def applicable(
+    requirements: Iterable[TorchRequirement], environments: Iterable[Mapping[str, str]]
+) -> tuple[TorchRequirement, ...]:
+    """Those that hold in one of the environments, without extras."""
+    environments = tuple(environments)
+    return tuple(r for r in requirements if not r.optional and any(holds(r.marker, each) for each in environments))
+
+
+def torch_allowed(
+    requirements: Iterable[TorchRequirement], versions: Iterable[str], environments: Iterable[Mapping[str, str]]
+) -> tuple[str, ...] | None:
+    """Those of `versions` (public torch versions) that an installer may put beside the wheel in one of the
+    environments: all that satisfy every requirement that holds there without extras. None where nothing is required,
+    so that nothing is promised either. Order kept.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    asked = [r.specifier for r in requirements if not r.optional]
-    if not asked:
-        return None
-    try:
-        sets = [SpecifierSet(specifier) for specifier in asked]
-    except InvalidSpecifier:
-        return None
-    return tuple(v for v in versions if all(s.contains(v, prereleases=True) for s in sets))
+    requirements, versions = tuple(requirements), tuple(versions)
+    allowed: set[str] = set()
+    every = [asked for each in environments if (asked := applicable(requirements, (each,)))]
+    for asked in dict.fromkeys(every):
+        try:
+            sets = [SpecifierSet(requirement.specifier) for requirement in asked]
+        except InvalidSpecifier:
+            return None
+        allowed.update(v for v in versions if all(s.contains(v, prereleases=True) for s in sets))
+    return tuple(v for v in versions if v in allowed) if every else None

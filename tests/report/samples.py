@@ -497,6 +497,8 @@ def a_wheel(
         tuple(r for r in requires if r.startswith("torch")),
         worst,
         tuple(member.display for member in inside),
+        None,
+        tuple(r for r in requires if r.startswith("torch")),
     )
     return container, inside
 

@@ -233,7 +233,9 @@ def test_a_wheel_has_a_line_over_its_members() -> None:
 
     def over(verdict: ArtifactVerdict, *inside: ArtifactReport) -> str:
         names = tuple(a.display for a in inside)
-        wheel = Container(path, "wheel", "x", "1.0", (), (), (), ("torch==2.4.0",), verdict, names)
+        wheel = Container(
+            path, "wheel", "x", "1.0", (), (), (), ("torch==2.4.0",), verdict, names, None, ("torch==2.4.0",)
+        )
         loose = samples.an_artifact("lib/loose.so")
         report = replace(samples.a_report(loose, *inside), containers=(wheel,))
         lines = text.render(report, PIPE).splitlines()

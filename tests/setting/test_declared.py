@@ -4,6 +4,7 @@ for tags and suffixes, and the labels and folders of published wheels."""
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
@@ -66,6 +67,13 @@ def test_requirements_that_do_not_count_here() -> None:
     old = facts("torch==2.4.0; python_version < '3.10'", tags=("cp311-cp311-linux_x86_64",))
     assert declared_by(old, "x.so", "x86_64").torch is None
     assert declared_by(facts("torch==2.4.0; extra == 'gpu'"), "x.so", "x86_64").torch is None
+    # For any Python: the newest one that Requires-Python admits, whichever runs this.
+    both = facts("torch==2.4.0; python_version < '3.10'", "torch==2.8.0; python_version >= '3.10'")
+    assert declared_by(both, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
+    older = replace(both, requires_python="<3.10")
+    assert declared_by(older, "x.so", "x86_64").torch.specifiers == ("==2.4.0",)  # type: ignore[union-attr]
+    never = replace(both, requires_python="<3")
+    assert declared_by(never, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
 
 
 def test_a_requirement_that_cannot_be_read_is_said() -> None:

@@ -7,11 +7,14 @@ from packaging.specifiers import SpecifierSet
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import module_name
+from abiscan.model.python_version import PythonVersion
 from abiscan.rules.limited_api import stable_abi
+from abiscan.wheel.markers import marker_environment
 from abiscan.wheel.tags import (
     PlatformTag,
     System,
     TorchRequirement,
+    applicable,
     beyond_stable_abi,
     differing_tags,
     machine_fits,
@@ -220,8 +223,27 @@ def test_no_requirements_on_torch(line: str) -> None:
 
 def test_versions_that_are_allowed() -> None:
     versions = ["2.3.1", "2.4.0", "2.4.1", "2.5.0"]
-    assert torch_allowed([TorchRequirement("==2.4.0", "")], versions) == ("2.4.0",)
-    assert torch_allowed([TorchRequirement(">=2.4", ""), TorchRequirement("<2.5", "")], versions) == ("2.4.0", "2.4.1")
-    assert torch_allowed([TorchRequirement("", "")], versions) == tuple(versions)
-    assert torch_allowed([TorchRequirement("==2.4.0", 'extra == "x"')], versions) is None
-    assert torch_allowed([], versions) is None
+    here = [marker_environment("x86_64", PythonVersion(3, 11))]
+    both = [TorchRequirement(">=2.4", ""), TorchRequirement("<2.5", "")]
+    assert torch_allowed([TorchRequirement("==2.4.0", "")], versions, here) == ("2.4.0",)
+    assert torch_allowed(both, versions, here) == ("2.4.0", "2.4.1")
+    assert torch_allowed([TorchRequirement("", "")], versions, here) == tuple(versions)
+    assert torch_allowed([TorchRequirement("==2.4.0", 'extra == "x"')], versions, here) is None
+    assert torch_allowed([], versions, here) is None
+
+
+def test_only_requirements_whose_marker_holds_count() -> None:
+    """Markers as `packaging` evaluates them (dependency specifiers specification), for the wheel's own Pythons."""
+    versions = ["2.3.1", "2.4.0", "2.5.0"]
+    old = TorchRequirement("==2.3.1", 'python_version < "3.12"')
+    new = TorchRequirement(">=2.5", 'python_version >= "3.12"')
+    elsewhere = TorchRequirement("==2.4.0", 'sys_platform == "win32" or platform_machine == "aarch64"')
+    asked = [old, new, elsewhere]
+    places = {minor: marker_environment("x86_64", PythonVersion(3, minor)) for minor in (11, 13)}
+    assert torch_allowed(asked, versions, [places[11]]) == ("2.3.1",)
+    assert torch_allowed(asked, versions, [places[13]]) == ("2.5.0",)
+    assert torch_allowed(asked, versions, places.values()) == ("2.3.1", "2.5.0")
+    assert applicable(asked, [places[13]]) == (new,)
+    assert torch_allowed([elsewhere], versions, places.values()) is None
+    arm = [marker_environment("aarch64", PythonVersion(3, 11))]
+    assert torch_allowed([elsewhere], versions, arm) == ("2.4.0",)

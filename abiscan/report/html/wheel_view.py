@@ -16,7 +16,7 @@ from abiscan.report.html.file_view import windows_words
 from abiscan.report.html.heat_map import declared_of, loads_on
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
-from abiscan.report.wording import system_words, verdict_words
+from abiscan.report.wording import requirement_words, system_words, verdict_words
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -122,7 +122,7 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
                 ("admitted, and does not work there", windows_words(refused_by(unit)) if refused_by(unit) else "")
             )
     facts += [
-        ("requires torch", ", ".join(container.requires_torch) or "no requirement is declared"),
+        ("requires torch", _required(container)),
         ("Requires-Python", container.requires_python or ""),
         ("tags", ", ".join(container.tags)),
         ("tags in its metadata", ", ".join(container.metadata_tags) if _differ(container) else ""),
@@ -132,6 +132,14 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
     if unit.target is not None:
         facts.append(("system", system_words(unit.target.reach)))
     return facts
+
+
+def _required(container: Container) -> str:
+    if container.applicable_torch:
+        return requirement_words(container.applicable_torch)
+    if container.requires_torch:
+        return f"nothing without extras, on its Pythons; declared: {requirement_words(container.requires_torch)}"
+    return "no requirement is declared"
 
 
 def _differ(container: Container) -> bool:

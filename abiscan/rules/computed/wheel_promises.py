@@ -24,11 +24,13 @@ from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
+from abiscan.setting.declared import marker_environments, pythons_of_tags
 from abiscan.setting.package_builds import covered as builds_covered
 from abiscan.wheel.tags import (
     Excess,
     Promise,
     TorchRequirement,
+    applicable,
     beyond_stable_abi,
     cpython_of_tag,
     differing_tags,
@@ -269,7 +271,8 @@ class _TorchUse(Struct, frozen=True):
         known: the releases that an installer could put beside the wheel, oldest first.
         covered, choice: as `package_builds.covered` has them.
         telling: of the members that some known release serves, the one with the fewest.
-        asked: the requirements on torch; allowed: the known releases that they allow, None where there is none.
+        asked: the requirements on torch that hold on a Python of the wheel; allowed: the known releases that they
+            allow, None where there is none.
     """
 
     users: tuple[ArtifactReport, ...]
@@ -279,6 +282,11 @@ class _TorchUse(Struct, frozen=True):
     telling: _Loading | None
     asked: tuple[TorchRequirement, ...]
     allowed: tuple[str, ...] | None
+
+    @property
+    def required(self) -> str:
+        """What the wheel requires, for a place between backticks."""
+        return "` and `".join(requirement.text for requirement in self.asked)
 
 
 def _torch_use(wheel: Wheel) -> _TorchUse | None:
@@ -294,8 +302,11 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     ]
     covered, choice = builds_covered((_short(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
-    asked = torch_requirements(wheel.container.requires_dist)
-    return _TorchUse(users, known, covered, choice, telling, asked, torch_allowed(asked, known))
+    required = torch_requirements(wheel.container.requires_dist)
+    pythons = pythons_of_tags(wheel.promise.interpreters)
+    places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
+    allowed = torch_allowed(required, known, places)
+    return _TorchUse(users, known, covered, choice, telling, applicable(required, places), allowed)
 
 
 def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -314,13 +325,15 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load."""
+    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or loads and shares a
+    record with torch that lies otherwise there."""
     use = _torch_use(wheel)
     if use is None or use.allowed is None or use.telling is None:
         return
     known, covered, allowed, telling = use.known, use.covered, use.allowed, use.telling
     wrong = [v for v in allowed if v not in covered]
     if not wrong:
+        yield from _only_drifting(rule, wheel, use, allowed)
         return
     everywhere = not telling.releases.intersection(wrong)
     who = _short(telling.member) if everywhere else "one member or another"
@@ -335,13 +348,34 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         _finding(
             rule,
             wheel,
-            name=", ".join(f"torch{r.specifier}" for r in use.asked if not r.optional),
+            name=use.required,
             detail=detail,
             target=f"require {_advice(right, use)}",
             # Code that chooses among builds may do without any where none fits.
             severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
     )
+
+
+def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[str]) -> Iterator[WheelFinding]:
+    """The same of a wheel that loads on all that it allows. What is known of a release counts before what may be."""
+    if use.choice:
+        return  # which of its builds meets which release is for its code to say
+    certain, possible = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
+    bad = [release for release in allowed if release in certain]
+    doubtful = [release for release in allowed if release in possible]
+    if not doubtful:
+        return
+    where, lies, severity = bad, "lies", Severity.ERROR if len(bad) == len(allowed) else None
+    if not bad:
+        where, lies, severity = doubtful, "may lie", Severity.NOTE
+    member = possible[where[0]]
+    right = [release for release in allowed if release not in where]
+    right = right or [release for release in use.known if release in use.covered and release not in possible]
+    record = f"a record that it shares with torch {lies} otherwise than in the headers of its build (`layout-drift`)"
+    detail = f"which allows {_words(where, use.known)}, where {_short(member)} loads and {record}"
+    target = f"require {_advice(right, use)}" if right else "build it with the headers of a release that it allows"
+    yield member, _finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
 
 
 def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport]:

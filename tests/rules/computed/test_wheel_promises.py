@@ -150,6 +150,42 @@ def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
     assert missing.fix == "declare `torch>=2.4,<2.6`"
 
 
+def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
+    """It loads on all that it allows: an error of `layout-drift` is certain there, a warning is not."""
+    good = member("pkg/_A.so", window=ALL)
+    fits = member("pkg/_C.so", window=(("2.4.0", KNOWN[-1]),))
+    error, warning = Severity.ERROR, Severity.WARNING
+    late = tuple((release, error) for release in ("2.6.0", "2.7.0"))
+    at, finding = requirement(container(CP311, "torch>=2.5,<2.7.1"), good, replace(fits, drifting=late))
+    assert at == "pkg/_C.so"
+    assert finding.severity is warning
+    assert "which allows torch 2.6.0 - 2.7.0, where pkg/_C.so loads and a record that it" in finding.message
+    assert "shares with torch lies otherwise" in finding.message
+    assert finding.fix == "require `torch>=2.5,<2.6`"
+    # All that it allows is wrong: the wheel works nowhere that it may be installed.
+    _, finding = requirement(container(CP311, "torch>=2.6,<2.7.1"), replace(fits, drifting=late))
+    assert finding.severity is error
+    assert finding.fix == "require `torch>=2.7.1`"
+    _, finding = requirement(container(CP311, "torch>=2.5,<2.6.1"), replace(fits, drifting=(("2.6.0", warning),)))
+    assert finding.severity is Severity.NOTE
+    assert "may lie otherwise" in finding.message
+    assert finding.fix == "require `torch>=2.5,<2.6`"
+    # What the requirement keeps out is no matter, nor are notes, nor builds to choose from.
+    assert found(container(CP311, "torch>=2.5,<2.6"), replace(fits, drifting=late)) == {}
+    assert found(container(CP311, "torch>=2.5,<2.7.1"), replace(fits, drifting=(("2.6.0", Severity.NOTE),))) == {}
+
+
+def test_requirements_under_markers_count_where_they_hold() -> None:
+    narrow = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
+    split = ('torch==2.4.0; python_version < "3.12"', 'torch>=2.5; python_version >= "3.12"')
+    assert found(container(CP311, *split), narrow) == {}
+    _, finding = requirement(container("cp312-cp312-manylinux_2_28_x86_64", *split), narrow)
+    assert 'requires `torch>=2.5; python_version >= "3.12"`, which' in finding.message
+    assert finding.fix == "require `torch>=2.5,<2.6`"
+    _, finding = requirement(container("py3-none-manylinux_2_28_x86_64", *split), narrow)
+    assert '`torch==2.4.0; python_version < "3.12"` and `torch>=2.5; python_version >= "3.12"`, ' in finding.message
+
+
 def test_a_range_that_is_too_wide_names_the_right_one() -> None:
     narrow = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
     at, finding = requirement(container(CP311, "torch"), member("pkg/_A.so", window=ALL), narrow)
