@@ -30,5 +30,7 @@ def render(answer: Struct, form: str, style: Style) -> str:
     make: Callable[[Struct], sheet.Sheet] = importlib.import_module(module).sheet
     made = make(answer)
     if form == "html":
-        return safe_markup(sheet.page(made))
+        from abiscan.report.html.sheet_page import page
+
+        return safe_markup(page(made))
     return safe_text(sheet.markdown(made) if form == "markdown" else sheet.text(made, style))

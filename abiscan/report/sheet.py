@@ -1,14 +1,13 @@
-"""A page of lines and tables, as the comparisons give it: written as text, as Markdown or as HTML.
+"""A page of lines and tables, as the comparisons give it: written as text or as Markdown.
 
-What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); its three forms
-are here.
+What a command has to tell is put on a `Sheet` once (`difference_sheet.py` and the like); `html/sheet_page.py` writes it
+as HTML.
 """
 
 from __future__ import annotations
 
 import enum
-import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -17,7 +16,7 @@ from abiscan.report.markdown import code, plain
 from abiscan.report.style import Style, wrap
 
 # Names below a row that are shown without -v: none; with it, as many as a person reads.
-_DETAILS = 1000
+DETAILS = 1000
 _CELL = 60
 
 
@@ -105,10 +104,10 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
         indent = " " * min(sum(widths) + 2 * len(widths) + 2, 24)
         yield from (line.rstrip() for line in wrap(row.cells[-1], style, first, indent))
         if style.verbose:
-            for detail in row.details[:_DETAILS]:
+            for detail in row.details[:DETAILS]:
                 yield from wrap(detail, style, "      ", "        ", chop=True)
-            if len(row.details) > _DETAILS:
-                yield f"      ... and {len(row.details) - _DETAILS} more"
+            if len(row.details) > DETAILS:
+                yield f"      ... and {len(row.details) - DETAILS} more"
     if len(rows) < len(table.rows):
         yield style.dim(f"  {len(table.rows) - len(rows)} more with nothing to do: -v")
 
@@ -135,49 +134,3 @@ def markdown(sheet: Sheet) -> str:
     if sheet.notes:
         parts.append("\n".join(f"- {plain(note)}" for note in sheet.notes))
     return "\n\n".join(parts) + "\n"
-
-
-# --- HTML -------------------------------------------------------------------------------------------------------
-
-_STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 1em}"
-    "table{border-collapse:collapse;margin:1em 0;width:100%}td,th{text-align:left;vertical-align:top;"
-    "padding:.3em .7em;border-bottom:1px solid #ccc}td:not(:last-child){font-family:ui-monospace,monospace}"
-    ".bad{color:#a40000}.good{color:#116611}.doubt{color:#8a5a00}li{font-family:ui-monospace,monospace}"
-)
-
-
-def page(sheet: Sheet) -> str:
-    """One HTML page that needs nothing else, ending in a newline."""
-    title = html.escape(printable(f"{sheet.word} {sheet.headline}"))
-    parts = [
-        "<!doctype html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>abiscan: {title}</title><style>{_STYLE}</style></head>',
-        f'<body><h1 class="{sheet.tone.name.lower()}">{_escaped(sheet.word)}</h1><p>{_escaped(sheet.headline)}</p>',
-    ]
-    for table in sheet.tables:
-        if not table.rows:
-            continue
-        if table.title:
-            parts.append(f"<h2>{_escaped(table.title)}</h2>")
-        parts.append("<table><thead><tr>" + _cells("th", table.columns) + "</tr></thead><tbody>")
-        parts += [_page_row(row) for row in table.rows]
-        parts.append("</tbody></table>")
-    if sheet.notes:
-        parts.append("".join(f"<p>{_escaped(note)}</p>" for note in sheet.notes))
-    return "\n".join([*parts, "</body></html>"]) + "\n"
-
-
-def _page_row(row: Row) -> str:
-    *cells, last = row.cells
-    details = "".join(f"<li>{_escaped(detail)}</li>" for detail in row.details[:_DETAILS])
-    more = f"<details><summary>{len(row.details)}</summary><ul>{details}</ul></details>" if details else ""
-    return f'<tr class="{row.tone.name.lower()}">{_cells("td", cells)}<td>{_escaped(last)}{more}</td></tr>'
-
-
-def _cells(tag: str, texts: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{_escaped(each)}</{tag}>" for each in texts)
-
-
-def _escaped(value: str) -> str:
-    return html.escape(printable(value))
