@@ -11,7 +11,8 @@ from abiscan.model.limits import MAX_EARLIER_REPORT, MAX_EARLIER_RUNS
 
 
 def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
-    """The reports of a directory, oldest first: by file name, numbers in it by their value (a date, a version).
+    """The reports of a directory, oldest first: by file name, numbers in it by their value (a date, a version). None of
+    an empty one, as before a project's first run.
 
     Raises:
         UsageError: there is no such directory, or a file in it is no report.
@@ -22,8 +23,6 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
         names = [name for name in os.listdir(directory) if name.endswith(".json")]
     except OSError as error:
         raise UsageError(f"--history {directory}: {error.strerror}") from None
-    if not names:
-        raise UsageError(f"--history {directory}: no *.json in it")
     found = []
     for name in sorted(names, key=_order)[-MAX_EARLIER_RUNS:]:
         path = os.path.join(directory, name)

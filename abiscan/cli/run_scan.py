@@ -97,7 +97,10 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
         raise UsageError("--history is for the page: add -f html:FILE")
     from abiscan.cli.earlier_runs import read_earlier_runs
 
-    return read_earlier_runs(directory)
+    found = read_earlier_runs(directory)
+    if not found:
+        tell(f"abiscan: --history {directory}: no *.json in it yet: the page has no trends")
+    return found
 
 
 def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:

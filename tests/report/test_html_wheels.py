@@ -318,6 +318,21 @@ def test_windows_and_findings_run_by_run() -> None:
     assert 'id="trends"' not in html.render(fixed, together)
 
 
+def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> None:
+    report = samples.wheels()
+    together = together_in(report)
+    bare = replace(report, artifacts=tuple(replace(a, releases=None) for a in report.artifacts))
+    then = run_of_json(json_v1.render(bare).encode(), "2026-01")
+    now = summary_of_run(report, together, "now")
+    text = html.render(report, together, [then, now])
+    (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
+    assert beta.count('<rect class="unjudged"') == 1
+    assert "1 of 2 runs not judged on the releases: 2026-01" in beta
+    assert "in the run before" not in beta
+    assert "the report of the run was written without <code>--matrix</code>" in text
+    assert 'class="unjudged"' not in html.render(report, together, [now, now])
+
+
 def test_a_wheel_that_fails_without_an_error_of_a_rule_is_counted() -> None:
     """A build for another CUDA has no rule of its own: the file fails, and what is found in it is a warning."""
     warned = samples.an_artifact(

@@ -17,6 +17,7 @@ from abiscan.model.versions import order
 from abiscan.report.escape import printable
 from abiscan.report.wording import windows_words
 
+UNJUDGED = "not judged on the releases"
 # Units of the drawing: a column a run, a row a release; below them the findings.
 _WIDE, _HIGH, _BARS = 14, 6, 40
 
@@ -39,6 +40,7 @@ class Trend(Struct, frozen=True):
         newest, oldest: releases at the top and the bottom; most: findings of the highest bar.
         rows: (run, version, loads on, errors, warnings, notes) for a table.
         change: what is different from the run before, in a sentence; empty where nothing is.
+        unjudged: runs of the project that say of no release how it fares.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Trend(Struct, frozen=True):
     most: int
     rows: tuple[tuple[str, ...], ...]
     change: str
+    unjudged: tuple[str, ...]
 
 
 def trends_of(runs: Sequence[RunSummary]) -> tuple[Trend, ...]:
@@ -71,9 +74,14 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
     shapes: list[Shape] = []
     rows = []
     words = []
+    unjudged = []
     for place, (run, wheels) in enumerate(zip(runs, each, strict=True)):
         x = place * _WIDE + 2
         loading = [v for v in versions if _loads(wheels, v)]
+        if wheels and not any(wheel.torch for wheel in wheels):
+            # Nothing is drawn where it loads nowhere: what was not asked has a field of its own.
+            shapes.append(Shape("unjudged", x, 0, _WIDE - 4, floor))
+            unjudged.append(printable(run.label))
         for version in loading:
             y = floor - _HIGH * (versions.index(version) + 1)
             shapes.append(Shape("window", x, y, _WIDE - 4, _HIGH - 1))
@@ -87,7 +95,7 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         version = ", ".join(dict.fromkeys(w.version for w in wheels if w.version))
         rows.append((printable(run.label), printable(version), words[-1], *map(str, counts[place])))
     change = ""
-    if words[-2] != words[-1] and each[-2]:
+    if words[-2] != words[-1] and any(wheel.torch for wheel in each[-2]):
         change = f"loads on {words[-1]}; {words[-2]} in the run before"
     return Trend(
         printable(name),
@@ -100,6 +108,7 @@ def _trend(name: str, runs: Sequence[RunSummary]) -> Trend:
         most,
         tuple(rows),
         change,
+        tuple(unjudged),
     )
 
 
@@ -122,6 +131,6 @@ def _words(wheels: Sequence[WheelSummary]) -> str:
     if not wheels:
         return "not in this run"
     if not judged:
-        return "not judged on the releases"
+        return UNJUDGED
     found = windows_of(judged[0].torch, lambda build: _loads(judged, build.torch))
     return windows_words(found)
