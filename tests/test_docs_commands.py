@@ -1,4 +1,4 @@
-"""Every command of docs/ci.md and docs/dashboards.md, run as it stands in a fresh checkout with a wheel in dist.
+"""Every command of docs/ci.md, dashboards.md and page.md, run as it stands in a fresh checkout with a wheel in dist.
 
 The wheel loads on torch 2.3.0 - 2.11.0 (by the windows of the release index's own tests) and names no torch.
 """
@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CI, DASHBOARDS = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("ci.md", "dashboards.md"))
+CI, DASHBOARDS, PAGE = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("ci", "dashboards", "page")
+)
 
 
 @pytest.fixture
@@ -55,7 +57,9 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "script", [block for text in (CI, DASHBOARDS) for block in blocks(text, "sh")], ids=lambda block: block[:30]
+    "script",
+    [block for text in (CI, DASHBOARDS, PAGE) for block in (*blocks(text, "sh"), *blocks(text, "bash"))],
+    ids=lambda block: block[:30],
 )
 def test_a_block_of_commands(checkout: Path, script: str) -> None:
     """Each runs to its end: it may say that the wheel fails on the newest torch, never that it was used wrongly."""

@@ -13,6 +13,7 @@ from abiscan.model.target import Target
 from abiscan.setting.declared import marker_environments, pythons_of_tags, release_in_name, without_build
 from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, promise_of, torch_requirements
 
 # A container of which nothing more is to be told than its path.
@@ -46,7 +47,7 @@ def _applicable(lines: Sequence[str], facts: ContainerFacts) -> tuple[str, ...]:
     machine = next((platform.machine for platform in promise.platforms if platform.machine), "")
     pythons = pythons_of_tags(promise.interpreters)
     environments = marker_environments(torch_requirements(lines), pythons, facts.requires_python or "", machine)
-    return tuple(line for line in lines if applicable(torch_requirements([line]), environments))
+    return tuple(spelled(line) for line in lines if applicable(torch_requirements([line]), environments))
 
 
 def judge_container(

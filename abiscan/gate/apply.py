@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model.finding import Finding, Severity
+from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import (
     ArtifactReport,
@@ -42,7 +42,7 @@ def apply(
         today: decides which ignores have expired; None: none has.
     """
     notes = list(report.notes)
-    unexplained = _fails_without_a_finding(report)
+    report = _with_verdicts(report)
     report, undecided = _with_own_findings(report, policy)
     notes += undecided
     report = _with_selection(_with_severities(report, policy), policy)
@@ -59,10 +59,6 @@ def apply(
     accepted, unsure = _unsure(report, used_whole)
     notes += accepted
     failing = any(policy.fails(f.severity) for a in report.artifacts for f in a.standing)
-    if policy.fail_on is not None and any(
-        not any(ignore.covers_path(display) for ignore in used_whole) for display in unexplained
-    ):
-        failing = True
     if failing or (policy.fail_on is not None and any(entry.fails for entry in stale)):
         verdict = Verdict.FAIL
     elif unsure or undecided:
@@ -79,15 +75,16 @@ def apply(
     )
 
 
-def _fails_without_a_finding(report: Report) -> list[str]:
-    """Files that do not load although no rule says so as an error: the gate must not depend on a rule's being there."""
-    return [
-        a.display
-        for a in report.artifacts
-        if a.verdict is ArtifactVerdict.FAILS
-        and a.served_by is None
-        and not any(f.severity is Severity.ERROR for f in a.findings)
-    ]
+def _with_verdicts(report: Report) -> Report:
+    """The report with a finding for each file that does not load although no rule says so as an error."""
+    if all(artifact.verdict is not ArtifactVerdict.FAILS for artifact in report.artifacts):
+        return report
+    from abiscan.gate.requirements import VERDICT_RULE, with_verdict
+
+    artifacts = tuple(map(with_verdict, report.artifacts))
+    added = any(new is not old for new, old in zip(artifacts, report.artifacts, strict=True))
+    rules = (*report.rules, VERDICT_RULE) if added else report.rules
+    return replace(report, artifacts=artifacts, rules=rules)
 
 
 def _with_severities(report: Report, policy: Policy) -> Report:
@@ -127,9 +124,9 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
     if policy.require_torch is None and not policy.require_stable_abi:
         return report, []
     from abiscan.gate.requirements import (
-        GATE_RULES,
         REQUIRE_STABLE_ABI,
         REQUIRE_TORCH,
+        REQUIREMENT_RULES,
         require_builds,
         with_requirements,
     )
@@ -149,7 +146,7 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
             extended = replace(extended, findings=(*extended.findings, builds[artifact.display]))
         artifacts.append(extended)
     asked -= {rule.id for rule in report.rules}
-    rules = tuple(rule for rule in GATE_RULES if rule.id in asked)
+    rules = tuple(rule for rule in REQUIREMENT_RULES if rule.id in asked)
     return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
 
 

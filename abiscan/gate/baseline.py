@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.errors import UsageError
-from abiscan.gate.requirements import GATE_RULES
+from abiscan.gate.requirements import REQUIREMENT_RULES
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key, module_key
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
@@ -104,12 +104,12 @@ class Matcher:
     def stale(self, report: Report) -> list[Entry]:
         """Entries with a count left that this run could have used."""
         active = {rule.id for rule in report.rules}
-        gate_rules = {rule.id for rule in GATE_RULES}
+        asked_for = {rule.id for rule in REQUIREMENT_RULES}
         scope = _Scope(report)
         return [
             entry
             for entry, left in zip(self._entries, self._left, strict=True)
-            if left and (entry.rule not in gate_rules or entry.rule in active) and scope.covers(entry)
+            if left and (entry.rule not in asked_for or entry.rule in active) and scope.covers(entry)
         ]
 
 

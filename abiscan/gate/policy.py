@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.model.finding import Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ImportsShown
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class Policy(Struct, frozen=True):
         """Why the findings of a rule do not count in this run; None where they do."""
         if rule in self.ignore_rules:
             return "ignored: --ignore"
-        return "ignored: not in --select" if self.select and rule not in self.select else None
+        # Which rules a run is for does not decide whether a file loads.
+        chosen = not self.select or rule in self.select or rule == DOES_NOT_LOAD
+        return None if chosen else "ignored: not in --select"
 
     def fails(self, severity: Severity) -> bool:
         """Whether a finding of this severity fails the run."""

@@ -1,6 +1,7 @@
-"""What a release engineer demands of every file: `--require-torch RANGE` and `--require-stable-abi [VERSION]`.
+"""What a release engineer demands of every file: that it loads, `--require-torch RANGE` and `--require-stable-abi
+[VERSION]`.
 
-Both make findings of rules of their own, so that a baseline, an ignore and every format treat them as any other.
+All make findings of rules of their own, so that a baseline, an ignore and every format treat them as any other.
 What cannot be decided is reported as such and leaves the run incomplete; it is never counted as met.
 """
 
@@ -15,7 +16,7 @@ from abiscan.errors import UsageError
 from abiscan.model import versions
 from abiscan.model.binding import Owner
 from abiscan.model.cause import Confidence
-from abiscan.model.finding import Finding, RuleInfo, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding, RuleInfo, Severity
 from abiscan.model.fingerprint import fingerprint, module_key
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 REQUIRE_TORCH = "require-torch"
 REQUIRE_STABLE_ABI = "require-stable-abi"
 
-GATE_RULES = (
+REQUIREMENT_RULES = (
     RuleInfo(
         REQUIRE_TORCH,
         "A file does not load on every torch build of the required range",
@@ -52,6 +53,20 @@ GATE_RULES = (
         Confidence.HIGH,
     ),
 )
+# Of this one a run speaks without being asked: the gate must not depend on another rule's being there.
+VERDICT_RULE = RuleInfo(
+    DOES_NOT_LOAD,
+    "A file does not load, and no other rule says so",
+    "The fault lies outside of the file: a library of its own package that it needs does not load, or its torch has "
+    "another CUDA.",
+    "abiscan dist/*.whl",
+    "Mend the library that it needs, or build the file for the CUDA of its torch.",
+    (),
+    "0.1.0",
+    Severity.ERROR,
+    Confidence.HIGH,
+)
+GATE_RULES = (*REQUIREMENT_RULES, VERDICT_RULE)
 
 # How many builds and names a message spells out; the finding's `symbols` and the matrix have all.
 _SHOWN = 4
@@ -158,7 +173,7 @@ def require_builds(artifacts: Iterable[ArtifactReport], spec: str) -> dict[str, 
                 Confidence.HIGH,
                 None,
                 f"brings a build for each release of torch, and none for {', '.join(absent)}, which {spec} has",
-                GATE_RULES[0].use_instead,
+                REQUIREMENT_RULES[0].use_instead,
                 fingerprint(REQUIRE_TORCH, module_key(path, None), *absent),
                 (),
             )
@@ -184,7 +199,7 @@ def _torch_finding(
         Confidence.HIGH,
         None,
         f"does not load on {len(failing)} of {len(inside)} known builds of torch {spec}: {'; '.join(parts)}",
-        GATE_RULES[0].use_instead,
+        REQUIREMENT_RULES[0].use_instead,
         # The builds are part of the name: a baseline that accepts a failure on 2.4 does not accept one on 2.5.
         fingerprint(REQUIRE_TORCH, module_key(artifact.path, artifact.member), *builds),
         tuple(sorted({name for release in failing for name in release.missing})),
@@ -212,7 +227,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
                 Confidence.HIGH,
                 names[0] if len(names) == 1 else None,
                 f"imports {len(names) or 'some'} C++ names of torch, which promise nothing between releases",
-                GATE_RULES[1].use_instead,
+                REQUIREMENT_RULES[1].use_instead,
                 fingerprint(REQUIRE_STABLE_ABI, module),
                 names,
             ),
@@ -263,3 +278,24 @@ def with_requirements(
         if note is not None:
             undecided.append(note)
     return (replace(artifact, findings=(*artifact.findings, *findings)) if findings else artifact), undecided
+
+
+def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
+    """The artifact with a finding where it does not load although no rule says so as an error."""
+    told = any(finding.severity is Severity.ERROR for finding in artifact.findings)
+    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.served_by is not None or told:
+        return artifact
+    cause = artifact.causes[0] if artifact.causes else None
+    why = (
+        cause.summary if cause is not None else artifact.loader.error or next(iter(artifact.notes), "it does not load")
+    )
+    finding = Finding(
+        DOES_NOT_LOAD,
+        Severity.ERROR,
+        Confidence.HIGH,
+        None,
+        why,
+        (cause.fix if cause is not None else "") or VERDICT_RULE.use_instead,
+        fingerprint(DOES_NOT_LOAD, module_key(artifact.path, artifact.member)),
+    )
+    return replace(artifact, findings=(*artifact.findings, finding))

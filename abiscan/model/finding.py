@@ -39,6 +39,10 @@ class Location(Struct, frozen=True):
     offset: int | None = None
 
 
+DOES_NOT_LOAD = "does-not-load"
+"""The rule of a file that fails although no other rule says so as an error."""
+
+
 class Finding(Struct, frozen=True):
     """A hit of one rule.
 

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from msgspec import Struct
 
-from abiscan.model.finding import Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
@@ -89,6 +89,8 @@ def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
     there are: they would stand in one place."""
     whole: dict[tuple[str, Severity], list[Finding]] = {}
     for finding in sorted_findings(artifact.standing):
+        if finding.rule == DOES_NOT_LOAD:
+            continue  # what is said of the file as a whole
         if source_location(finding) is not None:
             yield finding, 0
         else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from abiscan.model.finding import Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
@@ -50,6 +50,8 @@ def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
     cases = [_loads(report, artifact, name)]
     by_rule: dict[str, list[Finding]] = {}
     for finding in sorted_findings(artifact.findings):
+        if finding.rule == DOES_NOT_LOAD:
+            continue  # the first case is that
         by_rule.setdefault(finding.rule, []).append(finding)
     return cases + [_rule(report, artifact, rule, by_rule[rule]) for rule in sorted(by_rule)]
 

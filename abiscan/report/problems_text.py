@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
@@ -76,6 +76,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             f
             for f in shown
             if (f.severity is not Severity.NOTE or style.fails(f.severity))
+            and f.rule != DOES_NOT_LOAD  # the lines above say so
             and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]
     by_rule: dict[str, list[Finding]] = {}

@@ -146,6 +146,7 @@ def _short_block(artifact: ArtifactReport, target: Target | None, style: Style, 
     for group in artifact.causes[:1]:
         more = f"; {counted(len(artifact.causes) - 1, 'further cause')}" if len(artifact.causes) > 1 else ""
         lines += wrap(f"{group.summary} [{group.cause}]{more}", style, "  " + style.strong("why: "), "    ")
+    lines += _derived_lines(artifact, style)
     lines += _loader_lines(artifact, style)
     if not artifact.causes:
         lines += finding_lines(artifact, style)

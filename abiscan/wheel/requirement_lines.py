@@ -20,11 +20,11 @@ def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for line in lines:
         name = re.match(_NAME, line)
         if name is not None and "extra" not in line.partition(";")[2]:
-            found.setdefault(normal_name(name[1]), []).append(_spelled(line))
+            found.setdefault(normal_name(name[1]), []).append(spelled(line))
     return {name: tuple(sorted(each)) for name, each in found.items()}
 
 
-def _spelled(line: str) -> str:
+def spelled(line: str) -> str:
     """`torch (==2.4.1)` and `torch ==2.4.1`, as older builders write it, are `torch==2.4.1`."""
     required, semicolon, marker = re.sub(r"\s*\(([^()]*)\)", r"\1", line).partition(";")
     if "@" not in required:

@@ -82,6 +82,23 @@ def test_an_input_error_leaves_the_run_incomplete() -> None:
     assert apply(report, Policy(ignores=ignores)).verdict is Verdict.PASS
 
 
+def test_what_fails_for_another_file_alone_is_known_to_a_baseline() -> None:
+    """As torchaudio's _torchaudio.so, which binds by itself, fails for its libtorchaudio.so."""
+    fails = a_report(an_artifact(verdict=ArtifactVerdict.FAILS, notes=("libx.so fails",)))
+    first = apply(fails, Policy())
+    assert [(f.rule, f.message) for f in standing(first)] == [("does-not-load", "libx.so fails")]
+    assert "does-not-load" in {rule.id for rule in first.rules}
+    baseline = read_baseline(write_baseline(first), "b.json")
+    assert apply(fails, Policy(), baseline).verdict is Verdict.PASS
+    assert apply(fails, Policy(select=("const-data-ptr",))).verdict is Verdict.FAIL
+    assert apply(fails, Policy(ignore_rules=("does-not-load",))).verdict is Verdict.PASS
+    assert apply(fails, Policy(fail_on=None)).verdict is Verdict.PASS
+    (stale,) = apply(a_report(an_artifact(verdict=ArtifactVerdict.LOADS)), Policy(), baseline).stale
+    assert (stale.entry.partition(" ")[0], stale.fails) == ("does-not-load", True)
+    loads = apply(a_report(an_artifact(verdict=ArtifactVerdict.LOADS)), Policy())
+    assert "does-not-load" not in {rule.id for rule in loads.rules}
+
+
 def test_a_file_that_fails_fails_the_gate_even_if_no_rule_says_so() -> None:
     report = a_report(an_artifact(verdict=ArtifactVerdict.FAILS))
     assert apply(report, Policy()).verdict is Verdict.FAIL
