@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import Severity
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
+from abiscan.model.finding import Finding, Severity
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report, Verdict
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import WORST_FIRST, sorted_artifacts, sorted_findings
-from abiscan.report.summary import severity_counts, summary_of
-from abiscan.report.wording import counted, readable_names, source_location, verdict_words
+from abiscan.report.summary import common_target, severity_counts, summary_of
+from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
 
 # A GitHub job summary holds 1 MiB a step.
 _MAX = 1_000_000
@@ -92,8 +92,11 @@ def _head(report: Report) -> str:
     accepted = {"suppressed": counts.suppressed, "stale": counts.stale}
     words += [f"{number} {word}" for word, number in accepted.items() if number]
     lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
-    if report.target is not None:
-        lines[-1] += f" · against torch {plain(report.target.torch)} ({plain(report.target.variant)})"
+    target = common_target(report.artifacts, report.target)
+    if target is not None:
+        lines[-1] += f" · against torch {plain(target.torch)} ({plain(target.variant)})"
+    elif report.target is not None:
+        lines[-1] += " · each against the torch that it is judged on"
     return "\n".join(lines)
 
 
@@ -103,8 +106,10 @@ def _marked(verdict: Verdict | ArtifactVerdict) -> str:
 
 def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
     """The sections that have something to say; each is made only when there is room for it."""
+    if len(report.containers) > 1:
+        yield _wheels(report.containers, artifacts)
     if artifacts:
-        yield _files(artifacts)
+        yield _files(artifacts, many=len(report.containers) > 1)
     for artifact in artifacts:
         if artifact.causes and artifact.verdict in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED):
             yield _causes(artifact)
@@ -113,7 +118,33 @@ def _sections(report: Report, artifacts: Sequence[ArtifactReport]) -> Iterator[s
             yield section
 
 
-def _files(artifacts: Sequence[ArtifactReport]) -> str:
+def _wheels(containers: Sequence[Container], artifacts: Sequence[ArtifactReport]) -> str:
+    """A row a wheel or package, the worst first."""
+    members = {artifact.display: artifact for artifact in artifacts}
+    rows = ["| wheel | verdict | files that fail | requires |", "| --- | --- | --- | --- |"]
+    for container in sorted(containers, key=lambda each: (WORST_FIRST.index(each.verdict), each.path))[:_ROWS]:
+        inside = [members[display] for display in container.artifacts if display in members]
+        fails = sum(member.verdict is ArtifactVerdict.FAILS and member.served_by is None for member in inside)
+        cells = [code(container.path), _marked(container.verdict), f"{fails or '-'} of {len(inside)}"]
+        required = requirement_words(container.applicable_torch)
+        rows.append(f"| {' | '.join([*cells, code(required) if required else '-'])} |")
+    if len(containers) > _ROWS:
+        rows.append(f"\n… and {len(containers) - _ROWS} more")
+    return "\n".join(rows)
+
+
+def _files(artifacts: Sequence[ArtifactReport], *, many: bool) -> str:
+    """A row a file, the worst first; of many wheels' files those that a person has to look at."""
+    settled = (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
+    left = 0
+    if many:
+        whole = len(artifacts)
+        artifacts = [
+            a for a in artifacts if a.verdict not in settled or any(f.severity is not Severity.NOTE for f in a.standing)
+        ]
+        left = whole - len(artifacts)
+    if not artifacts:
+        return f"Nothing stands against {counted(left, 'file')}."
     # What is in order stays in the order of its path.
     in_order = WORST_FIRST.index(ArtifactVerdict.LOADS)
     artifacts = sorted(artifacts, key=lambda a: min(WORST_FIRST.index(a.verdict), in_order))
@@ -130,6 +161,8 @@ def _files(artifacts: Sequence[ArtifactReport]) -> str:
         rows.append(f"| {' | '.join(cells)} |")
     if len(artifacts) > _ROWS:
         rows.append(f"\n… and {len(artifacts) - _ROWS} more files")
+    if left:
+        rows.append(f"\n{counted(left, 'file')} without an error or a warning {'is' if left == 1 else 'are'} left out.")
     return "\n".join(rows)
 
 
@@ -159,14 +192,23 @@ def _findings(report: Report, artifacts: Sequence[ArtifactReport]) -> str:
     if not hits:
         return ""
     hits.sort(key=lambda hit: (not report.failing(hit[1]), hit[1].severity.rank))
+    # Of one rule in one file the first stands for all that have no line of source of their own.
+    alike: dict[tuple[object, ...], list[tuple[ArtifactReport, Finding]]] = {}
+    for artifact, finding in hits:
+        key = (artifact.display, finding.rule, finding.severity, source_location(finding))
+        alike.setdefault(key, []).append((artifact, finding))
     rows = ["### Findings", "", "| severity | rule | where | what |", "| --- | --- | --- | --- |"]
-    for artifact, finding in hits[:_ROWS]:
+    for same in list(alike.values())[:_ROWS]:
+        artifact, finding = same[0]
         source = source_location(finding)
         where = code(artifact.display if source is None else f"{source.file}:{source.line}")
+        more = f" (and {len(same) - 1} more of this rule in this file)" if len(same) > 1 else ""
         mark = " ❌" if report.failing(finding) else ""
-        rows.append(f"| {finding.severity.value}{mark} | {plain(finding.rule)} | {where} | {plain(finding.message)} |")
-    if len(hits) > _ROWS:
-        rows.append(f"\n… and {len(hits) - _ROWS} more findings")
+        cells = (finding.severity.value + mark, plain(finding.rule), where, plain(finding.message) + more)
+        rows.append(f"| {' | '.join(cells)} |")
+    if len(alike) > _ROWS:
+        left = sum(map(len, list(alike.values())[_ROWS:]))
+        rows.append(f"\n… and {counted(left, 'more finding')}")
     return "\n".join(rows)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.target import Target
 
 
 class Summary(Struct, frozen=True):
@@ -52,6 +53,12 @@ def summary_of(report: Report) -> Summary:
         len(report.stale),
         len(report.errors),
     )
+
+
+def common_target(artifacts: Iterable[ArtifactReport], run: Target | None) -> Target | None:
+    """The torch that every file was judged on; None where they were on several."""
+    targets = {(t.torch, t.variant, t.path) for a in artifacts if (t := a.judged_on(run)) is not None}
+    return run if len(targets) <= 1 else None
 
 
 def refusal_of(artifact: ArtifactReport) -> Finding | None:

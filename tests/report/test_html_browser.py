@@ -14,7 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.compare.set_of import together_in
+from abiscan.model.release import ReleaseState
 from abiscan.model.report import Report
+from abiscan.model.setting import Setting
+from abiscan.model.target import TargetKind
 from abiscan.report import html
 from tests.report import samples
 
@@ -363,3 +366,22 @@ def test_in_a_frame_without_origin_it_works(browser: Any, tmp_path: Path) -> Non
     finally:
         browser.switch_to.default_content()
     assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_the_map_begins_where_something_was_judged(browser: Any, tmp_path: Path) -> None:
+    """On a phone the newest release is not what a wheel for an older one is looked at for."""
+    states = [ReleaseState.FAILS] * 40
+    states[3] = ReleaseState.LOADS
+    wide = tuple(
+        replace(samples.releases()[0], build=f"b{n}", torch=f"2.{n}.0", state=state) for n, state in enumerate(states)
+    )
+    target = replace(samples.TARGET, kind=TargetKind.RELEASE, torch="2.3.0", variant=wide[3].variant, path=None)
+    artifact = replace(samples.an_artifact(releases=wide), setting=Setting(), target=target)
+    open_page(browser, tmp_path, replace(samples.a_report(artifact), target=target), 390)
+    inside = browser.execute_script(
+        "const cell = document.querySelector('td.target').getBoundingClientRect();"
+        "const box = document.querySelector('.scroll').getBoundingClientRect();"
+        "const wide = document.querySelector('.scroll').scrollWidth > box.width;"
+        "return [cell.left >= box.left, cell.right <= box.right, wide];"
+    )
+    assert inside == [True, True, True]

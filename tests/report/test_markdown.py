@@ -6,7 +6,11 @@ import html
 import re
 
 import pytest
+from msgspec.structs import replace
 
+from abiscan.model.finding import Severity
+from abiscan.model.report import ArtifactVerdict
+from abiscan.model.setting import Setting
 from abiscan.report import markdown
 from tests.report import samples
 
@@ -56,3 +60,38 @@ def test_a_run_with_nothing_in_it() -> None:
     text = markdown.render(samples.empty())
     assert text.startswith("## abiscan: ✅ pass\n\n0 files")
     assert "no shared object in x.whl" in text
+
+
+def test_many_wheels_have_a_table_and_files_in_order_are_counted() -> None:
+    report = samples.wheels()
+    _, _, wheels, files = markdown.render(report).split("\n\n")[:4]
+    shown = [html.unescape(re.sub("<.*?>", "", row)).split(" | ") for row in wheels.splitlines()[2:]]
+    assert {cells[0].removeprefix("| ") for cells in shown} == {c.path for c in report.containers}
+    worst_first = [cells[1].split()[-1] for cells in shown]
+    assert worst_first[0] == "fails"
+    assert worst_first == sorted(worst_first, key=["fails", "undecided", "loads", "torch"].index)
+    settled = (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
+    quiet = [
+        a
+        for a in report.artifacts
+        if a.verdict in settled and not any(f.severity is not Severity.NOTE for f in a.standing)
+    ]
+    assert quiet
+    assert files.count("\n| <code>") == len(report.artifacts) - len(quiet)
+    assert f"{len(quiet)} file" in markdown.render(report)
+
+
+def test_findings_of_a_rule_in_one_file_are_one_row() -> None:
+    findings = tuple(samples.a_finding(symbol=f"_Z{n}") for n in range(5))
+    text = markdown.render(samples.a_report(samples.an_artifact(findings=findings)))
+    (row,) = [row for row in rows(text) if findings[0].rule in row]
+    assert "and 4 more of this rule in this file" in row
+
+
+def test_the_torch_is_named_where_all_were_judged_on_it() -> None:
+    one = samples.an_artifact("", "a.so")
+    other = replace(samples.an_artifact("", "b.so"), setting=Setting(), target=replace(samples.TARGET, torch="2.4.0"))
+    assert "against torch 2.13.0 (cpu)" in markdown.render(samples.a_report(one))
+    text = markdown.render(samples.a_report(one, other))
+    assert "each against the torch that it is judged on" in text
+    assert "against torch 2.13.0" not in text

@@ -187,9 +187,10 @@
       tip.style.left = left + "px";
       tip.style.top = (below + size.height < innerHeight ? below : Math.max(8, at.top - size.height - 8)) + "px";
     };
-    // The newest builds are the ones that most people ask about.
+    // The newest builds are the ones that most people ask about: of those that something was judged on or promises.
     const scroller = matrix.parentElement;
-    scroller.scrollLeft = scroller.scrollWidth;
+    const asked = [...body.querySelectorAll("td.target, td.range")].map((cell) => cell.offsetLeft + 3 * cell.offsetWidth);
+    scroller.scrollLeft = (asked.length ? Math.max(...asked) : scroller.scrollWidth) - scroller.clientWidth;
     const cellOf = (event) => event.target.closest("td.cell");
     let current = body.querySelector("td.cell");
     if (current) current.tabIndex = 0;

@@ -20,7 +20,7 @@ from abiscan.report.html.trends import trends_of
 from abiscan.report.html.values import FileView, PageView, WheelView
 from abiscan.report.html.wheel_view import Unit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
-from abiscan.report.summary import Summary, summary_of
+from abiscan.report.summary import Summary, common_target, summary_of
 from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
 
 
@@ -38,7 +38,7 @@ def page_view(
     units = units_of(report, artifacts, together)
     wheels = tuple(wheel_view(number, report, unit, artifacts, files) for number, unit in enumerate(units))
     named = [wheel for wheel in wheels if wheel.title]
-    target = _common_target(artifacts, report.target)
+    target = common_target(artifacts, report.target)
     return PageView(
         title=_title(report, files),
         version=report.version,
@@ -89,12 +89,6 @@ def _title(report: Report, files: tuple[FileView, ...]) -> str:
 
 def _all_wheels(report: Report) -> bool:
     return all(container.kind == "wheel" for container in report.containers)
-
-
-def _common_target(artifacts: Sequence[ArtifactReport], run: Target | None) -> Target | None:
-    """The torch that every file was judged on; None where they were on several."""
-    targets = {(t.torch, t.variant, t.path) for a in artifacts if (t := a.judged_on(run)) is not None}
-    return run if len(targets) <= 1 else None
 
 
 def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], target: Target | None) -> str:
