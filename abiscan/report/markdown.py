@@ -91,8 +91,11 @@ def _head(report: Report) -> str:
     words += [counted(number, severity.value) for severity, number in counts.findings.items() if number]
     accepted = {"suppressed": counts.suppressed, "stale": counts.stale}
     words += [f"{number} {word}" for word, number in accepted.items() if number]
+    words += [f"{counted(counts.errors, 'input')} could not be read"] if counts.errors else []
     lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
     target = common_target(report.artifacts, report.target)
+    if not report.artifacts:
+        return "\n".join(lines)
     if target is not None:
         lines[-1] += f" · against torch {plain(target.torch)} ({plain(target.variant)})"
     elif report.target is not None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.model.finding import Severity
-from abiscan.model.report import ArtifactVerdict
+from abiscan.model.report import ArtifactVerdict, InputError
 from abiscan.model.setting import Setting
 from abiscan.report import markdown
 from tests.report import samples
@@ -60,6 +60,11 @@ def test_a_run_with_nothing_in_it() -> None:
     text = markdown.render(samples.empty())
     assert text.startswith("## abiscan: ✅ pass\n\n0 files")
     assert "no shared object in x.whl" in text
+
+
+def test_what_could_not_be_read_is_counted_and_was_judged_on_nothing() -> None:
+    report = samples.a_report(errors=(InputError("x.whl", "cut off"),))
+    assert markdown.render(report).split("\n\n")[1] == "0 files, 1 input could not be read"
 
 
 def test_many_wheels_have_a_table_and_files_in_order_are_counted() -> None:
