@@ -31,12 +31,10 @@ def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
 
 def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Ids of rules, behind the last comma."""
-    from abiscan.gate.requirements import GATE_RULES
-    from abiscan.rules import rule_infos
+    from abiscan.cli.every_rule import every_rule
 
     before, comma, last = incomplete.rpartition(",")
-    ids = sorted({info.id for info in (*rule_infos(), *GATE_RULES)})
-    return _with_prefix((f"{before}{comma}{each}" for each in ids), f"{before}{comma}{last}")
+    return _with_prefix((f"{before}{comma}{each.id}" for each in every_rule()), f"{before}{comma}{last}")
 
 
 def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

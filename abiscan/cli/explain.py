@@ -56,16 +56,16 @@ def explain(**given: object) -> None:
 
 def _explained_id(text: str, as_json: bool) -> bool:
     """Print the cause or the rule of this id; whether there is one."""
+    from abiscan.cli.every_rule import every_rule
     from abiscan.diagnosis.registry import CAUSES, summary
     from abiscan.report import explain_text, explain_v1, rules_text
-    from abiscan.rules import rule_infos
 
     row = next((row for row in CAUSES if row.id == text), None)
     if row is not None:
         about = {"id": row.id.value, "summary": summary(row.id), "facts": row.facts}
         click.echo(explain_v1.render_cause(about) if as_json else explain_text.render_cause(about), nl=False)
         return True
-    infos = tuple(info for info in rule_infos() if info.id == text)
+    infos = tuple(info for info in every_rule() if info.id == text)
     if infos:
         width = style_for({"color": "auto"}, sys.stdout).width
         click.echo(rules_text.render(infos, in_full=True, as_json=as_json, width=width), nl=False)
@@ -77,10 +77,10 @@ def _nothing_known(text: str) -> str:
     if _ID.fullmatch(text):
         import difflib
 
+        from abiscan.cli.every_rule import every_rule
         from abiscan.diagnosis.registry import CAUSES
-        from abiscan.rules import rule_infos
 
-        known = [row.id.value for row in CAUSES] + [info.id for info in rule_infos()]
+        known = [row.id.value for row in CAUSES] + [info.id for info in every_rule()]
         near = difflib.get_close_matches(text, known, n=1, cutoff=0.7)
         near = near or [word for word in known if len(text) >= _BEGINNING and word.startswith(text.lower())]
         if near:

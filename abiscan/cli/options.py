@@ -227,10 +227,9 @@ def rules_of(given: object, option: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for each in strings(given) for name in each.split(",") if name.strip()))
     if not names:
         return ()
-    from abiscan.gate.requirements import GATE_RULES
-    from abiscan.rules import rule_infos
+    from abiscan.cli.every_rule import every_rule
 
-    known = [info.id for info in (*rule_infos(), *GATE_RULES)]
+    known = [info.id for info in every_rule()]
     for name in names:
         if name not in known:
             import difflib
@@ -261,8 +260,6 @@ def _configured(named: str | None) -> Policy:
 
     from abiscan.gate.config import find_config, load_config
     from abiscan.gate.policy import Policy
-    from abiscan.gate.requirements import GATE_RULES
-    from abiscan.rules import rule_infos
     from abiscan.targets.named_file import read_text
 
     path = Path(named) if named is not None else find_config(Path.cwd())
@@ -272,7 +269,9 @@ def _configured(named: str | None) -> Policy:
         text = read_text(str(path), "the configuration")
     except FileNotFoundError:
         raise UsageError(f"{path}: no such configuration") from None
-    policy = load_config(text, str(path), {info.id for info in (*rule_infos(), *GATE_RULES)})
+    from abiscan.cli.every_rule import every_rule
+
+    policy = load_config(text, str(path), {info.id for info in every_rule()})
     return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
 
 

@@ -15,16 +15,16 @@ from abiscan.errors import UsageError
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
 def rules(rule: str | None, form: str) -> None:
     """List the rules; with ID, one rule in full."""
+    from abiscan.cli.every_rule import every_rule
     from abiscan.report import rules_text
-    from abiscan.rules import rule_infos
 
-    infos = rule_infos()
+    infos = every_rule()
     if rule is not None:
         infos = tuple(info for info in infos if info.id == rule)
         if not infos:
             import difflib
 
-            known = [info.id for info in rule_infos()]
+            known = [info.id for info in every_rule()]
             near = difflib.get_close_matches(rule, known, n=1)
             raise UsageError(f"no rule {rule!r}" + (f"; did you mean {near[0]}?" if near else "; see abiscan rules"))
     width = style_for({"color": "auto"}, sys.stdout).width

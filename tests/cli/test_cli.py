@@ -223,6 +223,10 @@ def test_usage_errors_name_what_is_known() -> None:
     assert done.returncode == 2
     assert "did you mean json" in done.stderr
     assert run().returncode == 2
+    # Whatever a report may name can be asked for: the gate's own rules too.
+    for name in ("require-torch", "does-not-load"):
+        assert run("rules", name).stdout.startswith(f"{name} (error, high confidence")
+        assert run("explain", name).stdout == run("rules", name).stdout
     assert run("rules", "const-data-prt").returncode == 2
 
 
