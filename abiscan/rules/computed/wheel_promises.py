@@ -325,8 +325,8 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
-    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or loads and shares a
-    record with torch that lies otherwise there."""
+    """`torch-requirement-too-wide`: the wheel allows releases on which a member does not load, or loads and has
+    another layout there."""
     use = _torch_use(wheel)
     if use is None or use.allowed is None or use.telling is None:
         return
@@ -366,14 +366,14 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     doubtful = [release for release in allowed if release in possible]
     if not doubtful:
         return
-    where, lies, severity = bad, "lies", Severity.ERROR if len(bad) == len(allowed) else None
+    where, verb, severity = bad, "is", Severity.ERROR if len(bad) == len(allowed) else None
     if not bad:
-        where, lies, severity = doubtful, "may lie", Severity.NOTE
+        where, verb, severity = doubtful, "may be", Severity.NOTE
     member = possible[where[0]]
     right = [release for release in allowed if release not in where]
     right = right or [release for release in use.known if release in use.covered and release not in possible]
-    record = f"a record that it shares with torch {lies} otherwise than in the headers of its build (`layout-drift`)"
-    detail = f"which allows {_words(where, use.known)}, where {_short(member)} loads and {record}"
+    otherwise = f"what it has of torch's headers {verb} otherwise there (`layout-drift`)"
+    detail = f"which allows {_words(where, use.known)}, where {_short(member)} loads, and {otherwise}"
     target = f"require {_advice(right, use)}" if right else "build it with the headers of a release that it allows"
     yield member, _finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
 

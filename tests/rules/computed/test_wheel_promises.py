@@ -159,8 +159,8 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     at, finding = requirement(container(CP311, "torch>=2.5,<2.7.1"), good, replace(fits, drifting=late))
     assert at == "pkg/_C.so"
     assert finding.severity is warning
-    assert "which allows torch 2.6.0 - 2.7.0, where pkg/_C.so loads and a record that it" in finding.message
-    assert "shares with torch lies otherwise" in finding.message
+    assert "which allows torch 2.6.0 - 2.7.0, where pkg/_C.so loads, and what it has of torch's" in finding.message
+    assert "headers is otherwise there (`layout-drift`)" in finding.message
     assert finding.fix == "require `torch>=2.5,<2.6`"
     # All that it allows is wrong: the wheel works nowhere that it may be installed.
     _, finding = requirement(container(CP311, "torch>=2.6,<2.7.1"), replace(fits, drifting=late))
@@ -168,7 +168,7 @@ def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     assert finding.fix == "require `torch>=2.7.1`"
     _, finding = requirement(container(CP311, "torch>=2.5,<2.6.1"), replace(fits, drifting=(("2.6.0", warning),)))
     assert finding.severity is Severity.NOTE
-    assert "may lie otherwise" in finding.message
+    assert "may be otherwise there" in finding.message
     assert finding.fix == "require `torch>=2.5,<2.6`"
     # What the requirement keeps out is no matter, nor are notes, nor builds to choose from.
     assert found(container(CP311, "torch>=2.5,<2.6"), replace(fits, drifting=late)) == {}
