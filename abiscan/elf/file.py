@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from types import TracebackType
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.image import Image, Sparse
-from abiscan.elf.relocations import Table, packed_places, relocated_symbols, relocation_tables
+from abiscan.elf.relocations import Table, packed_places, relocation_tables, symbol_references
 from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
     SHN_UNDEF,
@@ -139,14 +139,24 @@ class ElfFile:
         return packed_places(self.image, self.dynamic)
 
     @cached_property
-    def relocated(self) -> list[tuple[int, int]]:
-        """(symbol index, relocation type), each pair once, in the order in which the loader first meets them."""
-        return relocated_symbols(self.relocations, self.machine)
+    def _looked_up(self) -> tuple[int, ...]:
+        return symbol_references(self.relocations, self.machine)
+
+    @property
+    def _info_shift(self) -> int:
+        return 32 if self.image.is64 else 8
 
     @cached_property
     def referred(self) -> tuple[int, ...]:
-        """The symbols that relocations refer to, each once, in the same order."""
-        return tuple(dict.fromkeys([index for index, _ in self.relocated]))
+        """The symbols that relocations look up, each once, in the order in which the loader first meets them."""
+        shift = self._info_shift
+        return tuple(dict.fromkeys([info >> shift for info in self._looked_up]))
+
+    def relocated(self, symbols: Container[int] | None = None) -> list[tuple[int, int]]:
+        """(symbol index, relocation type), each pair once, in the same order, of these symbols (default: of all)."""
+        shift = self._info_shift
+        mask = (1 << shift) - 1
+        return [(info >> shift, info & mask) for info in self._looked_up if symbols is None or info >> shift in symbols]
 
     @cached_property
     def open_references(self) -> list[RawSymbol]:
@@ -162,35 +172,33 @@ class ElfFile:
         """How many entries of the symbol table count: those that are referred to, and those that can be found."""
         return self.symbols.count(self._at_least)
 
-    def undefined(self) -> Iterator[RawSymbol]:
+    def undefined(self) -> list[RawSymbol]:
         """Raw undefined entries, in table order."""
-        for symbol in self.symbols.table(self._at_least):
-            if symbol.section == SHN_UNDEF and symbol.name:
-                yield symbol
+        return self.symbols.undefined(self._at_least)
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         """Every undefined entry of .dynsym that has a name, in table order."""
         relocated = set(self.referred)
         table = self.symbols
-        versions = table.versions() if table.has_versions else {}
+        versions = {
+            number: VersionNeed(each.library, each.name, each.weak)
+            for number, each in (table.versions() if table.has_versions else {}).items()
+            if each.library is not None
+        }
+        entries = [symbol for symbol in self.undefined() if symbol.binding != STB_LOCAL]
+        numbers = [symbol.number for symbol in entries]
         found = []
-        for symbol in self.undefined():
-            if symbol.binding == STB_LOCAL:
+        for symbol, raw, version in zip(entries, table.names_at(numbers), table.version_indices(numbers), strict=True):
+            if not raw:
                 continue
-            name = _text(table.name_of(symbol))
-            if not name:
-                continue
-            need = versions.get(table.version_index(symbol.number) & 0x7FFF) if versions else None
             found.append(
                 Import(
-                    name=name,
+                    name=_text(raw),
                     binding=_BINDINGS.get(symbol.binding, SymbolBinding.OTHER),
                     type=_TYPES.get(symbol.type, SymbolType.OTHER),
                     visibility=_VISIBILITIES[symbol.visibility],
-                    version=VersionNeed(need.library, need.name, need.weak)
-                    if need is not None and need.library is not None
-                    else None,
+                    version=versions.get(version & 0x7FFF),
                     relocated=symbol.number in relocated,
                     index=symbol.number,
                 )

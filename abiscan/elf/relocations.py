@@ -69,6 +69,7 @@ class Table(Struct, frozen=True):
         shift: by how much the info is shifted for the symbol index; what is below is the type.
         leading: the distinct `r_info` of those at its start.
         others: the distinct `r_info` of the rest, in the order in which the loader first meets each.
+        types: the relocation types that occur.
     """
 
     address: int
@@ -79,17 +80,12 @@ class Table(Struct, frozen=True):
     shift: int
     leading: frozenset[int]
     others: tuple[int, ...]
+    types: frozenset[int]
 
     @property
     def mask(self) -> int:
         """What of `r_info` is the type."""
         return (1 << self.shift) - 1
-
-    @property
-    def types(self) -> set[int]:
-        """The relocation types that occur."""
-        mask = self.mask
-        return {info & mask for info in (*self.leading, *self.others)}
 
     def places(self) -> list[int]:
         """`r_offset` of each."""
@@ -160,7 +156,9 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:
             first = fields * max(relative, 0)
             leading = frozenset(words[1:first:fields].tolist())
             others = tuple(dict.fromkeys(words[first + 1 :: fields].tolist()))
-            found.append(Table(start, size, words, fields, relative, shift, leading, others))
+            mask = (1 << shift) - 1
+            types = frozenset([info & mask for info in leading]).union([info & mask for info in others])
+            found.append(Table(start, size, words, fields, relative, shift, leading, others, types))
     return tuple(found)
 
 
@@ -203,16 +201,25 @@ def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
     return found
 
 
-def relocated_symbols(tables: Iterable[Table], machine: str) -> list[tuple[int, int]]:
-    """(symbol index, relocation type) of the relocations that refer to a symbol, in the order in which the loader first
-    meets each pair. The leading relative ones name no symbol."""
-    none = _NONE.get(machine, (0,))
-    met: dict[tuple[int, int], None] = {}
+def symbol_references(tables: Iterable[Table], machine: str) -> tuple[int, ...]:
+    """The distinct `r_info` of the relocations that look a symbol up, in the order in which the loader first meets
+    each. The leading relative ones name no symbol."""
+    none = frozenset(_NONE.get(machine, (0,)))
+    met: dict[int, None] = {}
     for table in tables:
-        shift, mask = table.shift, table.mask
-        pairs = [(info >> shift, info & mask) for info in table.others]
-        met.update(dict.fromkeys([pair for pair in pairs if pair[0] and pair[1] not in none]))
-    return list(met)
+        # Without a symbol the info is the type alone.
+        without = {*table.types, 0}
+        if none & table.types:
+            mask = table.mask
+            without.update([info for info in table.others if info & mask in none])
+        met.update(
+            dict.fromkeys(
+                table.others
+                if without.isdisjoint(table.others)
+                else [info for info in table.others if info not in without]
+            )
+        )
+    return tuple(met)
 
 
 def references(tables: Iterable[Table], symbols: Collection[int]) -> Iterator[Reference]:

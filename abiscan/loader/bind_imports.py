@@ -18,7 +18,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.loader.definitions import PLT_CLASS, Reference
 from abiscan.loader.examination import Examination
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import resolve
+from abiscan.loader.lookup import Binding, resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
 from abiscan.model.binding import (
     BoundImport,
@@ -117,10 +117,8 @@ def _in_scope(
     closure = examination.closure
     root = closure.root
     answers: _Answers = {}
-    lookups = _import_lookups(elf, examination, root)
-    found = bind(root, lookups, examination.process.scope, examination.search_list, asserts=False)
     open_ones: list[Lookup] = []
-    for lookup, binding in zip(lookups, found, strict=True):
+    for lookup, binding in _bound_imports(elf, examination, root):
         if binding is not None:
             answers[lookup.symbol.number] = (Status.RESOLVED, binding[0].label)
         else:
@@ -133,16 +131,17 @@ def _in_scope(
     return answers
 
 
-def _import_lookups(elf: ElfFile, examination: Examination, root: LinkMap) -> list[Lookup]:
-    """One lookup for every import, those that no relocation refers to included."""
-    by_number: dict[int, Lookup] = {}
-    for lookup in examination.lookups(root):
-        by_number.setdefault(lookup.symbol.number, lookup)
+def _bound_imports(elf: ElfFile, examination: Examination, root: LinkMap) -> list[tuple[Lookup, Binding | None]]:
+    """What one lookup for every import finds, those that no relocation refers to included."""
+    by_number: dict[int, tuple[Lookup, Binding | None]] = {}
+    for lookup, binding in zip(examination.lookups(root), examination.bound(root), strict=True):
+        by_number.setdefault(lookup.symbol.number, (lookup, binding))
     rest = [symbol.index for symbol in elf.imports if symbol.index not in by_number]
-    for lookup in lookups_for(root, [(elf.symbols.raw(index), PLT_CLASS) for index in rest]):
-        by_number[lookup.symbol.number] = lookup
+    others = lookups_for(root, [(elf.symbols.raw(index), PLT_CLASS) for index in rest])
+    found = bind(root, others, examination.process.scope, examination.search_list)
+    by_number.update(zip(rest, zip(others, found, strict=True), strict=True))
     wanted = (by_number[symbol.index] for symbol in elf.imports)
-    return [lookup for lookup in wanted if lookup.symbol.visibility not in (STV_HIDDEN, STV_INTERNAL)]
+    return [each for each in wanted if each[0].symbol.visibility not in (STV_HIDDEN, STV_INTERNAL)]
 
 
 def _out_of_scope(

@@ -18,7 +18,7 @@ from abiscan.elf.symbols import (
 PLT_CLASS, COPY_CLASS = 1, 2
 
 
-class Version(Struct, frozen=True):
+class Version(Struct, frozen=True, cache_hash=True):
     """An entry of l_versions (struct r_found_version). `library` is None for a version that the object defines."""
 
     name: str
@@ -27,7 +27,7 @@ class Version(Struct, frozen=True):
     library: str | None
 
 
-class Reference(Struct, frozen=True):
+class Reference(Struct, frozen=True, cache_hash=True):
     """What is looked up.
 
     Attributes:
@@ -71,10 +71,11 @@ class Definitions:
         return self._versions
 
     def match(self, reference: Reference, hashed: int) -> RawSymbol | None:
-        """The entry of this object that a reference accepts, whatever its binding."""
+        """The entry of this object that a reference accepts, whatever its binding, of a name that the object's table
+        has let through (`SymbolTable.screen`)."""
         if self.table is None:
             return None
-        indices = self.table.find(reference.name, hashed)
+        indices = self.table.find_screened(reference.name, hashed)
         if not indices:
             return None
         wanted = reference.version

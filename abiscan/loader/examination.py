@@ -18,7 +18,7 @@ from abiscan.loader.integrity import (
 )
 from abiscan.loader.linker import Flavour
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.loader.lookup import Binding, Scope
+from abiscan.loader.lookup import Binding, Scope, check_version_asserted
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import (
@@ -46,7 +46,7 @@ class Examination:
         self.closure = closure
         self._loaded = len(process.namespace)
         self._lookups: dict[LinkMap, list[Lookup]] = {}
-        self._bindings: dict[LinkMap, list[Binding | None]] = {}
+        self._bound: dict[LinkMap, list[Binding | None]] = {}
         in_process = frozenset(process.scope.maps)
         self.search_list = Scope(item for item in closure.maps if item not in in_process)
 
@@ -73,16 +73,19 @@ class Examination:
         Raises:
             LoadFailure: the loader aborts in the attempt.
         """
-        if item not in self._bindings:
-            linker = self.process.linker
-            self._bindings[item] = bind(
-                item,
-                self.lookups(item),
-                self.process.scope,
-                self.search_list,
-                asserts=linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41),
-            )
-        return self._bindings[item]
+        found = self.bound(item)
+        linker = self.process.linker
+        if linker.flavour is Flavour.GLIBC and not linker.at_least(2, 41):
+            for lookup, binding in zip(self.lookups(item), found, strict=True):
+                if binding is not None and lookup.reference.version is not None:
+                    check_version_asserted(lookup.reference, binding[0])
+        return found
+
+    def bound(self, item: LinkMap) -> list[Binding | None]:
+        """The same, whether or not the loader comes so far."""
+        if item not in self._bound:
+            self._bound[item] = bind(item, self.lookups(item), self.process.scope, self.search_list)
+        return self._bound[item]
 
     def needed_by_root(self, name: str) -> LinkMap | None:
         """The object that serves a DT_NEEDED entry of the file, None where none was found."""

@@ -19,6 +19,7 @@ _ASSERTION = (
 Binding = tuple[LinkMap, RawSymbol]
 # References whose answer is kept, at some 300 bytes each; a run over 200 files has 15,000.
 _KEPT = 1 << 17
+_UNASKED: Binding = (LinkMap(None, "", None, None, origin=None), RawSymbol(0, 0, 0, 0, 0, 0, 0))
 
 
 def resolve(references: Sequence[Reference], hashes: Sequence[int], scope: Iterable[LinkMap]) -> list[Binding | None]:
@@ -71,10 +72,12 @@ class Scope:
         known = self._found
         if len(known) > _KEPT:
             known.clear()
-        new = [i for i, reference in enumerate(references) if reference not in known]
+        found = [known.get(reference, _UNASKED) for reference in references]
+        new = [i for i, answer in enumerate(found) if answer is _UNASKED]
         asked = [references[i] for i in new]
-        known.update(zip(asked, resolve(asked, [hashes[i] for i in new], self.maps), strict=True))
-        return [known[reference] for reference in references]
+        for i, answer in zip(new, resolve(asked, [hashes[i] for i in new], self.maps), strict=True):
+            found[i] = known[references[i]] = answer
+        return found
 
 
 def check_version_asserted(reference: Reference, item: LinkMap) -> None:

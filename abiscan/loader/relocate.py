@@ -9,7 +9,7 @@ from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.lookup import Binding, Scope, check_version_asserted, resolve
+from abiscan.loader.lookup import Binding, Scope, resolve
 from abiscan.model.binding import LoaderStop, StopKind
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
@@ -50,13 +50,12 @@ def lookups_of(item: LinkMap) -> list[Lookup]:
     classes = _TYPE_CLASSES.get(elf.machine, {})
     get = classes.get
     exports = item.definitions
-    pairs = elf.relocated
     if exports is not None and exports.table is not None:
         open_references = elf.open_references
     else:
         open_references = elf.symbols.open_references(elf.referred, defines=False)
     wanted = {symbol.number: symbol for symbol in open_references}
-    classed = dict.fromkeys((index, get(kind, 0)) for index, kind in pairs if index in wanted)
+    classed = dict.fromkeys([(index, get(kind, 0)) for index, kind in elf.relocated(wanted)])
     kept = [(wanted[index], type_class) for index, type_class in classed]
     return lookups_for(item, kept)
 
@@ -68,28 +67,24 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
     exports = item.definitions
     versions: dict[int, Version] = {} if exports is None else exports.versions
     table = item.elf.symbols
-    names = table.names_at([symbol.number for symbol, _ in symbols])
+    numbers = [symbol.number for symbol, _ in symbols]
+    names = table.names_at(numbers)
+    asked = table.version_indices(numbers)
     found = []
-    for (symbol, type_class), name, hashed in zip(symbols, names, gnu_hashes(names), strict=True):
-        version = versions.get(table.version_index(symbol.number) & 0x7FFF) if versions else None
+    for (symbol, type_class), name, hashed, number in zip(symbols, names, gnu_hashes(names), asked, strict=True):
+        version = versions.get(number & 0x7FFF)
         # A version without a hash is none (resolve_map).
         wanted = version if version is not None and version.hash else None
         found.append(Lookup(symbol, Reference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
     return found
 
 
-def bind(
-    item: LinkMap, lookups: list[Lookup], process_scope: Scope, search_list: Scope, *, asserts: bool
-) -> list[Binding | None]:
+def bind(item: LinkMap, lookups: list[Lookup], process_scope: Scope, search_list: Scope) -> list[Binding | None]:
     """What each lookup of an object finds: in itself first if it says so (DT_SYMBOLIC), then in the global scope, then
     in the search list of what was opened.
 
     Args:
         search_list: without what is in the global scope.
-        asserts: see `lookup.check_version_asserted`.
-
-    Raises:
-        LoadFailure: the loader aborts.
     """
     references = [lookup.reference for lookup in lookups]
     hashes = [lookup.hash for lookup in lookups]
@@ -101,10 +96,6 @@ def bind(
         answers = scope.resolve([references[i] for i in pending], [hashes[i] for i in pending])
         for i, binding in zip(pending, answers, strict=True):
             found[i] = binding
-    if asserts:
-        for reference, bound in zip(references, found, strict=True):
-            if bound is not None:
-                check_version_asserted(reference, bound[0])
     return found
 
 

@@ -32,7 +32,7 @@ def test_facts_and_exports_are_the_same(path: Path) -> None:
     whole, tables = reduced(path.read_bytes(), path.name)
     assert tables.facts() == whole.facts()
     assert list(tables.exports()) == list(whole.exports())
-    assert tables.relocated == whole.relocated
+    assert tables.relocated() == whole.relocated()
 
 
 @pytest.mark.torch
