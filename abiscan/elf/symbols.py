@@ -46,7 +46,7 @@ VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 _LONG_CHAIN = 4096
 
 
-class RawSymbol(Struct, frozen=True):
+class RawSymbol(Struct, frozen=True, gc=False):
     """An entry of .dynsym as it stands, with its number in the table; `st_info` and `st_other` still packed."""
 
     number: int

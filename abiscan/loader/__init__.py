@@ -60,6 +60,7 @@ class Loader:
         last = self._last
         if last is not None and last.is_of(elf, path, siblings):
             return last.examination
+        self.forget()
         examination = self._open(elf, path, dict(siblings))
         self._last = _Opened(elf, path, frozenset(siblings), examination)
         return examination
@@ -75,10 +76,13 @@ class Loader:
         # the attempt ends with it.
         if closure.missing and all(is_torch_library(name) for _item, name in closure.missing):
             return first
+        first.close()
         return examine(self._process(modules=True), elf, path, siblings)
 
     def forget(self) -> None:
         """Let go of the file that was looked at last: one that was unpacked to memory is large."""
+        if self._last is not None:
+            self._last.examination.close()
         self._last = None
 
     def predict(

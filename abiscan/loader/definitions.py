@@ -18,7 +18,7 @@ from abiscan.elf.symbols import (
 PLT_CLASS, COPY_CLASS = 1, 2
 
 
-class Version(Struct, frozen=True, cache_hash=True):
+class Version(Struct, frozen=True, cache_hash=True, gc=False):
     """An entry of l_versions (struct r_found_version). `library` is None for a version that the object defines."""
 
     name: str
@@ -27,7 +27,7 @@ class Version(Struct, frozen=True, cache_hash=True):
     library: str | None
 
 
-class Reference(Struct, frozen=True, cache_hash=True):
+class Reference(Struct, frozen=True, cache_hash=True, gc=False):
     """What is looked up.
 
     Attributes:

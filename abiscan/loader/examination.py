@@ -50,6 +50,14 @@ class Examination:
         in_process = frozenset(process.scope.maps)
         self.search_list = Scope(item for item in closure.maps if item not in in_process)
 
+    def close(self) -> None:
+        """Take apart what was mapped for this file, once no more is asked: objects and those that brought them refer to
+        each other, as a failure and the frames that it came through do, and the file itself would be held until the
+        collector comes by."""
+        self.closure.failure = None
+        for item in self.namespace.maps[self._loaded :]:
+            item.loader = item.needed = item.search = None
+
     def is_new(self, item: LinkMap) -> bool:
         """Whether the object was mapped for this file."""
         return item.index >= self._loaded

@@ -24,7 +24,7 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
 }
 
 
-class Lookup(Struct, frozen=True):
+class Lookup(Struct, frozen=True, gc=False):
     """One lookup of an object's relocation.
 
     Attributes:

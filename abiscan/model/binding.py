@@ -55,7 +55,7 @@ class Status(enum.StrEnum):
         return self.is_unbound or self is Status.UNDECIDED
 
 
-class BoundImport(Struct, frozen=True):
+class BoundImport(Struct, frozen=True, gc=False):
     """An import with its name read and its provider looked up.
 
     Attributes:

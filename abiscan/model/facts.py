@@ -57,7 +57,7 @@ _FAMILIES = ("GLIBC", "GLIBCXX", "CXXABI", "GCC")
 _LONGEST_NUMBER = 32
 
 
-class VersionNeed(Struct, frozen=True):
+class VersionNeed(Struct, frozen=True, gc=False):
     """One version that a file asks of one library (an Elf_Vernaux; Linux Standard Base, "Symbol Versioning")."""
 
     library: str
@@ -75,7 +75,7 @@ class VersionNeed(Struct, frozen=True):
         return (family, tuple(map(int, parts))) if all(map(str.isdigit, parts)) else None
 
 
-class Import(Struct, frozen=True):
+class Import(Struct, frozen=True, gc=False):
     """An undefined entry of the dynamic symbol table.
 
     Attributes:
@@ -104,7 +104,7 @@ class Import(Struct, frozen=True):
         )
 
 
-class Export(Struct, frozen=True):
+class Export(Struct, frozen=True, gc=False):
     """A defined entry of the dynamic symbol table that other objects can bind to.
 
     Attributes:
