@@ -316,12 +316,15 @@ class _Functions:
         self._frames = _frame_starts(elf) if addresses else []
 
     def _read_symtab(self, elf: ElfFile, addresses: list[int]) -> None:
+        following = [*addresses, 1 << 64]
         for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS):
-            if not section or not length or info & 0xF not in (STT_FUNC, STT_GNU_IFUNC):
+            # Nearly all functions are around none of them: that is asked first, and without a call of `_within`.
+            if following[bisect_left(addresses, value)] >= value + length:
                 continue
-            for address in _within(addresses, value, length):
+            if section and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
                 raw = elf.image.string(name, end)
-                self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
+                for address in _within(addresses, value, length):
+                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
 
     def _read_dynsym(self, elf: ElfFile, addresses: list[int]) -> None:
         for symbol in elf.symbols.table():

@@ -7,7 +7,7 @@ relocation that writes the address of the type information does.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,19 +35,19 @@ class Pointers:
 
     def __init__(self, elf: ElfFile) -> None:
         self._elf = elf
-        # (index in .dynsym, 0) or (0, address in the file)
-        self._at = {place: (index, address) for place, index, address in pointers(elf.relocations, elf.machine)}
+        # An address in the file, or less than 0: ~index in .dynsym.
+        self._at = dict(pointers(elf.relocations, elf.machine))
 
     def __contains__(self, place: int) -> bool:
         return place in self._at
 
     def name(self, place: int) -> str | None:
         """The symbol whose address is written there; None where an address without one is."""
-        index = self._at[place][0]
-        if not index:
+        pointer = self._at[place]
+        if pointer >= ~0:  # symbol 0 is none
             return None
         try:
-            return self._elf.symbols.name_of(self._elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+            return self._elf.symbols.name_of(self._elf.symbols.raw(~pointer)).decode("utf-8", "surrogateescape")
         except UnreadableFile:
             return None  # a relocation that names no symbol of the table
 
@@ -56,28 +56,23 @@ class Pointers:
         pointer = self._at.get(place)
         if pointer is None:
             return None
-        return pointer[1] if not pointer[0] else self._values.get(pointer[0])
+        return pointer if pointer >= 0 else self._values.get(pointer)
 
     @cached_property
     def _values(self) -> dict[int, int]:
         """Addresses of the file's own symbols that are referred to."""
-        found = {}
-        for index in {index for index, _address in self._at.values() if index}:
-            try:
-                found[index] = self._elf.symbols.raw(index).value
-            except UnreadableFile:
-                continue  # a relocation that names no symbol of the table
-        return {index: value for index, value in found.items() if value}
+        indices = {~pointer for pointer in self._at.values() if pointer < 0}
+        return {~index: value for index, value in self._elf.symbols.values_of(indices).items() if value}
 
-    def to(self, addresses: Container[int]) -> Iterator[tuple[int, int]]:
+    def to(self, addresses: Collection[int]) -> list[tuple[int, int]]:
         """(place, address) of the pointers to one of these, by place."""
-        for place in sorted(self._at):
-            address = self.address(place)
-            if address is not None and address in addresses:
-                yield place, address
+        values = {pointer: value for pointer, value in self._values.items() if value in addresses}
+        wanted = {*addresses, *values}
+        found = [(place, pointer) for place, pointer in self._at.items() if pointer in wanted]
+        return sorted((place, values.get(pointer, pointer)) for place, pointer in found)
 
 
-def own_vtables(elf: ElfFile, pointers: Pointers, types: Container[int]) -> dict[int, tuple[VtableWord, ...]]:
+def own_vtables(elf: ElfFile, pointers: Pointers, types: Collection[int]) -> dict[int, tuple[VtableWord, ...]]:
     """The primary vtable of each type: address of its type information -> words.
 
     Args:

@@ -7,6 +7,7 @@ and elf/dynamic-link.h in its sources); a symbol that no relocation refers to is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 
@@ -234,25 +235,33 @@ def references(tables: Iterable[Table], symbols: Collection[int]) -> Iterator[Re
                 yield Reference(words[first], info >> shift, info & mask, words[first + 2] if fields == 3 else 0)
 
 
-def pointers(tables: Iterable[Table], machine: str) -> Iterator[tuple[int, int, int]]:
-    """(place, symbol index, address) of every word that the loader fills with an address: of a symbol, then the address
-    is 0, or of the file itself, then the index is 0.
+def pointers(tables: Iterable[Table], machine: str) -> Iterator[tuple[int, int]]:
+    """(place, pointer) of every word that the loader fills with an address: of the file itself, then the pointer is
+    that address, or of a symbol, then it is less than 0, the complement of the symbol's index.
 
     Relocations in the packed form (DT_RELR) and tables without addends are not read; nothing for a machine that is not
     in `ABSOLUTE`.
     """
     absolute, relative = ABSOLUTE.get(machine), RELATIVE.get(machine)
     if absolute is None:
-        return
+        return iter(())
+    # One after the other, a quarter of the time would go into resuming a generator.
+    return chain.from_iterable(_pointers(tables, absolute, relative))
+
+
+def _pointers(tables: Iterable[Table], absolute: int, relative: int | None) -> Iterator[list[tuple[int, int]]]:
     for table in tables:
         words, shift, mask = table.words, table.shift, table.mask
         if table.fields != 3:
             continue
+        # 0 where the addend is the address.
+        pointer_of: dict[int, int] = {}
+        for info in (*table.leading, *table.others):
+            if info & mask == relative:
+                pointer_of[info] = 0
+            elif info & mask == absolute:
+                pointer_of[info] = ~(info >> shift)
         for start in range(0, len(words), 3 * _CHUNK):
             view = words[start : start + 3 * _CHUNK].tolist()
-            for place, info, addend in zip(view[0::3], view[1::3], view[2::3], strict=True):
-                kind = info & mask
-                if kind == relative:
-                    yield place, 0, addend
-                elif kind == absolute:
-                    yield place, info >> shift, 0
+            fields = zip(view[0::3], view[1::3], view[2::3], strict=True)
+            yield [(place, pointer_of[info] or addend) for place, info, addend in fields if info in pointer_of]

@@ -309,6 +309,13 @@ class SymbolTable:
         marks = self._columns(highest + 1)[1]
         return [marks[index] for index in indices]
 
+    def values_of(self, indices: Iterable[int]) -> dict[int, int]:
+        """st_value of those of the entries that lie in the table."""
+        room = (self._end - self._offset) // self._layout.size
+        inside = [index for index in indices if index < room]
+        values = self._columns(max(inside, default=-1) + 1)[2]
+        return {index: values[index] for index in inside}
+
     def undefined(self, at_least: int = 0) -> list[RawSymbol]:
         """The undefined entries that have a name, in order."""
         names, column, _values = self._columns(self.count(at_least))

@@ -79,13 +79,13 @@ def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[i
     """Relocated words of an address range: those that name a symbol, and those that hold an address."""
     symbols: dict[int, str] = {}
     addresses: dict[int, int] = {}
-    for place, index, address in pointers(elf.relocations, elf.machine):
+    for place, pointer in pointers(elf.relocations, elf.machine):
         if not low <= place < high:
             continue
-        if index:
-            symbols[place] = elf.symbols.name_of(elf.symbols.raw(index)).decode("utf-8", "surrogateescape")
+        if pointer < 0:
+            symbols[place] = elf.symbols.name_of(elf.symbols.raw(~pointer)).decode("utf-8", "surrogateescape")
         else:
-            addresses[place] = address
+            addresses[place] = pointer
     return symbols, addresses
 
 

@@ -118,6 +118,15 @@ class Files:
         return status.st_dev, status.st_ino
 
     def _probe(self, path: str) -> Opened | Absent | Refused:
+        normal, identity = os.path.normpath(path), self._identity(path)
+        if normal != path and not isinstance(identity, str):
+            # The files of a package come to its libraries by many ways (`$ORIGIN/../../x.libs`): what is known of one
+            # serves all.
+            same = self._probes.get(normal)
+            if same is None:
+                same = self._probes[normal] = self._probe(normal)
+            if isinstance(same, Opened) and same.elf is not None and same.file_id == identity:
+                return Opened(path, identity, same.elf)
         try:
             host = self.disk.host(os.path.join(self._cwd, path))
             elf = open_elf(host, path)
@@ -125,7 +134,7 @@ class Files:
             return Absent(error.errno or errno.ENOENT)
         except UnreadableFile as error:
             return self._probe_bytes(path, host, error.reason)
-        return self._probe_elf(path, elf, self._identity(path))
+        return self._probe_elf(path, elf, identity)
 
     def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | Absent | Refused:
         verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)

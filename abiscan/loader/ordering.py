@@ -19,18 +19,19 @@ def sort_by_dependency(maps: Sequence[LinkMap], *, original: bool) -> list[LinkM
 
 def _depth_first(maps: Sequence[LinkMap]) -> list[LinkMap]:
     root = maps[0]
-    visited: set[LinkMap] = set()
+    # What was loaded before is marked as visited (`l_visited`), and so not gone through again.
+    unvisited = set(maps)
     order: list[LinkMap] = []
     for start in reversed(maps):
-        if start in visited:
+        if start not in unvisited:
             continue
-        visited.add(start)
+        unvisited.remove(start)
         stack = [(start, iter(_edges(start, root)))]
         while stack:
             item, edges = stack[-1]
             for dependency in edges:
-                if dependency not in visited:
-                    visited.add(dependency)
+                if dependency in unvisited:
+                    unvisited.remove(dependency)
                     stack.append((dependency, iter(_edges(dependency, root))))
                     break
             else:
