@@ -36,11 +36,14 @@ from abiscan.binary import open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.model.report import ArtifactKind
 from abiscan.targets import Artifact, expand
+from benchmarks.speed import PER_FILE
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
 RESULTS = Path(__file__).with_name("RESULTS.md")
 CORPUS = Path("~/.cache/abiscan/corpus").expanduser()
+# Files of one run, of which each further one is timed.
+MANY = 212
 GOOD, BAD = FIXTURES / "good-extension.so", FIXTURES / "gcc-const-data-ptr.so"
 SMALL_WHEEL, LARGE_WHEEL = 10e6, 100e6
 
@@ -159,6 +162,30 @@ def measure(row: Row, runs: int, environment: dict[str, str], *, sampled: bool) 
     return lines
 
 
+def each_further(files: list[Path], runs: int, environment: dict[str, str]) -> list[str]:
+    """What one more file costs: `ldd -r` of it, and abiscan's part of a run over all of them, the first not counted.
+    The least of the rounds of each file."""
+    names = [str(path) for path in files]
+    by: dict[str, list[list[float]]] = {}
+    for _ in range(runs):
+        if shutil.which("ldd"):
+            commands = (["sh", "-c", LDD_EACH, "sh", name] for name in names[1:])
+            by.setdefault("ldd -r", []).append([cpu_of(command, environment)[0] for command in commands])
+        done = subprocess.run(
+            [sys.executable, "-c", PER_FILE, *names], stdout=subprocess.PIPE, text=True, check=True, env=environment
+        )
+        by.setdefault("abiscan", []).append([float(word) for word in done.stdout.split()])
+    lines = []
+    for what, value in (("mean", statistics.mean), ("median", statistics.median)):
+        told = {name: value([min(times) for times in zip(*rounds, strict=True)]) for name, rounds in by.items()}
+        first = next(iter(told.values()))
+        lines += [
+            f"| each further of {len(names)} files, {what} | {name} | {seconds:.4f} | - | {seconds / first:.2f} | - |"
+            for name, seconds in told.items()
+        ]
+    return lines
+
+
 def shared_objects(wheel: Path) -> list[str]:
     """The members that abiscan unpacks whole."""
     found = (item for item in expand([str(wheel)], cwd=os.getcwd()) if isinstance(item, Artifact))
@@ -192,6 +219,14 @@ def made_wheel(path: Path, files: list[Path], copies: int) -> Path:
     return path
 
 
+def some_files(options: argparse.Namespace, count: int) -> list[Path]:
+    """So many shared objects of the corpus, always the same; a few fixtures with `--small`."""
+    if options.small:
+        return sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name)[:10]
+    unpacked = sorted(p for p in (options.corpus / "unpacked").rglob("*.so") if p.is_file())
+    return random.Random(5).sample(unpacked, min(count, len(unpacked)))
+
+
 def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
     """What is measured."""
     peer = audit(options.audit)
@@ -205,11 +240,10 @@ def rows(options: argparse.Namespace, made: Path) -> Iterator[Row]:
         if not options.small or path == BAD:
             commands["import torch, dlopen"] = [sys.executable, "-W", "ignore", "-c", DLOPEN, str(path)]
         yield Row(what, commands)
-    files = sorted(p for p in FIXTURES.glob("*.so") if "hostile" not in p.name)[:10]
-    wheels = [made_wheel(made / "made-1.0-py3-none-any.whl", files, 2)]
-    if not options.small:
-        unpacked = sorted(p for p in (options.corpus / "unpacked").rglob("*.so") if p.is_file())
-        files = random.Random(5).sample(unpacked, min(60, len(unpacked)))
+    files = some_files(options, 60)
+    if options.small:
+        wheels = [made_wheel(made / "made-1.0-py3-none-any.whl", files, 2)]
+    else:
         found = sorted(options.corpus.glob("*.whl"), key=lambda path: path.stat().st_size)
         small = [path for path in found if 1e6 < path.stat().st_size < SMALL_WHEEL]
         large = [path for path in found if path.stat().st_size > LARGE_WHEEL]
@@ -285,6 +319,9 @@ def main() -> None:
             lines = measure(row, runs, environment, sampled=not options.small)
             print("\n".join(lines), flush=True)
             told += lines
+        lines = each_further(some_files(options, MANY), runs, environment)
+        print("\n".join(lines), flush=True)
+        told += lines
     absent = [
         name for name, path in (("ldd", shutil.which("ldd")), ("torch-abi-audit", audit(options.audit))) if not path
     ]

@@ -40,3 +40,11 @@ def test_a_cycle_keeps_the_root_first(original: bool) -> None:
     order = sort_by_dependency(maps, original=original)
     assert order[0] is maps[0]
     assert set(order) == set(maps)
+
+
+@pytest.mark.parametrize("original", [False, True])
+def test_what_was_loaded_before_is_not_gone_through_again(original: bool) -> None:
+    """`_dl_sort_maps` orders the objects that it is given; those that a new one needs and that are there are bound."""
+    root, new, old, _older = graph(r="ao", a="o", o="p", p="")
+    assert sort_by_dependency([root, new], original=original) == [root, new]
+    assert old.needed
