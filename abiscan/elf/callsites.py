@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from abiscan.elf.image import PT_LOAD, Segment
@@ -115,22 +115,34 @@ _CHUNK: Final = 1 << 20
 # are calls of stubs, all upper halves are alike. 53 MiB with a million of those take a third of the time so.
 _PIECE: Final = 1 << 12
 _FEW: Final = 6
+# Bytes of code after which what was searched is let go of: of a library of 250 MB more than half is code.
+_RELEASED: Final = 1 << 24
 
 
 def _displacements(
-    text: memoryview, base: int, opcodes: Sequence[bytes], targets: Collection[int], part: range | None = None
+    text: memoryview,
+    base: int,
+    opcodes: Sequence[bytes],
+    targets: Collection[int],
+    part: range | None = None,
+    *,
+    release: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[int, int, int]]:
     """(start of the opcode, end of it, target) of what looks like one of the opcodes and a disp32 with a target among
     `targets`, at the offsets in `part` of the text (default: all), in the order of addresses.
 
     Within a piece of code some bytes of the displacement to these targets can only have one of a few values, so that
     the regular expression itself passes over nearly all other calls.
+
+    Args:
+        release: called now and then with the offsets between which the search is over.
     """
     if not targets or not text:
         return
     disp = struct.Struct("<i").unpack
     pieces = _by_second_byte if len({target >> 8 for target in targets}) <= _FEW else _by_upper_half
     patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
+    released = 0
     for start, end, following in pieces(
         sorted(target - base for target in targets), range(len(text)) if part is None else part
     ):
@@ -143,6 +155,9 @@ def _displacements(
                 if target in targets and match.start() < end:
                     found.append((match.start(), match.end(), target))
         yield from sorted(found)
+        if release is not None and start - released >= _RELEASED:
+            release(released, start)
+            released = start
 
 
 def _by_upper_half(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
@@ -197,8 +212,12 @@ def _x86_64(
         direct.append((name, base + start, text[start] == 0xFF))
     called: set[int] = set()
     for segment in code if stubs else ():
-        text, base = _text(elf, segment), segment.address
-        for start, _end, stub in _displacements(text, base, _DIRECT, stubs):
+        text, base, offset = _text(elf, segment), segment.address, segment.offset
+
+        def release(start: int, end: int, offset: int = offset) -> None:
+            elf.image.release(offset + start, offset + end)
+
+        for start, _end, stub in _displacements(text, base, _DIRECT, stubs, release=release):
             called.add(stub)
             yield stubs[stub], base + start, True
     for name, address, is_call in direct:

@@ -147,6 +147,19 @@ class Image:
             self.buffer = self._sparse.whole()
             self._sparse = None
 
+    def release(self, start: int, end: int) -> None:
+        """Let go of what was read of the file between two offsets: it comes again from there if it is asked for.
+
+        Only a map that cannot be written is of a file; others have nothing to come from.
+        """
+        if isinstance(self.buffer, bytes) or not memoryview(self.buffer).readonly:
+            return
+        import mmap
+
+        first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+        if first < end and hasattr(mmap, "MADV_DONTNEED"):
+            self.buffer.madvise(mmap.MADV_DONTNEED, first, end - first)
+
     def __getitem__(self, part: slice) -> bytes:
         """Bytes of the file, as slicing its buffer gives them."""
         if self._sparse is not None:

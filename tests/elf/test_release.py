@@ -1,0 +1,26 @@
+"""What was read of a file is let go of, and comes again; what has nowhere to come from stays."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+
+from abiscan.elf import open_elf, read_elf
+
+FILE = Path(__file__).parents[1] / "fixtures" / "good-extension.so"
+
+
+def test_a_file_is_the_same_after_it() -> None:
+    elf = open_elf(FILE)
+    elf.image.release(0, elf.size)
+    assert elf.buffer[:] == FILE.read_bytes()
+
+
+def test_memory_that_is_no_file_keeps_what_it_has() -> None:
+    data = FILE.read_bytes()
+    buffer = mmap.mmap(-1, len(data), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    buffer[:] = data
+    for held in (buffer, data):
+        elf = read_elf(held, "held")
+        elf.image.release(0, elf.size)
+        assert elf.buffer[:] == data
