@@ -188,8 +188,8 @@ class SymbolTable:
         data, room, low = self._filter, 8 * len(self._filter), bits - 1
         if not data or not buckets:
             return []
-        # Bit h % bits of word h / bits is bit h of all words together, and so one of byte h / 8: 0.1 us where words,
-        # which are integers of more than one digit to Python, take 0.25.
+        # Bit h % bits of word h / bits is bit h of all words together, and so one of byte h / 8. A name that is not
+        # here takes 0.12 us so; by words, which are integers of more than one digit to Python, 0.19.
         return [
             i
             for i in positions
