@@ -4,6 +4,7 @@ of its entity."""
 from __future__ import annotations
 
 import enum
+import functools
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from abiscan.mangling.parser.name_nodes import (
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
 from abiscan.mangling.parser.render import Ident, Node, Style
+from abiscan.model.limits import KEPT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -204,6 +206,7 @@ _DUAL: Final = frozenset(
 _DUAL_MARKS: Final = ("__cxx11", "Ss", "Sb", *(f"{len(name)}{name}" for name in sorted(_DUAL)))
 
 
+@functools.lru_cache(maxsize=KEPT_NAMES)
 def string_abi(mangled: str) -> Literal["old", "new"] | None:
     """Which std::string, or other type that libstdc++ has twice, a C++ name mentions: "new" for that of std::__cxx11,
     "old" for the one before; None for neither.

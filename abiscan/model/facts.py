@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 
 from msgspec import Struct
 
@@ -68,11 +69,17 @@ class VersionNeed(Struct, frozen=True, gc=False):
     def numbered(self) -> tuple[str, tuple[int, ...]] | None:
         """Family and number of a version of the system's libraries, `GLIBC_2.17` as ("GLIBC", (2, 17)); None for any
         other (`GLIBC_PRIVATE`, `CXXABI_FLOAT128`, a project's own)."""
-        family, _, number = self.name.rpartition("_")
-        if family not in _FAMILIES or not number.isascii() or len(number) > _LONGEST_NUMBER:
-            return None
-        parts = number.split(".")
-        return (family, tuple(map(int, parts))) if all(map(str.isdigit, parts)) else None
+        return _numbered(self.name)
+
+
+# Each import of a file repeats one of few.
+@functools.lru_cache(maxsize=1024)
+def _numbered(version: str) -> tuple[str, tuple[int, ...]] | None:
+    family, _, number = version.rpartition("_")
+    if family not in _FAMILIES or not number.isascii() or len(number) > _LONGEST_NUMBER:
+        return None
+    parts = number.split(".")
+    return (family, tuple(map(int, parts))) if all(map(str.isdigit, parts)) else None
 
 
 class Import(Struct, frozen=True, gc=False):

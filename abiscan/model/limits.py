@@ -43,6 +43,9 @@ MAX_DEBUG = 96 * MIB
 # Bytes of read-only data searched for the texts of assertions; libtorch_cpu.so has 7 MiB.
 MAX_STRING_DATA = 16 * MIB
 
+# Answers about names that a process keeps: the files of a run ask for much the same ones.
+KEPT_NAMES = 1 << 15
+
 # --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
 
 MAX_MEMBERS = 65_535

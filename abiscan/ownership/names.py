@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
+from abiscan.model.limits import KEPT_NAMES
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library
 
@@ -117,16 +118,10 @@ def owner_of(
         provider: soname of the library that exports it, None where none does.
         defines_in: whether the importing file itself defines names in an outermost scope (`OwnScopes`).
     """
-    scope = outer_scope(name)
-    if scope is None:
-        named = _of_c_name(name)
-        if named is not None:
-            return named
-    elif scope in torch_names.NAMESPACES or (not scope and torch_names.is_torch_function(base_name(name))):
-        return Owner.TORCH
-    elif scope in STANDARD_SCOPES or name.startswith(_ALLOCATION):
-        return Owner.CXX
-    elif scope == "pybind11":
+    scope, spelled = _spelled(name)
+    if spelled is not None:
+        return spelled
+    if scope == "pybind11":
         # Header-only: what of it is imported, the file's own objects should have defined.
         return Owner.SELF if provider is None else Owner.OTHER
     if reference is not None:
@@ -140,6 +135,17 @@ def owner_of(
         return Owner.SELF if name.startswith("PyInit_") else Owner.OTHER
     # The global namespace is nobody's; a C++ name in it that no library has is most likely the file's own.
     return Owner.SELF if not scope or defines_in(scope) else Owner.OTHER
+
+
+@functools.lru_cache(maxsize=KEPT_NAMES)
+def _spelled(name: str) -> tuple[str | None, Owner | None]:
+    """The outer scope of a name, and whose it is by its spelling alone; None where that does not tell."""
+    scope = outer_scope(name)
+    if scope is None:
+        return None, _of_c_name(name)
+    if scope in torch_names.NAMESPACES or (not scope and torch_names.is_torch_function(base_name(name))):
+        return scope, Owner.TORCH
+    return scope, Owner.CXX if scope in STANDARD_SCOPES or name.startswith(_ALLOCATION) else None
 
 
 def is_python_name(name: str) -> bool:

@@ -5,6 +5,7 @@ Collected from the builds in the release index; names of releases before 1.13 fr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable
 
 NAMESPACES = frozenset(("at", "c10", "torch", "caffe2", "c10d", "onnx_torch"))
@@ -106,6 +107,7 @@ def is_torch_function(base: str) -> bool:
     return base.startswith((*_BINDING_PREFIXES, *_OLD_PREFIXES))
 
 
+@functools.lru_cache(maxsize=1024)
 def is_torch_library(name: str) -> bool:
     """Whether a library is torch's own, of any variant, release and system, by its file name (or path)."""
     stem = _stem(name)

@@ -315,7 +315,7 @@ def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
 
 def _clean(row: Row) -> Row:
     """Texts as valid Unicode: a name in a binary is bytes."""
-    return {name: _text(value) for name, value in row.items()}
+    return {name: value if value is None or type(value) is int else _text(value) for name, value in row.items()}
 
 
 def _text(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -16,7 +17,7 @@ RTLD_GLOBAL, and torch.utils.cpp_extension linked none of them to what it built 
 request 31162)."""
 
 
-class Build(Struct, frozen=True):
+class Build(Struct, frozen=True, dict=True):
     """One released binary of torch. A version is not a key: variants of one version export different names.
 
     Attributes:
@@ -53,7 +54,7 @@ class Build(Struct, frozen=True):
     own_names: bool = False
     user: bool = False
 
-    @property
+    @cached_property
     def serves(self) -> frozenset[str]:
         """What it brings, and what it ships under a name of its own: 1.13 has `libcudart-e409450e.so.11.0` beside the
         `libcudart.so.11.0` that its requirements install."""
@@ -107,7 +108,7 @@ class ReleaseExport(Struct, frozen=True):
         return self.libraries[0]
 
 
-class SymbolHistory(Struct, frozen=True):
+class SymbolHistory(Struct, frozen=True, dict=True):
     """A name over every known build of one architecture.
 
     Attributes:
@@ -120,7 +121,7 @@ class SymbolHistory(Struct, frozen=True):
     builds: tuple[Build, ...]
     exports: tuple[ReleaseExport | None, ...]
 
-    @property
+    @cached_property
     def mask(self) -> int:
         """Bit i is set where `builds[i]` exports the name."""
         return sum(1 << i for i, export in enumerate(self.exports) if export is not None)
@@ -137,7 +138,7 @@ class SymbolHistory(Struct, frozen=True):
                 return export
         return None
 
-    @property
+    @cached_property
     def windows(self) -> Windows:
         """The versions that export the name.
 

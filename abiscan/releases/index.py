@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from abiscan.data import data_file
 from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE
+from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.versions import is_release, is_version, order
 from abiscan.releases.build import Build, ReleaseExport, SymbolHistory
 from abiscan.releases.omission import Omission, omission, recorded
@@ -39,6 +40,8 @@ class ReleaseIndex:
         self._order: dict[str, tuple[tuple[Build, int, int], ...]] = {}
         self._builds: dict[str, tuple[Build, ...]] = {}
         self._prefixes: dict[tuple[str, str, int], tuple[SymbolHistory, ...]] = {}
+        self._places: dict[str, dict[str, int]] = {}
+        self._names: dict[str, dict[str, SymbolHistory | None]] = {}
 
     # --- builds -------------------------------------------------------------------------------------------------
 
@@ -115,14 +118,22 @@ class ReleaseIndex:
                 2.6 export `operator delete`, say.
         """
         chosen = recorded if of_others else _is_torchs_own
-        wanted = {name.encode("utf-8", "surrogateescape"): name for name in names if chosen(name)}
-        numbers = [table.find(wanted) for table in self.tables]
-        found = {}
-        for raw, name in wanted.items():
-            history = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
-            if history is not None:
-                found[name] = history
-        return found
+        wanted = [name for name in names if chosen(name)]
+        # The files of a run ask for much the same names.
+        kept = self._names.setdefault(machine, {})
+        absent = [name for name in wanted if name not in kept]
+        if absent:
+            if len(kept) > KEPT_NAMES:
+                kept.clear()
+                absent = wanted
+            self._find(absent, machine, kept)
+        return {name: history for name in wanted if (history := kept[name]) is not None}
+
+    def _find(self, names: Iterable[str], machine: str, found: dict[str, SymbolHistory | None]) -> None:
+        raws = {name.encode("utf-8", "surrogateescape"): name for name in names}
+        numbers = [table.find(raws) for table in self.tables]
+        for raw, name in raws.items():
+            found[name] = self._history(name, tuple(each.get(raw, -1) for each in numbers), machine)
 
     def history(self, name: str, machine: str = "x86_64") -> SymbolHistory | None:
         """The history of one name; None where no build of the architecture exports it."""
@@ -155,8 +166,14 @@ class ReleaseIndex:
 
     def exports(self, build: Build, name: str) -> ReleaseExport | None:
         """What `build` exports under `name`, be the name torch's own or not."""
-        history = self.lookup((name,), build.machine, of_others=True).get(name)
-        return None if history is None else history.export(build)
+        if not recorded(name):
+            return None
+        kept = self._names.setdefault(build.machine, {})
+        if name not in kept:
+            self.lookup((name,), build.machine, of_others=True)
+        history = kept[name]
+        place = self._place_of(build)
+        return None if history is None or place is None else history.exports[place]
 
     def known_omitted(self, name: str) -> Omission | None:
         """Why a name is not torch's own, so that its absence from a history says nothing; None where absence says that
@@ -182,6 +199,13 @@ class ReleaseIndex:
 
     def _machines(self) -> str:
         return ", ".join(sorted({build.machine for table in self.tables for build in table.builds})) or "none"
+
+    def _place_of(self, build: Build) -> int | None:
+        """Where a build stands among those of its architecture."""
+        places = self._places.get(build.machine)
+        if places is None:
+            places = self._places[build.machine] = {e.key: at for at, e in enumerate(self.builds(build.machine))}
+        return places.get(build.key)
 
     def _ordered(self, machine: str) -> tuple[tuple[Build, int, int], ...]:
         """(build, table, position in the table) of an architecture in version order."""

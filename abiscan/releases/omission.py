@@ -11,6 +11,8 @@ import enum
 import functools
 import re
 
+from abiscan.model.limits import KEPT_NAMES
+
 RULE_VERSION = 3
 
 
@@ -73,6 +75,7 @@ def recorded(name: str) -> bool:
     return omission(name) not in _UNRECORDED
 
 
+@functools.lru_cache(maxsize=KEPT_NAMES)
 def omission(name: str) -> Omission | None:
     """Why the index does not record this mangled name; None where it does, if any build exports it."""
     if not name.startswith("_Z"):

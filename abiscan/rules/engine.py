@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
@@ -100,6 +102,7 @@ def _matches(pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -
     )
 
 
+@functools.lru_cache(maxsize=KEPT_NAMES)
 def _is_cxx(name: str) -> bool:
     if not name.startswith("_Z"):
         return False
