@@ -11,15 +11,17 @@ from typing import Any
 from msgspec import Struct
 
 from abiscan.errors import UsageError
-from abiscan.registry.scan_unit import Outcome, Work, Worker, failed
+from abiscan.registry.journal import Record, record_of
+from abiscan.registry.scan_unit import Work, Worker, failed
+from abiscan.registry.threads import interrupts_masked
 from abiscan.registry.unit import Unit
 
 # A worker is replaced after so many units: whatever leaks, leaks so long.
 _UNITS_A_WORKER = 200
 # How often a unit is tried whose worker dies: it may have been the machine, and not the unit.
 _ATTEMPTS = 2
-# Tasks in flight for each worker: one under way and one at hand.
-_AHEAD = 2
+# Tasks in flight for each worker: one under way, and as many at hand as it looks at while a part is written.
+_AHEAD = 8
 # What an engine adds to the limit of `Work.seconds` before it ends a worker that does not end itself.
 _PATIENCE = 60.0
 
@@ -35,7 +37,7 @@ class Task(Struct, frozen=True):
     facts: bytes | None = None
 
 
-Engine = Callable[[Iterable[Task], Work], Iterator[Outcome]]
+Engine = Callable[[Iterable[Task], Work], Iterator[Record]]
 
 
 def engine_of(name: str, jobs: int) -> Engine:
@@ -74,12 +76,12 @@ def _start(work: Work) -> None:
     _worker[:] = [Worker(work)]
 
 
-def _look(task: Task) -> Outcome:
+def _look(task: Task) -> Record:
     (worker,) = _worker
-    return worker.scan(task.unit) if task.facts is None else worker.judge(task.unit, task.facts)
+    return record_of(worker.scan(task.unit) if task.facts is None else worker.judge(task.unit, task.facts))
 
 
-def _look_for(task: Task, work: Work) -> Outcome:
+def _look_for(task: Task, work: Work) -> Record:
     """The same in a worker that nobody started for this run."""
     if not _worker or _worker[0].work != work:
         _worker[:] = [Worker(work)]
@@ -89,9 +91,8 @@ def _look_for(task: Task, work: Work) -> Outcome:
 # --- processes of this machine ----------------------------------------------------------------------------------
 
 
-def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
+def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
     import multiprocessing
-    import signal
     from concurrent.futures import FIRST_COMPLETED, Future, wait
     from multiprocessing import resource_tracker
 
@@ -108,16 +109,12 @@ def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
     )
     limit = work.seconds * 1.5 + _PATIENCE
     waiting = iter(tasks)
-    under_way: dict[Future[Outcome], tuple[Task, int]] = {}
+    under_way: dict[Future[Record], tuple[Task, int]] = {}
 
     def send(task: Task, attempt: int) -> None:
-        # The pool's threads begin here, and what they start has their mask: Ctrl-C must not come to a worker either
-        # that has not come to `_start` yet.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        # The pool's threads begin here: Ctrl-C must not come to a worker either that has not come to `_start` yet.
+        with interrupts_masked():
             under_way[pool.schedule(_look, args=(task,), timeout=limit)] = task, attempt
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     through = False
     try:
@@ -129,21 +126,25 @@ def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 task, attempt = under_way.pop(future)
                 try:
-                    outcome = future.result()
+                    record = future.result()
                 except TimeoutError:
-                    outcome = failed(task.unit, f"took longer than {limit:g} s: its worker was ended")
+                    record = _unread(task.unit, f"took longer than {limit:g} s: its worker was ended")
                 except ProcessExpired as died:
                     if attempt < _ATTEMPTS:
                         send(task, attempt + 1)
                         continue
-                    outcome = failed(task.unit, _died(attempt, died.exitcode))
+                    record = _unread(task.unit, _died(attempt, died.exitcode))
                 except Exception as error:
-                    outcome = failed(task.unit, _broke(error))
-                yield outcome
+                    record = _unread(task.unit, _broke(error))
+                yield record
         through = True
     finally:
         pool.close() if through else pool.stop()
         pool.join()
+
+
+def _unread(unit: Unit, why: str) -> Record:
+    return record_of(failed(unit, why))
 
 
 def _died(attempts: int, status: int | None = None) -> str:
@@ -162,7 +163,7 @@ def _broke(error: BaseException) -> str:
 # --- ray --------------------------------------------------------------------------------------------------------
 
 
-def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Outcome]:
+def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
     import ray
 
     here = not ray.is_initialized()
@@ -191,14 +192,14 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
             for reference in ready:
                 task = under_way.pop(reference)
                 try:
-                    outcome: Outcome = ray.get(reference)
+                    record: Record = ray.get(reference)
                 except ray.exceptions.OutOfMemoryError:
-                    outcome = failed(task.unit, "its node had no memory left for it: given up")
+                    record = _unread(task.unit, "its node had no memory left for it: given up")
                 except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
-                    outcome = failed(task.unit, _died(_ATTEMPTS))
+                    record = _unread(task.unit, _died(_ATTEMPTS))
                 except ray.exceptions.RayError as error:
-                    outcome = failed(task.unit, _broke(error))
-                yield outcome
+                    record = _unread(task.unit, _broke(error))
+                yield record
     finally:
         for reference in under_way:
             ray.cancel(reference, force=True)

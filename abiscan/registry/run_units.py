@@ -13,10 +13,15 @@ from abiscan import __version__
 from abiscan.data import data_file
 from abiscan.model.report import InputError
 from abiscan.registry.engines import Engine, Task
+from abiscan.registry.journal import Record, record_of
 from abiscan.registry.run_folder import Asked
-from abiscan.registry.scan_unit import Outcome, Work, failed
+from abiscan.registry.scan_unit import Work, failed
 from abiscan.registry.store import Run
+from abiscan.registry.threads import read_ahead
 from abiscan.registry.unit import Unit
+
+# Units that are listed before a worker wants them: what a server takes to list them, nobody waits for.
+_LISTED_AHEAD = 1024
 
 
 class Progress(Struct):
@@ -24,7 +29,6 @@ class Progress(Struct):
 
     Attributes:
         skipped: units whose rows were there.
-        by_gate: gate's verdict -> units, of this process.
         bytes_read, bytes_stored: of the units that were looked at.
         paths: of the units that this process was asked for.
     """
@@ -35,7 +39,6 @@ class Progress(Struct):
     unreadable: int = 0
     bytes_read: int = 0
     bytes_stored: int = 0
-    by_gate: dict[str, int] = {}
     paths: set[str] = set()
 
 
@@ -60,30 +63,29 @@ def run_units(
     progress = Progress()
 
     def tasks() -> Iterator[Task]:
-        for unit in units:
+        for unit in read_ahead(units, _LISTED_AHEAD):
             if isinstance(unit, InputError):
-                _take(failed(Unit(unit.path, None), unit.message), run, progress, show)
+                _take(record_of(failed(Unit(unit.path, None), unit.message)), run, progress, show)
             elif run.has(unit.display, unit.identity):
                 progress.skipped += 1
                 progress.paths.add(unit.display)
             else:
                 yield Task(unit, facts_of(unit))
 
-    for outcome in engine(tasks(), work):
-        _take(outcome, run, progress, show)
+    for record in engine(tasks(), work):
+        _take(record, run, progress, show)
     return progress
 
 
-def _take(outcome: Outcome, run: Run, progress: Progress, show: Callable[[Progress], None]) -> None:
-    run.add(outcome)
-    (row,) = outcome.rows["wheels"]
+def _take(record: Record, run: Run, progress: Progress, show: Callable[[Progress], None]) -> None:
+    run.add(record)
+    row = record.wheel
     progress.done += 1
-    progress.paths.add(outcome.path)
+    progress.paths.add(record.path)
     progress.judged_again += row["source"] == "facts"
     progress.unreadable += row["verdict"] == "unreadable"
     progress.bytes_read += row.get("bytes_read") or 0
     progress.bytes_stored += row.get("size") or 0
-    progress.by_gate[outcome.verdict] = progress.by_gate.get(outcome.verdict, 0) + 1
     show(progress)
 
 

@@ -76,11 +76,6 @@ class Outcome(Struct, frozen=True):
     identity: str | None
     rows: dict[str, list[dict[str, Any]]]
 
-    @property
-    def verdict(self) -> str:
-        """The gate's: pass, fail or incomplete."""
-        return str(self.rows["wheels"][0]["gate"])
-
 
 class Worker:
     """Scans unit after unit; what the units ask of the index and the demanglers is looked up once."""

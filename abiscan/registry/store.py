@@ -20,9 +20,8 @@ from typing import IO
 import msgspec
 
 from abiscan.errors import UsageError
-from abiscan.registry.journal import Head, newest, record_of, records
+from abiscan.registry.journal import Head, Record, framed, newest, records
 from abiscan.registry.run_folder import Asked, RunInfo, parts_of, runs_of
-from abiscan.registry.scan_unit import Outcome
 from abiscan.registry.table_files import rows_of, sync, write_tables
 
 # A part has at most so many units, and their outcomes at most so many bytes in the journal.
@@ -58,24 +57,24 @@ class Run:
         """Whether the rows of a unit with these contents are there."""
         return identity is not None and self.done.get(path, "") == identity
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, record: Record) -> None:
         """Keep what was found of a unit.
 
         Raises:
             OSError: the disk is full, say; what was added before stays.
         """
-        record = record_of(outcome)
+        written = framed(record)
         start = self._journal.tell()
         try:
-            self._journal.write(record)
+            self._journal.write(written)
             self._journal.flush()
         except OSError:
             with contextlib.suppress(OSError):
                 self._journal.truncate(start)
             raise
-        self.done[outcome.path] = outcome.identity
+        self.done[record.path] = record.identity
         self._waiting += 1
-        self._journal_bytes += len(record)
+        self._journal_bytes += len(written)
         if self._waiting >= _UNITS or self._journal_bytes >= _BYTES:
             self.write_part()
 
@@ -131,11 +130,11 @@ class Run:
     def _open_journal(self) -> IO[bytes]:
         path = os.path.join(self.directory, "journal")
         good = 0
-        for outcome, end in records(path, Head):
+        for head, end in records(path, Head):
             good = end
-            if self.has(outcome.path, outcome.identity):
+            if self.has(head.path, head.identity):
                 continue  # a part was written, and the process died before it emptied the journal
-            self.done[outcome.path] = outcome.identity
+            self.done[head.path] = head.identity
             self._waiting += 1
         self._journal_bytes = good
         file = open(path, "r+b" if os.path.exists(path) else "w+b")  # noqa: SIM115 - held until `close`

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from abiscan.errors import UnreadableFile
-from abiscan.registry.scan_unit import Outcome
-from abiscan.registry.table_rows import SCHEMA_VERSION, TABLES, Row
+from abiscan.registry.journal import Columns
+from abiscan.registry.table_rows import COLUMNS, SCHEMA_VERSION, TABLES, Row
 
 # Facts are read so many rows at a time.
 FACTS_GROUP = 16
-# Rows that are written at a time.
+# Rows that are written at a time, at least: those of one unit stay together.
 _GROUPS = {table.name: FACTS_GROUP if table.name == "facts" else 10_000 for table in TABLES}
 
 
@@ -36,7 +36,7 @@ def schemas() -> dict[str, Any]:
     }
 
 
-def write_tables(directory: str, outcomes: Iterable[Outcome]) -> None:
+def write_tables(directory: str, outcomes: Iterable[Columns]) -> None:
     """The tables of what was found of some units, group of rows by group of rows: no more is held.
 
     Raises:
@@ -52,21 +52,23 @@ def write_tables(directory: str, outcomes: Iterable[Outcome]) -> None:
             name: open_files.enter_context(parquet.ParquetWriter(paths[name], schema, compression="zstd"))
             for name, schema in made.items()
         }
-        waiting: dict[str, list[Row]] = {name: [] for name in made}
+        waiting: dict[str, list[list[Any]]] = {name: [[] for _ in COLUMNS[name]] for name in made}
 
         def write(name: str) -> None:
-            rows, waiting[name] = waiting[name], []
-            columns = [pa.array([row.get(field.name) for row in rows], type=field.type) for field in made[name]]
+            columns = [
+                pa.array(values, type=field.type) for values, field in zip(waiting[name], made[name], strict=True)
+            ]
+            waiting[name] = [[] for _ in COLUMNS[name]]
             writers[name].write_table(pa.Table.from_arrays(columns, schema=made[name]))
 
         for outcome in outcomes:
-            for name, most in _GROUPS.items():
-                for row in outcome.rows.get(name, ()):
-                    waiting[name].append(row)
-                    if len(waiting[name]) >= most:
-                        write(name)
+            for name, columns in outcome.tables.items():
+                for waiting_values, values in zip(waiting[name], columns, strict=True):
+                    waiting_values.extend(values)
+                if len(waiting[name][0]) >= _GROUPS[name]:
+                    write(name)
         for name in made:
-            if waiting[name]:
+            if waiting[name][0]:
                 write(name)
     for path in paths.values():
         sync(path)

@@ -16,7 +16,9 @@ from urllib.parse import unquote
 
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
+from abiscan.registry.journal import Record, record_of
 from abiscan.registry.scan_unit import Outcome, Work, of_a_registry
+from abiscan.registry.table_rows import COLUMNS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TAG = "cp311-cp311-manylinux_2_28_x86_64"
@@ -50,9 +52,19 @@ def work(torch: str = "2.13.0", **given: Any) -> Work:
     return Work(of_a_registry(ScanOptions(torch, None, LoaderSettings("/"))), **given)
 
 
-def told(outcome: Outcome) -> dict[str, Any]:
+def rows_in(record: Record) -> dict[str, list[dict[str, Any]]]:
+    """The rows of an outcome as an engine hands it on; a table without one has an empty list."""
+    tables = record.columns.tables
+    return {
+        name: [dict(zip(columns, row, strict=True)) for row in zip(*tables.get(name, [[]]), strict=True)]
+        for name, columns in COLUMNS.items()
+    }
+
+
+def told(outcome: Outcome | Record) -> dict[str, Any]:
     """The rows of an outcome without what they cost, and without the stored facts."""
-    rows = {table: list(rows) for table, rows in outcome.rows.items() if table != "facts"}
+    found = rows_in(record_of(outcome) if isinstance(outcome, Outcome) else outcome)
+    rows = {table: list(rows) for table, rows in found.items() if table != "facts"}
     rows["wheels"] = [{k: v for k, v in row.items() if k not in COST} for row in rows["wheels"]]
     return rows
 

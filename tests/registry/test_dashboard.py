@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from abiscan.registry.dashboard_view import dashboard_view
+from abiscan.registry.journal import record_of
 from abiscan.registry.run_folder import Asked, RunInfo
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import open_run
@@ -33,7 +34,7 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     run = open_run(str(tmp_path / "out"), ASKED, "2026-01-01T00:00:00Z")
     worker = Worker(work())
     for path in sorted(folder.iterdir()):
-        run.add(worker.scan(local_unit(path.name, str(folder))))
+        run.add(record_of(worker.scan(local_unit(path.name, str(folder)))))
     run.finish("2026-01-01T00:00:01Z")
     run.close()
     view = dashboard_view(str(tmp_path / "out"))

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from abiscan.registry.journal import record_of
 from abiscan.registry.run_folder import Asked, parts_of, runs_of
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import open_run
@@ -225,7 +226,7 @@ def test_a_journal_that_was_cut_off_loses_its_last_record(folder: Path, tmp_path
     ]
     run = open_run(place, ASKED, "2026-01-01T00:00:00Z")
     for outcome in outcomes:
-        run.add(outcome)
+        run.add(record_of(outcome))
     run.close()
     journal = Path(run.directory, "journal")
     whole = journal.read_bytes()
