@@ -1,10 +1,11 @@
 """What a registry run costs: wheels an hour, bytes, memory, with each engine, and whether the tables stay the same.
 
-    python benchmarks/registry.py WHEEL... [--count 1000] [--jobs 1 2] [--engines local ray] [--no-server] [--kill]
+    python benchmarks/registry.py WHEEL... [--count 1000] [--jobs 1 2] [--engines local ray] [--no-server] [--kill ray]
 
 Makes `--count` wheels of those that are named, by hard links under other names, has pypiserver (the extra `registry`
 and `pip install pypiserver`) serve them on the loopback address as an index, scans that index, judges it again from its
-stored facts, and with `--kill` kills a run in the middle and goes on. CPU seconds are of all processes of a run.
+stored facts, and with `--kill` kills a run in the middle and goes on, and kills a worker of each engine. CPU seconds
+are of all processes of a run that it waited for, which Ray's are not.
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
+from pyarrow import parquet
+
+from abiscan.registry.journal import Head, records
 
 ABISCAN = (sys.executable, "-m", "abiscan")
 # What differs from run to run, and what a name or place has to do with.
@@ -60,8 +65,20 @@ def served(folder: Path) -> Iterator[str]:
         server.wait()
 
 
-def memory_of(root: int) -> int:
-    """Resident bytes of a process and everything below it."""
+class Tree(NamedTuple):
+    """A process and everything below it.
+
+    Attributes:
+        own, below: resident bytes of the process itself, and of the others.
+        workers: ids of those that scan.
+    """
+
+    own: int
+    below: int
+    workers: list[int]
+
+
+def tree_of(root: int) -> Tree:
     children: dict[int, list[int]] = {}
     sizes: dict[int, int] = {}
     for entry in os.listdir("/proc"):
@@ -70,48 +87,73 @@ def memory_of(root: int) -> int:
                 fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
                 children.setdefault(int(fields[1]), []).append(int(entry))
                 sizes[int(entry)] = int(fields[21]) * resource.getpagesize()
-    found, waiting = 0, [root]
+    found, waiting, workers = 0, list(children.get(root, [])), []
     while waiting:
         each = waiting.pop()
         found += sizes.get(each, 0)
         waiting += children.get(each, [])
-    return found
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{each}/cmdline").read_bytes()
+            workers += [each] if b"spawn_main" in command or command.startswith(b"ray::_look_for") else []
+    return Tree(sizes.get(root, 0), found, workers)
 
 
-def run(*arguments: str, kill_at: int | None = None) -> dict[str, float]:
-    """One command: wall and CPU seconds, and resident memory in the middle and at its most.
+def through(tables: Path) -> int:
+    """How many wheels the runs in a folder are through with."""
+    parts = [parquet.read_metadata(each).num_rows for each in tables.glob("run=*/part=*/wheels.parquet")]
+    return sum(parts) + sum(1 for each in tables.glob("run=*/journal") for _ in records(str(each), Head))
+
+
+def run(tables: Path, *arguments: str, kill: str = "", after: int = 0) -> dict[str, float]:
+    """One command: wall and CPU seconds, and resident memory in the first and in the last third of its time.
 
     Args:
-        kill_at: kill it with all its workers after so many seconds.
+        tables: where it writes.
+        kill: `all` of its processes, or a `worker`, by SIGKILL as soon as it is through with `after` wheels.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
     process = subprocess.Popen([*ABISCAN, *arguments], start_new_session=True, stderr=subprocess.PIPE, text=True)
-    samples: list[int] = []
+    samples: list[Tree] = []
+    killed = 0
 
-    def sample() -> None:
+    def watch() -> None:
+        nonlocal killed
         while process.poll() is None:
-            samples.append(memory_of(process.pid))
+            samples.append(tree_of(process.pid))
+            if kill and not killed and samples[-1].workers and through(tables) >= after:
+                killed = samples[-1].workers[0] if kill == "worker" else process.pid
+                os.kill(killed, signal.SIGKILL) if kill == "worker" else os.killpg(killed, signal.SIGKILL)
             time.sleep(0.5)
 
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    if kill_at is not None:
-        time.sleep(kill_at)
-        os.killpg(process.pid, signal.SIGKILL)
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     said = (process.communicate()[1] or "").strip().splitlines()
-    sampler.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if kill_at is None and process.returncode not in (0, 1, 3):
+    watcher.join()
+    after_it = resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall = time.monotonic() - began
+    if kill and not killed:
+        raise SystemExit(f"{' '.join(arguments)}: came to its end before anything was killed")
+    if kill != "all" and process.returncode not in (0, 1, 3):
         raise SystemExit(f"{' '.join(arguments)}: {process.returncode}\n" + "\n".join(said[-5:]))
     print("   ", said[-1] if said else "", file=sys.stderr)
     third = max(1, len(samples) // 3)
+    first, last = samples[:third], samples[-third:]
     return {
-        "wall": time.monotonic() - began,
-        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "memory_first_third": max(samples[:third], default=0) / 1e6,
-        "memory_last_third": max(samples[-third:], default=0) / 1e6,
+        "wall": wall,
+        "cpu": after_it.ru_utime + after_it.ru_stime - before.ru_utime - before.ru_stime,
+        "command_mb_first_third": max(each.own for each in first) / 1e6,
+        "command_mb_last_third": max(each.own for each in last) / 1e6,
+        "others_mb_first_third": max(each.below for each in first) / 1e6,
+        "others_mb_last_third": max(each.below for each in last) / 1e6,
     }
+
+
+def idle(tables: Path, wall: float, jobs: int) -> float:
+    """The share of their time in which workers had no wheel, from the start of the command to its end."""
+    (one,) = sorted(tables.glob("run=*"))[-1:]
+    busy = duckdb.sql(f"SELECT sum(seconds) FROM read_parquet('{one}/part=*/wheels.parquet')").fetchall()[0][0]
+    return 1 - float(busy) / (wall * jobs)
 
 
 def rows(directory: Path, table: str) -> list[str]:
@@ -132,7 +174,7 @@ def main() -> None:
     parser.add_argument("--jobs", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--engines", nargs="+", default=["local", "ray"])
     parser.add_argument("--no-server", action="store_true", help="scan the folder")
-    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--kill", nargs="+", metavar="ENGINE", help="a run in its middle; a worker of each engine")
     parser.add_argument("--rejudge", default="2.12.0", metavar="RELEASE")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="registry-", dir=given.wheels[0].parent) as made:
@@ -151,8 +193,9 @@ def measured(given: argparse.Namespace, target: str, tables: Path) -> dict[str, 
     for engine in given.engines:
         for jobs in given.jobs:
             place = tables / f"{engine}-{jobs}"
-            cost = run("scan", target, "-f", f"parquet:{place}", "--engine", engine, "-j", str(jobs))
+            cost = run(place, "scan", target, "-f", f"parquet:{place}", "--engine", engine, "-j", str(jobs))
             cost["wheels_an_hour"] = given.count / cost["wall"] * 3600
+            cost["workers_idle"] = idle(place, cost["wall"], jobs)
             cost["same_tables"] = first is None or same(first, place)
             first = first or place
             found[f"{engine} -j {jobs}"] = cost
@@ -161,15 +204,23 @@ def measured(given: argparse.Namespace, target: str, tables: Path) -> dict[str, 
     found["bytes_read"], found["bytes_stored"] = map(int, read.fetchall()[0])
     found["table_bytes"] = {t: sum(p.stat().st_size for p in first.rglob(f"{t}.parquet")) for t in (*TABLES, "facts")}
     jobs = str(max(given.jobs))
+    half = given.count // 2
     if given.kill:
         place = tables / "killed"
-        half = max(2, int(found[f"{given.engines[0]} -j {jobs}"]["wall"] / 2))  # type: ignore[index]
-        run("scan", target, "-f", f"parquet:{place}", "-j", jobs, kill_at=half)
-        run("scan", target, "--resume", str(place), "-j", jobs)
-        found["killed_and_resumed_same_tables"] = same(first, place)
-    cost = run("rejudge", str(first), "--torch", given.rejudge, "-j", jobs)
+        run(place, "scan", target, "-f", f"parquet:{place}", "-j", jobs, kill="all", after=half)
+        kept = through(place)
+        run(place, "scan", target, "--resume", str(place), "-j", jobs)
+        found["killed and resumed"] = {"kept": kept, "same_tables": same(first, place)}
+        for engine in given.kill:
+            place = tables / f"{engine}-worker-killed"
+            command = ("scan", target, "-f", f"parquet:{place}", "--engine", engine, "-j", jobs)
+            run(place, *command, kill="worker", after=half)
+            found[f"{engine}, a worker killed"] = {"wheels": through(place), "same_tables": same(first, place)}
+    cost = run(first, "rejudge", str(first), "--torch", given.rejudge, "-j", jobs)
+    cost["workers_idle"] = idle(first, cost["wall"], int(jobs))
     fresh = tables / "fresh"
-    cost["scan"] = run("scan", target, "-f", f"parquet:{fresh}", "--torch", given.rejudge, "-j", jobs)["cpu"]
+    again = run(fresh, "scan", target, "-f", f"parquet:{fresh}", "--torch", given.rejudge, "-j", jobs)
+    cost["cpu_of_a_fresh_scan"] = again["cpu"]
     cost["same_tables"] = same(first, fresh)
     found[f"rejudge -j {jobs}"] = cost
     return found

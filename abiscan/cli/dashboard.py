@@ -9,7 +9,7 @@ import click
 
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.option("--run", "run", metavar="ID", help="Whose details are shown (default: the newest).")
+@click.option("--run", "run", metavar="ID", help="Whose details are shown (default: the newest that has ended).")
 @click.option("-o", "--output", metavar="FILE", help="The page (default: DIR/dashboard.html).")
 def dashboard(directory: str, run: str | None, output: str | None) -> None:
     """Write one HTML page over the runs whose tables are in DIR, and the SQL behind it as DIR/dashboard.sql."""

@@ -51,9 +51,10 @@ SELECT *
 FROM read_parquet('run=*/part=*/errors.parquet', hive_partitioning = true, hive_types_autocast = false)
 SEMI JOIN wheels USING (run, part, path);
 
--- The run that the views below are about: the newest.
+-- The run that the views below are about: of those with tables the newest that came to its end, or the newest where
+-- none did.
 CREATE OR REPLACE VIEW shown AS
-SELECT run FROM runs ORDER BY began DESC, run DESC LIMIT 1;
+SELECT run FROM runs SEMI JOIN wheels USING (run) ORDER BY ended IS NULL, began DESC, run DESC LIMIT 1;
 
 -- A package by its normal name (PEP 503); a wheel without metadata by its file's.
 CREATE OR REPLACE VIEW packages AS
@@ -125,11 +126,16 @@ GROUP BY mangled
 ORDER BY wheels DESC, files DESC, mangled;
 
 CREATE OR REPLACE VIEW worst_files AS
-SELECT path, member, verdict, torch, unresolved, imports, cause, fix
+SELECT path, member, verdict, torch, unresolved, imports, cause, summary, fix
 FROM files
 SEMI JOIN shown USING (run)
 LEFT JOIN (
-    SELECT path, member, arg_max(cause, len(symbols)) AS cause, arg_max(fix, len(symbols)) AS fix
+    SELECT
+        path,
+        member,
+        arg_max(cause, len(symbols)) AS cause,
+        arg_max(summary, len(symbols)) AS summary,
+        arg_max(fix, len(symbols)) AS fix
     FROM causes SEMI JOIN shown USING (run)
     GROUP BY path, member
 ) USING (path, member)

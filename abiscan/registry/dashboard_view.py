@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -12,7 +13,15 @@ from abiscan.registry.run_folder import check_tables, runs_with_tables
 
 # What the page lists of each kind; the SQL has all of it.
 _PACKAGES, _WHEELS_OF_ONE, _WHEELS = 300, 8, 2400
+_FILES_OF_ONE, _FILES, _NAMES_OF_ONE = 6, 3000, 8
 _LISTED, _RUNS = 100, 60
+_LISTS = {
+    "causes": "causes_by_count",
+    "rules": "rules_by_count",
+    "missing": "missing_names",
+    "worst": "worst_files",
+    "errors": "errors_by_count",
+}
 
 Rows = list[dict[str, Any]]
 
@@ -26,7 +35,7 @@ def dashboard_view(directory: str, run: str | None = None) -> dict[str, Any]:
     """The values of the page.
 
     Args:
-        run: whose details are shown; None for the newest.
+        run: whose details are shown; None for the newest that came to its end, or the newest where none did.
 
     Raises:
         UsageError: there is no such run, or none with a table.
@@ -51,52 +60,107 @@ def _view(directory: str, known: list[str], run: str | None) -> dict[str, Any]:
     connection = duckdb.connect(config={"preserve_insertion_order": "false"})
     connection.execute(f"SET file_search_path = {_quoted(directory)}")
     connection.execute(sql())
-    chosen = run or known[-1]
-    connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {_quoted(chosen)} AS run")
 
     def ask(query: str) -> Rows:
         answer = connection.execute(query)
         names = [column[0] for column in answer.description or ()]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
+    chosen = run or ask("FROM shown")[0]["run"]
+    # Each view below asks for these again and again: the newest rows of one run, looked up once.
+    connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {_quoted(chosen)} AS run")
+    for table in ("readiness", "files", "imports", "findings", "causes", "errors"):
+        unbound = " WHERE status IN ('missing', 'unreachable', 'undecided')" if table == "imports" else ""
+        connection.execute(f"CREATE TEMP TABLE one_{table} AS FROM {table} SEMI JOIN shown USING (run){unbound}")
+        connection.execute(f"CREATE OR REPLACE VIEW {table} AS FROM one_{table}")
     trend = ask("FROM trend")
     releases = sorted((row["torch"] for row in ask("SELECT DISTINCT torch FROM heat")), key=lambda v: order(v) or ())
     # Packages that a release breaks come before those that all or none loads.
-    packages = ask(
-        "SELECT package, max(heat.wheels) AS wheels FROM heat GROUP BY package "
-        f"ORDER BY abs(avg(heat.works) - 0.5), wheels DESC, package LIMIT {_PACKAGES}"
-    )
-    names = sorted(row["package"] for row in packages)
+    packages = [
+        row["package"]
+        for row in ask(
+            "SELECT package FROM heat GROUP BY package "
+            f"ORDER BY abs(avg(works) - 0.5), max(wheels) DESC, package LIMIT {_PACKAGES}"
+        )
+    ]
     connection.execute("CREATE TEMP TABLE listed(package VARCHAR)")
-    connection.executemany("INSERT INTO listed VALUES (?)", [[name] for name in names] or [["-"]])
-    cells: dict[str, dict[str, Any]] = {name: {} for name in names}
+    connection.executemany("INSERT INTO listed VALUES (?)", [[name] for name in packages] or [["-"]])
+    cells: dict[str, dict[str, Any]] = {name: {} for name in packages}
     for row in ask("FROM heat SEMI JOIN listed USING (package)"):
         cells[row["package"]][row["torch"]] = row
+    counts = ask(
+        "SELECT package, count(*) AS wheels, count(*) FILTER (verdict = 'fails') AS fails, "
+        "count(*) FILTER (verdict IN ('undecided', 'unreadable')) AS open "
+        "FROM packages SEMI JOIN shown USING (run) SEMI JOIN listed USING (package) GROUP BY package"
+    )
     totals = ask(
-        "SELECT torch, sum(works * wheels) / sum(wheels) AS works, sum(wheels) AS wheels FROM heat GROUP BY torch"
+        "SELECT torch, sum(works * wheels) / sum(wheels) AS works, sum(wheels) AS wheels, "
+        "mode(reason) AS reason FROM heat GROUP BY torch"
     )
-    wheels = ask(
-        "FROM (SELECT package, path, version, packages.verdict, first(cause) AS cause, first(fix) AS fix "
-        "FROM packages SEMI JOIN shown USING (run) SEMI JOIN listed USING (package) "
-        "LEFT JOIN worst_files USING (path) GROUP BY package, path, version, packages.verdict) "
-        f"QUALIFY row_number() OVER (PARTITION BY package ORDER BY version DESC, path) <= {_WHEELS_OF_ONE} "
-        f"ORDER BY package, version DESC, path LIMIT {_WHEELS}"
-    )
+    lists = {name: ask(f"FROM {view} LIMIT {_LISTED + 1}") for name, view in _LISTS.items()}
+    for row in lists["worst"]:
+        row["wheel"] = row["path"].rsplit("/", 1)[-1]
+    about = next(row for row in trend if row["run"] == chosen)
     return {
         "directory": directory,
-        "run": next(row for row in trend if row["run"] == chosen),
+        "run": about,
+        "notes": _notes(about, trend),
         "trend": trend[-_RUNS:],
         "releases": releases,
-        "packages": [{"name": name, "cells": cells[name]} for name in names],
+        "packages": [{"name": name, "cells": cells[name]} for name in packages],
+        "counts": {row["package"]: row for row in counts},
+        "in_all": {row["package"]: row["wheels"] for row in counts},
         "all_packages": ask("SELECT count(DISTINCT package) AS number FROM heat")[0]["number"],
         "totals": {row["torch"]: row for row in totals},
-        "causes": ask(f"FROM causes_by_count LIMIT {_LISTED}"),
-        "rules": ask(f"FROM rules_by_count LIMIT {_LISTED}"),
-        "missing": ask(f"FROM missing_names LIMIT {_LISTED}"),
-        "worst": ask(f"FROM worst_files LIMIT {_LISTED}"),
-        "errors": ask(f"FROM errors_by_count LIMIT {_LISTED}"),
-        "wheels": wheels,
+        "wheels": _wheels(connection, ask),
+        **{name: rows[:_LISTED] for name, rows in lists.items()},
+        "cut": {name: len(rows) > _LISTED for name, rows in lists.items()},
     }
+
+
+def _notes(about: Mapping[str, Any], trend: Rows) -> list[str]:
+    """What a reader must know of the run that is shown."""
+    found = []
+    if about["ended"] is None:
+        found.append("This run has not come to its end: what it has not looked at yet is not on the page.")
+    newest = trend[-1]
+    if newest["run"] != about["run"]:
+        state = "" if newest["ended"] is not None else ", which has not come to its end"
+        found.append(f"The newest run is {newest['run']}{state}: abiscan dashboard --run {newest['run']} shows it.")
+    return found
+
+
+def _wheels(connection: Any, ask: Callable[[str], Rows]) -> dict[str, Rows]:
+    """The newest wheels of each listed package, each with the files that lack most and names that these lack."""
+    found = ask(
+        "SELECT package, path, version, verdict FROM packages SEMI JOIN shown USING (run) "
+        "SEMI JOIN listed USING (package)"
+    )
+    found.sort(key=lambda row: row["path"])
+    found.sort(key=lambda row: order(row["version"] or "") or (), reverse=True)
+    wheels: dict[str, Rows] = {}
+    for row in found:
+        wheels.setdefault(row["package"], []).append({**row, "works": [], "files": [], "failing": 0})
+    kept = {row["path"]: row for rows in wheels.values() for row in rows[:_WHEELS_OF_ONE]}
+    kept = dict(list(kept.items())[:_WHEELS])
+    connection.execute("CREATE TEMP TABLE kept(path VARCHAR)")
+    connection.executemany("INSERT INTO kept VALUES (?)", [[path] for path in kept] or [["-"]])
+    for row in ask("SELECT DISTINCT path, torch FROM readiness SEMI JOIN kept USING (path) WHERE works"):
+        kept[row["path"]]["works"].append(row["torch"])
+    for row in ask("SELECT path, count(*) AS files FROM worst_files SEMI JOIN kept USING (path) GROUP BY path"):
+        kept[row["path"]]["failing"] = row["files"]
+    for row in ask(
+        "SELECT path, member, torch, unresolved, cause, summary, fix, names FROM ("
+        "FROM worst_files SEMI JOIN kept USING (path) "
+        f"QUALIFY row_number() OVER (PARTITION BY path ORDER BY unresolved DESC, member) <= {_FILES_OF_ONE}) "
+        "LEFT JOIN (SELECT path, member, "
+        f"list(coalesce(demangled, mangled) ORDER BY status = 'undecided', mangled)[:{_NAMES_OF_ONE}] AS names "
+        "FROM imports SEMI JOIN kept USING (path) "
+        "WHERE status IN ('missing', 'unreachable', 'undecided') GROUP BY path, member) "
+        f"USING (path, member) ORDER BY path, unresolved DESC, member LIMIT {_FILES}"
+    ):
+        kept[row["path"]]["files"].append({**row, "names": row["names"] or []})
+    return {name: [row for row in rows if row["path"] in kept] for name, rows in wheels.items()}
 
 
 def _quoted(text: str) -> str:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from abiscan.registry.dashboard_view import dashboard_view
 from abiscan.registry.journal import record_of
-from abiscan.registry.run_folder import Asked, RunInfo
+from abiscan.registry.run_folder import Asked, RunInfo, runs_of
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.store import open_run
 from abiscan.registry.table_files import schemas
 from abiscan.registry.table_rows import TABLES
 from abiscan.registry.unit import local_unit
 from abiscan.report.dashboard import render
-from tests.registry.kit import wheel, work
+from tests.registry.kit import TAG, wheel, work
 
 pytestmark = pytest.mark.registry
 ASKED = Asked("0", "index", "2.13.0", "")
@@ -47,9 +48,57 @@ def test_the_page_shows_what_the_tables_have(tmp_path: Path) -> None:
     assert "<img" not in page
     assert "&lt;img src=x" in page
     assert "http" not in re.sub(r"<script.*?</script>|http-equiv", "", page, flags=re.DOTALL)
-    data = re.search(r'<script id="wheels" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert 'src="' not in page
+    data = data_of(page)
+    ((name, verdict, works, files, more),) = data["packages"]["beta"]
+    assert (name, verdict, more) == (f"beta-1.0-{TAG}.whl", "fails", 0)
+    # It was compiled by the headers of 2.13.0 with the std::string that no wheel of that release has.
+    assert data["texts"][works] == ""
+    ((_name, loads, on, *_rest),) = data["packages"]["alpha"]
+    assert loads == "loads"
+    assert "2.13.0" in data["texts"][on]
+    ((member, torch, unresolved, cause, _summary, fix, names),) = files
+    assert [data["texts"][each] for each in (member, torch, cause)] == [
+        "beta/old-string-extension.so",
+        "2.13.0",
+        "cxx11-abi-mismatch",
+    ]
+    # nm -D --undefined-only: what the fixture is made for is what it lacks.
+    assert unresolved == len(names)
+    assert any("torchCheckFail" in data["texts"][each] for each in names)
+    assert any(data["texts"][prose] for prose, _commands, _remark in fix)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert data is not None
-    assert json.loads(data[1])["beta"][0][1:3] == ["fails", "cxx11-abi-mismatch"]
+    found: dict[str, Any] = json.loads(data[1])
+    return found
+
+
+def test_the_newest_run_that_came_to_its_end_is_shown(tmp_path: Path) -> None:
+    """Unless another is named; the page says that there is a later one, and which runs have not ended."""
+    place, folder = str(tmp_path / "out"), tmp_path / "wheels"
+    folder.mkdir()
+    unit = local_unit(wheel(folder, "alpha", "good-extension.so").name, str(folder))
+    for number, torch in enumerate(("2.13.0", "2.12.0", "2.11.0")):
+        run = open_run(place, Asked("0", "index", torch, ""), f"2026-01-0{number + 1}T00:00:00Z")
+        run.add(record_of(Worker(work(torch)).scan(unit)))
+        if torch == "2.11.0":
+            run.write_part()  # as a run that is killed after its first part
+        else:
+            run.finish(f"2026-01-0{number + 1}T01:00:00Z")
+        run.close()
+    ids = [each.id for each in runs_of(place)]
+    view = dashboard_view(place)
+    assert (view["run"]["run"], view["run"]["torch"]) == (ids[1], "2.12.0")
+    assert "not come to its end" in (page := render(view))
+    assert f"--run {ids[2]}" in page
+    cut_short = dashboard_view(place, ids[2])
+    assert cut_short["run"]["run"] == ids[2]
+    assert "This run has not come to its end" in render(cut_short)
+    finished = dashboard_view(place, ids[0])
+    assert [each["run"] for each in finished["trend"]] == ids
 
 
 def test_a_hundred_thousand_wheels_are_a_page_that_opens(tmp_path: Path) -> None:

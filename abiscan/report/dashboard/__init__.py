@@ -1,56 +1,236 @@
-"""The page over a registry's tables: one file, nothing from the network, names escaped.
+"""The page over a registry's tables, made of the parts of the page of one report: one file, nothing from the network.
 
-`registry/dashboard_view.py` asks the tables; this writes what it found. As on the page of one report, the browser is
-told to run these texts and no others.
+`registry/dashboard_view.py` asks the tables; this writes what it found.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from importlib import resources
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from abiscan.report.escape import printable
+from msgspec import Struct
 
-# A page stays readable with names of this length; the title attribute and the SQL have the rest.
-_LONGEST = 160
+from abiscan.model.versions import Windows, minor
+from abiscan.report.escape import printable, printable_lines
+from abiscan.report.html.commands import steps_of
+from abiscan.report.html.document import document
+from abiscan.report.html.page_data import Texts, escaped
+
+# A page stays readable with names and sentences of this length; the SQL has the rest.
+_LONGEST, _LONGEST_SENTENCE = 160, 600
 
 
-def render(view: dict[str, Any]) -> str:
+class Listing(Struct, frozen=True):
+    """A table of the page.
+
+    Attributes:
+        id: its anchor; columns: (heading, whether numbers stand in it, whether names do); empty: said of no row.
+        more: said where there are more rows than these.
+    """
+
+    id: str
+    title: str
+    columns: tuple[tuple[str, bool, bool], ...]
+    rows: tuple[tuple[str, ...], ...]
+    empty: str
+    more: str = ""
+
+
+def render(view: Mapping[str, Any]) -> str:
     """The page.
 
     Args:
         view: as `registry.dashboard_view.dashboard_view` makes it.
+
+    Raises:
+        UsageError: Jinja2 is not installed.
     """
-    import jinja2
-    import markupsafe
-
-    style, script = _resource("dashboard.css"), _resource("dashboard.js")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    texts = Texts()
+    releases: list[str] = view["releases"]
+    packages = [_package(number, each, releases, view["counts"]) for number, each in enumerate(view["packages"])]
+    cells = {
+        f"{number},{place}": texts.add(_text(found["reason"]))
+        for number, each in enumerate(view["packages"])
+        for place, release in enumerate(releases)
+        if (found := each["cells"].get(release)) is not None and found["reason"]
+    }
+    data = {
+        "releases": [_text(release) for release in releases],
+        "csvHead": ["package", "wheels", "fail", "undecided or unreadable"],
+        "cells": cells,
+        "packages": {
+            _text(name): [_wheel(each, releases, texts) for each in wheels] for name, wheels in view["wheels"].items()
+        },
+        "listed": {_text(name): [len(view["wheels"].get(name, ())), number] for name, number in view["in_all"].items()},
+    }
+    run = {name: value if isinstance(value, int | float) else _text(value) for name, value in view["run"].items()}
+    return document(
+        "dashboard.html",
+        escaped({**data, "texts": texts.values}),
+        folder=__name__,
+        script="dashboard.js",
+        version=run["abiscan"],
+        run=run,
+        notes=[_text(note) for note in view["notes"]],
+        headline=_headline(view["run"]),
+        verdict="fail" if run["fails"] else "incomplete" if run["unreadable"] else "pass",
+        read=f"{_size(view['run']['bytes_read'])} of {_size(view['run']['size'])}",
+        releases=[(_text(each), at == 0 or minor(releases[at - 1]) != minor(each)) for at, each in enumerate(releases)],
+        totals=[_cell(view["totals"].get(release)) for release in releases],
+        packages=packages,
+        all_packages=view["all_packages"],
+        trend=[_run(row) for row in view["trend"]],
+        lists=_lists(view),
     )
-    environment.filters |= {"text": _text, "size": _size, "step": _step, "percent": _percent}
-    wheels: dict[str, list[list[str]]] = {}
-    for row in view["wheels"]:
-        cells = [row["path"].rsplit("/", 1)[-1], row["verdict"], row["cause"] or "", row["fix"] or ""]
-        wheels.setdefault(row["package"], []).append([_text(cell) for cell in cells])
-    data = json.dumps(wheels, separators=(",", ":")).replace("<", "\\u003c")
-    return environment.from_string(_resource("dashboard.html")).render(
-        view=view,
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
-        "form-action 'none'",
-        # These three are the only texts that go in unescaped: two are this package's own, one is escaped JSON.
-        style=markupsafe.Markup(style),
-        script=markupsafe.Markup(script),
-        data=markupsafe.Markup(data),
-    )
 
 
-def _text(value: object) -> str:
+def _headline(run: Mapping[str, Any]) -> str:
+    torch = "the torch that each of them declares" if run["torch"] == "declared" else f"torch {run['torch']}"
+    with_torch = run["wheels"] - run["not_torch"]
+    return f"{run['loads']} of the {with_torch} wheels that have to do with torch load on {torch}."
+
+
+def _package(
+    number: int, each: Mapping[str, Any], releases: Sequence[str], counts: Mapping[str, Any]
+) -> dict[str, Any]:
+    count = counts[each["name"]]
+    said = f"{count['wheels']} wheel{'s' * (count['wheels'] != 1)}"
+    said += f", {count['fails']} fail{'s' * (count['fails'] == 1)}" if count["fails"] else ""
+    return {
+        "number": number,
+        "name": _text(each["name"]),
+        "said": said,
+        "wheels": count["wheels"],
+        "fails": count["fails"],
+        "open": count["open"],
+        "cells": [_cell(each["cells"].get(release)) for release in releases],
+    }
+
+
+def _cell(found: Mapping[str, Any] | None) -> tuple[str, str]:
+    """How a cell is marked, and the per cent of wheels that work: never 100 or 0 where it is not quite that."""
+    if found is None:
+        return "unknown", ""
+    share = found["works"]
+    if share in (0, 1):
+        return ("loads", "100") if share else ("fails", "0")
+    percent = min(99, max(1, round(100 * share)))
+    return "most" if share >= 0.5 else "few", str(percent)
+
+
+def _wheel(wheel: Mapping[str, Any], releases: Sequence[str], texts: Texts) -> list[Any]:
+    works = Windows.of_known(releases, set(wheel["works"]).__contains__).text()
+    files = [
+        [
+            texts.add(_text(file["member"])),
+            texts.add(_text(file["torch"])),
+            file["unresolved"],
+            texts.add(_text(file["cause"])),
+            texts.add(_sentence(file["summary"])),
+            _fix(file["fix"], texts),
+            [texts.add(_text(name)) for name in file["names"]],
+        ]
+        for file in wheel["files"]
+    ]
+    name = wheel["path"].rpartition("/")[2]
+    return [_text(name), wheel["verdict"], texts.add(_text(works)), files, wheel["failing"] - len(files)]
+
+
+def _fix(fix: str | None, texts: Texts) -> list[Any]:
+    """Its lines: prose, commands that can be run as they stand, and what stands behind these."""
+    return [
+        [texts.add(step.text), [texts.add(command) for command in step.commands], texts.add(step.remark)]
+        for step in steps_of(printable_lines(fix or ""))
+    ]
+
+
+def _run(row: Mapping[str, Any]) -> dict[str, Any]:
+    total = max(1, row["loads"] + row["fails"] + row["undecided"] + row["unreadable"])
+    shares = {kind: 100 * row[kind] / total for kind in ("loads", "fails", "undecided")}
+    counts = {kind: row[kind] for kind in ("loads", "fails", "undecided", "unreadable", "wheels")}
+    ended = "" if row["ended"] else "not ended"
+    return {
+        "run": _text(row["run"]),
+        "torch": _text(row["torch"]),
+        "ended": ended,
+        "shares": shares,
+        "cpu": f"{row['cpu_seconds'] or 0:.1f}",
+        **counts,
+    }
+
+
+_WHEELS, _FILES = ("Wheels", "wheels", "n"), ("Files", "files", "n")
+
+
+def _lists(view: Mapping[str, Any]) -> list[Listing]:
+    def listing(name: str, title: str, columns: Sequence[tuple[str, str, str]], empty: str) -> Listing:
+        rows = tuple(
+            tuple(_sentence(row[key]) if kind == "" else _text(row[key]) for _heading, key, kind in columns)
+            for row in view[name]
+        )
+        heads = tuple((heading, kind == "n", kind == "code") for heading, _key, kind in columns)
+        more = f"The first {len(rows)}; the view {_VIEWS[name]} of dashboard.sql has all." if view["cut"][name] else ""
+        return Listing(name, title, heads, rows, empty, more)
+
+    return [
+        listing(
+            "causes",
+            "What breaks, and why",
+            [
+                ("Cause", "cause", "code"),
+                _WHEELS,
+                _FILES,
+                ("Example", "example", ""),
+                ("Usual fix", "usual_fix", ""),
+            ],
+            "Nothing fails.",
+        ),
+        listing(
+            "missing",
+            "Names that are missing most",
+            [("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "windows", "")],
+            "None is missing.",
+        ),
+        listing(
+            "worst",
+            "Files that lack most",
+            [
+                *(("Wheel", "wheel", ""), ("File", "member", "code"), ("Torch", "torch", "")),
+                *(("Unresolved", "unresolved", "n"), ("Cause", "cause", "code"), ("Fix", "fix", "")),
+            ],
+            "None fails.",
+        ),
+        listing(
+            "rules",
+            "Rules",
+            [("Rule", "rule", "code"), ("Severity", "severity", ""), _WHEELS, _FILES, ("Findings", "findings", "n")],
+            "No rule finds anything.",
+        ),
+        listing(
+            "errors",
+            "Could not be read",
+            [_WHEELS, ("The first", "first_place", ""), ("Why", "first_message", "")],
+            "All of it was read.",
+        ),
+    ]
+
+
+_VIEWS = {
+    "causes": "causes_by_count",
+    "missing": "missing_names",
+    "worst": "worst_files",
+    "rules": "rules_by_count",
+    "errors": "errors_by_count",
+}
+
+
+def _text(value: object, longest: int = _LONGEST) -> str:
     text = printable(" ".join(str(value).split())) if value is not None else ""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _sentence(value: object) -> str:
+    return _text(value, _LONGEST_SENTENCE)
 
 
 def _size(value: float | None) -> str:
@@ -60,22 +240,3 @@ def _size(value: float | None) -> str:
             return f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:.3g} TiB"
-
-
-def _step(share: float) -> int:
-    """0 nothing works, 4 all of it does, between them by thirds."""
-    return 4 if share >= 1 else 0 if share <= 0 else 1 + min(2, int(share * 3))
-
-
-def _percent(share: float) -> str:
-    """Never 100 or 0 where it is not quite that."""
-    return str(round(100 * share)) if share in (0, 1) else str(min(99, max(1, round(100 * share))))
-
-
-def _resource(name: str) -> str:
-    return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-    return f"'sha256-{digest}'"

@@ -2,7 +2,7 @@
 
 `view.py` turns the report into the few values that the template shows, `page_data.py` into those that the script works
 on, and `document.py` makes the page. What a page of other answers can use too: `frame.html`, the macros of
-`heat_map.html` and `cards.html`, `script.js` and `style.css`.
+`heat_map.html` and `cards.html`, `page.js` and `style.css` (`report/dashboard` is one).
 """
 
 from __future__ import annotations

@@ -13,11 +13,14 @@ from importlib import resources
 from abiscan.errors import UsageError
 
 
-def document(template: str, data: str, **values: object) -> str:
+def document(
+    template: str, data: str, *, folder: str = __package__, script: str = "script.js", **values: object
+) -> str:
     """A page.
 
     Args:
         template: name of one that extends `frame.html`.
+        folder: the package that the template and the script lie in; a file `more.css` there stands behind the styles.
         data: escaped JSON for the script (`page_data.escaped`).
         values: what the template sees; everything is escaped where it is put in.
 
@@ -29,9 +32,19 @@ def document(template: str, data: str, **values: object) -> str:
         import markupsafe
     except ImportError:
         raise UsageError("the HTML report needs Jinja2: pip install abiscan") from None
-    style, script = _resource("style.css"), _resource("script.js")
+
+    def resource(name: str) -> str | None:
+        """A text of the page's own folder, else of this one."""
+        for package in dict.fromkeys((folder, __package__)):
+            file = resources.files(package).joinpath(name)
+            if file.is_file():
+                return file.read_text(encoding="utf-8")
+        return None
+
+    styles = (resource("style.css") or "") + (resource("more.css") or "")
+    scripts = (resource("page.js") or "") + (resource(script) or "")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource),
+        loader=jinja2.FunctionLoader(resource),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -52,17 +65,13 @@ def document(template: str, data: str, **values: object) -> str:
     environment.filters["prose"] = prose
     return environment.get_template(template).render(
         **values,
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        policy=f"default-src 'none'; style-src {_hash(styles)}; script-src {_hash(scripts)}; img-src data:; "
         "base-uri 'none'; form-action 'none'",
         # These three are the only texts that go in unescaped: two are this package's own, one is escaped JSON.
-        style=markupsafe.Markup(style),
-        script=markupsafe.Markup(script),
+        style=markupsafe.Markup(styles),
+        script=markupsafe.Markup(scripts),
         data=markupsafe.Markup(data),
     )
-
-
-def _resource(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

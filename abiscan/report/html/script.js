@@ -1,70 +1,7 @@
 "use strict";
 (() => {
-  const $ = (id) => document.getElementById(id);
-  const data = JSON.parse($("data").textContent);
-  // Every name goes into the page as a text node; nothing here writes markup.
-  const make = (tag, className, text) => {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
-    return element;
-  };
+  const { $, data, make, copyable, state, readState, keep, listOf, setIn, leadsTo, walk, saveCsv } = page;
 
-  // --- theme ---------------------------------------------------------------------------------------------------
-  const theme = $("theme");
-  const themes = ["auto", "light", "dark"];
-  const remembered = () => { try { return localStorage.getItem("abiscan-theme"); } catch { return null; } };
-  const setTheme = (name) => {
-    if (name === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = name;
-    theme.textContent = "Theme: " + name;
-    try { localStorage.setItem("abiscan-theme", name); } catch { /* a page opened from a file may keep nothing */ }
-  };
-  theme.hidden = false;
-  setTheme(themes.includes(remembered()) ? remembered() : "auto");
-  theme.addEventListener("click", () => {
-    const now = document.documentElement.dataset.theme || "auto";
-    setTheme(themes[(themes.indexOf(now) + 1) % themes.length]);
-  });
-
-  // --- copy ----------------------------------------------------------------------------------------------------
-  const copy = async (text) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      const area = make("textarea", "sr");
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      const done = document.execCommand("copy");
-      area.remove();
-      return done;
-    }
-  };
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-copy]");
-    if (!button) return;
-    const done = await copy(button.parentElement.querySelector("code").textContent);
-    button.textContent = done ? "Copied" : "Press Ctrl+C";
-    button.focus();
-    setTimeout(() => { button.textContent = "Copy"; }, 1500);
-  });
-
-  // --- state: in the address, so that a link shows what its sender saw -------------------------------------------
-  document.documentElement.classList.add("js");
-  const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
-  const anchor = () => { try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; } };
-  if (!location.hash.includes("=")) state.set("at", anchor());
-  const keep = (push) => {
-    for (const [name, value] of [...state]) if (!value) state.delete(name);
-    try { history[push ? "pushState" : "replaceState"](null, "", "#" + state); } catch { /* a frame without an address of its own */ }
-  };
-  const listOf = (name) => (state.get(name) || "").split(",").filter(Boolean);
-  const setIn = (name, item, on) => {
-    const items = listOf(name).filter((other) => other !== item);
-    state.set(name, (on ? [...items, item] : items).join(","));
-  };
   const reveal = (id) => {
     const target = id && $(id);
     if (!target) return;
@@ -105,12 +42,9 @@
 
   // --- matrix --------------------------------------------------------------------------------------------------
   const matrix = $("matrix");
-  const tip = $("tip");
   const marks = {};
   const rowsOf = matrix ? [...matrix.tBodies[0].rows] : [];
-  let pointed = null;
   let keepStop = () => {};
-  const hideTip = () => { tip.hidden = true; pointed = null; };
   const fold = (number, shown) => {
     rowsOf.forEach((row) => { if (row.dataset.group === number) row.classList.toggle("shut", !shown); });
     const button = matrix.querySelector('[data-open="' + number + '"]');
@@ -118,7 +52,6 @@
     keepStop();
   };
   if (matrix) {
-    const body = matrix.tBodies[0];
     matrix.closest("section").querySelectorAll(".legend li").forEach((item) => {
       const kind = (item.firstElementChild.className.match(/c-([\w-]+)/) || [])[1];
       if (kind) marks[kind] = item.textContent.trim();
@@ -148,113 +81,37 @@
     const single = buttons.length === 1;
     buttons.forEach((button) => fold(button.dataset.open, single || listOf("map").includes(button.dataset.open)));
     label();
-    const showTip = (cell) => {
+    keepStop = walk(matrix, (cell) => {
       const row = cell.parentElement;
       const column = cell.cellIndex - 1;
       const kind = cell.className.match(/c-([\w-]+)/)[1];
       const name = row.querySelector(".who a").textContent;
-      tip.replaceChildren(make("b", "", "torch " + data.columns[column] + ": " + marks[kind]), make("span", "", name));
+      const said = [make("b", "", "torch " + data.columns[column] + ": " + marks[kind]), make("span", "", name)];
       const known = data.cells[row.dataset.r + "," + column];
       if (known) {
         const [reason, count, names] = known;
-        if (data.texts[reason]) tip.append(make("div", "", data.texts[reason]));
+        if (data.texts[reason]) said.push(make("div", "", data.texts[reason]));
         if (count) {
           const many = count > 1;
           const wheel = row.querySelector("button.open");
-          tip.append(make("div", "", wheel ? count + (many ? " files:" : " file:")
+          said.push(make("div", "", wheel ? count + (many ? " files:" : " file:")
             : kind === "fails" ? count + (many ? " imports are not exported:" : " import is not exported:") : "changed:"));
         }
-        names.forEach((text) => tip.append(make("code", "", data.texts[text])));
-        if (count > names.length) tip.append(make("code", "", "and " + (count - names.length) + " more"));
+        names.forEach((text) => said.push(make("code", "", data.texts[text])));
+        if (count > names.length) said.push(make("code", "", "and " + (count - names.length) + " more"));
       }
-      if (cell.classList.contains("target")) tip.append(make("div", "", "What it was judged on."));
+      if (cell.classList.contains("target")) said.push(make("div", "", "What it was judged on."));
       if (matrix.querySelector("td.range") && row.querySelector("td.range")) {
-        tip.append(make("div", "", cell.classList.contains("range") ? "Its requirement admits this release." : "Its requirement does not admit this release."));
+        said.push(make("div", "", cell.classList.contains("range") ? "Its requirement admits this release." : "Its requirement does not admit this release."));
       }
-      tip.hidden = false;
-      pointed = cell;
-      placeTip();
-      cell.setAttribute("aria-describedby", "tip");
-    };
-    // Moving the focus scrolls: the tip goes along with its cell, and away with it.
-    const placeTip = () => {
-      if (!pointed) return;
-      const at = pointed.getBoundingClientRect();
-      if (at.bottom < 0 || at.top > innerHeight) { hideTip(); return; }
-      const size = tip.getBoundingClientRect();
-      const left = Math.max(8, Math.min(at.left + at.width / 2 - size.width / 2, innerWidth - size.width - 8));
-      const below = at.bottom + 8;
-      tip.style.left = left + "px";
-      tip.style.top = (below + size.height < innerHeight ? below : Math.max(8, at.top - size.height - 8)) + "px";
-    };
-    // The newest builds are the ones that most people ask about: of those that something was judged on or promises.
-    const scroller = matrix.parentElement;
-    const asked = [...body.querySelectorAll("td.target, td.range")].map((cell) => cell.offsetLeft + 3 * cell.offsetWidth);
-    scroller.scrollLeft = (asked.length ? Math.max(...asked) : scroller.scrollWidth) - scroller.clientWidth;
-    const cellOf = (event) => event.target.closest("td.cell");
-    let current = body.querySelector("td.cell");
-    if (current) current.tabIndex = 0;
-    // One stop for Tab, in a row that is shown.
-    keepStop = () => {
-      if (!current || current.checkVisibility()) return;
-      const row = rowsOf.find((one) => one.checkVisibility());
-      if (!row) return;
-      current.tabIndex = -1;
-      current = row.cells[1];
-      current.tabIndex = 0;
-    };
-    const go = (cell) => {
-      if (!cell) return;
-      current.tabIndex = -1;
-      cell.tabIndex = 0;
-      current = cell;
-      cell.focus();
-    };
-    const beside = (row, step) => {
-      let next = row[step];
-      while (next && !next.checkVisibility()) next = next[step];
-      return next;
-    };
-    body.addEventListener("mouseover", (event) => { const cell = cellOf(event); if (cell) showTip(cell); else hideTip(); });
-    matrix.addEventListener("mouseleave", () => { if (document.activeElement !== current) hideTip(); });
-    body.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) showTip(cell); });
-    body.addEventListener("focusout", hideTip);
-    body.addEventListener("click", (event) => { const cell = cellOf(event); if (cell) { go(cell); showTip(cell); } });
-    scroller.addEventListener("scroll", placeTip, { passive: true });
-    addEventListener("scroll", placeTip, { passive: true });
-    body.addEventListener("keydown", (event) => {
-      const cell = cellOf(event);
-      if (!cell) return;
-      const row = cell.parentElement;
-      const moves = {
-        ArrowRight: () => cell.nextElementSibling,
-        ArrowLeft: () => cell.cellIndex > 1 && cell.previousElementSibling,
-        ArrowDown: () => { const next = beside(row, "nextElementSibling"); return next && next.cells[cell.cellIndex]; },
-        ArrowUp: () => { const next = beside(row, "previousElementSibling"); return next && next.cells[cell.cellIndex]; },
-        Home: () => row.cells[1],
-        End: () => row.cells[row.cells.length - 1],
-        Escape: () => { hideTip(); return null; },
-      };
-      if (!(event.key in moves)) return;
-      event.preventDefault();
-      go(moves[event.key]());
+      return said;
     });
-    // RFC 4180. A text that a spreadsheet would take for a formula begins with an apostrophe.
-    const field = (value) => {
-      const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : value;
-      return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
-    };
     $("csv").addEventListener("click", () => {
       const lines = [[...data.csvHead, ...data.columns.map((name) => "torch " + name)]];
       for (const row of rowsOf) {
         lines.push([...data.csv[row.dataset.r], ...[...row.cells].slice(1).map((cell) => cell.textContent)]);
       }
-      const text = lines.map((line) => line.map(field).join(",") + "\r\n").join("");
-      const link = make("a");
-      link.href = URL.createObjectURL(new Blob(["\ufeff" + text], { type: "text/csv;charset=utf-8" }));
-      link.download = "abiscan-releases.csv";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+      saveCsv("abiscan-releases.csv", lines);
     });
   }
 
@@ -349,17 +206,9 @@
     query.addEventListener("input", () => filter(true));
     only.addEventListener("change", () => filter(true));
     finder.addEventListener("submit", (event) => { event.preventDefault(); const list = $("rows"); if (list) list.focus(); });
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-      event.preventDefault();
-      query.focus();
-    });
+    leadsTo(query);
     addEventListener("hashchange", () => {
-      for (const name of [...state.keys()]) state.delete(name);
-      const hash = location.hash.slice(1);
-      if (hash.includes("=")) new URLSearchParams(hash).forEach((value, name) => state.set(name, value));
-      else state.set("at", anchor());
+      readState();
       begin();
     });
   }
@@ -465,20 +314,9 @@
     const [mangled, demangled] = data.symbols[symbol];
     const list = make("dl");
     const fact = (name, value) => { if (value) list.append(make("dt", "", name), make("dd", "", value)); };
-    const code = (text) => {
-      const box = make("div", "copyable");
-      const pre = make("pre");
-      pre.tabIndex = 0;
-      pre.append(make("code", "", text));
-      const button = make("button", "copy", "Copy");
-      button.type = "button";
-      button.dataset.copy = "";
-      box.append(pre, button);
-      return box;
-    };
     detail.replaceChildren();
-    if (demangled) detail.append(make("p", "label", "Name"), code(demangled));
-    detail.append(make("p", "label", demangled ? "Mangled" : "Name"), code(mangled));
+    if (demangled) detail.append(make("p", "label", "Name"), copyable(demangled));
+    detail.append(make("p", "label", demangled ? "Mangled" : "Name"), copyable(mangled));
     fact("status", data.statuses[status]);
     fact("owner", data.owners[owner]);
     fact("provider", data.texts[provider]);
