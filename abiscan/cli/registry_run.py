@@ -206,15 +206,15 @@ def kept(run: Run, directory: str) -> Iterator[None]:
 
 
 def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
-    """The run in a line, and the exit status over all of its wheels."""
+    """What the command asked for in a line, and the exit status over that: of what was done before, too."""
     from abiscan.registry.run_folder import wheels_of
     from abiscan.report.wording import counted
 
     rows = wheels_of(run.directory)
     run.close()
-    gates = {str(row["gate"]) for row in rows.values()}
+    asked = [row for path, row in rows.items() if path in found.paths]
+    gates = {str(row["gate"]) for row in asked}
     if not given.get("quiet"):
-        asked = [row for path, row in rows.items() if path in found.paths]
         verdicts = Counter(str(row["verdict"]) for row in asked)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())) or "none"
         before = f" ({found.skipped} of them before)" if found.skipped else ""

@@ -456,3 +456,22 @@ def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     said = abiscan(f"wheels/{beta.name}", "--resume", "out", "--torch", "2.13.0", cwd=folder).stderr
     assert said.startswith("abiscan: of this command's 1 wheel: 1 fails;"), said
     assert "; 2 in the tables; out/run=" in said
+
+
+def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
+    """As README.md has it for one report: what was found before counts where the command asks for it again."""
+    one = {path.name.partition("-")[0]: f"wheels/{path.name}" for path in (folder / "wheels").iterdir()}
+    options = ("--torch", "2.13.0")
+    assert abiscan("scan", one["gamma"], "-f", "parquet:out", *options, cwd=folder).returncode == 0
+    for names, status in (
+        (["beta"], 1),
+        (["gamma"], 0),  # although beta's rows are in the tables
+        (["gamma", "beta"], 1),  # although nothing is looked at
+        (["damaged"], 3),
+        (["damaged", "beta"], 1),
+    ):
+        targets = [one[name] for name in names]
+        assert abiscan("scan", *targets, "--resume", "out", *options, cwd=folder).returncode == status, names
+    assert abiscan("rejudge", "out", *options, cwd=folder).returncode == 1
+    assert abiscan("rejudge", "out", *options, "--fail-on", "never", cwd=folder).returncode == 3
+    assert abiscan("dashboard", "out", cwd=folder).returncode == 0
