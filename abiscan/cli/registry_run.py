@@ -14,7 +14,7 @@ import click
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 from abiscan.cli.options import gpus_of, index_directory, policy_of, strings, text_option, today
-from abiscan.cli.output import progress
+from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
@@ -194,6 +194,8 @@ def kept(run: Run, directory: str) -> Iterator[None]:
         yield
     except BaseException as error:
         refused = isinstance(error, AbiscanError)
+        if isinstance(error, OSError) and not error.filename:
+            error.filename = directory
         with contextlib.suppress(OSError):
             run.discard() if refused else run.close()
         if isinstance(error, (KeyboardInterrupt, SystemExit, OSError)) or (refused and run.done):
@@ -223,6 +225,11 @@ def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
         others = ""
         if len(asked) != len(rows):
             wheels, others = f"of this command's {wheels}", f"; {len(rows)} in the tables"
+        for path, why in found.unread:
+            click.echo(f"abiscan: {safe(f'{path}: {why}')}", err=True)
+        if found.unreadable > len(found.unread) > 0:
+            more = counted(found.unreadable - len(found.unread), "more wheel")
+            click.echo(f"abiscan: and {more} could not be read: the table errors says why", err=True)
         click.echo(f"abiscan: {wheels}{before}: {counts}{read}{others}; {run.directory}", err=True)
         sys.stderr.flush()
     if "fail" in gates:

@@ -20,6 +20,8 @@ from abiscan.registry.store import Run
 from abiscan.registry.threads import read_ahead
 from abiscan.registry.unit import Unit
 
+# Wheels of which it is said why they could not be read; the tables have all.
+_TOLD = 5
 # Units that are listed before a worker wants them: what a server takes to list them, nobody waits for.
 _LISTED_AHEAD = 1024
 
@@ -30,6 +32,7 @@ class Progress(Struct):
     Attributes:
         skipped: units whose rows were there.
         bytes_read, bytes_stored: of the units that were looked at.
+        unread: of the first wheels that could not be read: what of it, and why.
         paths: of the units that this process was asked for.
     """
 
@@ -39,6 +42,7 @@ class Progress(Struct):
     unreadable: int = 0
     bytes_read: int = 0
     bytes_stored: int = 0
+    unread: list[tuple[str, str]] = []
     paths: set[str] = set()
 
 
@@ -83,7 +87,11 @@ def _take(record: Record, run: Run, progress: Progress, show: Callable[[Progress
     progress.done += 1
     progress.paths.add(record.path)
     progress.judged_again += row["source"] == "facts"
-    progress.unreadable += row["verdict"] == "unreadable"
+    if row["verdict"] == "unreadable":
+        progress.unreadable += 1
+        if len(progress.unread) < _TOLD and (errors := record.columns.tables.get("errors")):
+            _paths, places, reasons = errors
+            progress.unread.append((places[0], reasons[0]))
     progress.bytes_read += row.get("bytes_read") or 0
     progress.bytes_stored += row.get("size") or 0
     show(progress)

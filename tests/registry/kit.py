@@ -69,6 +69,10 @@ def told(outcome: Outcome | Record) -> dict[str, Any]:
     return rows
 
 
+# Behind the address of a link: its quotation mark, and an attribute.
+YANKED = '" data-yanked="broken'
+
+
 class Server(ThreadingHTTPServer):
     """An index of the wheels of a folder, by PEP 503 and PEP 691, at `/simple/`.
 
@@ -76,6 +80,7 @@ class Server(ThreadingHTTPServer):
         ranges: whether a part of a file can be asked for.
         lies: the hash that the index gives for every file.
         links: where the index says that a file of some name lies.
+        yanked: names of files that the index says were taken back (PEP 592).
         trouble: called with the handler before a file is sent; True where it has answered itself.
         sent: bytes of bodies of files.
         asked: (path, Range header).
@@ -89,6 +94,7 @@ class Server(ThreadingHTTPServer):
         self.ranges, self.json = True, True
         self.lies: str | None = None
         self.links: dict[str, str] = {}
+        self.yanked: set[str] = set()
         self.trouble: Any = lambda _handler: False
         self.sent = 0
         self.asked: list[tuple[str, str | None]] = []
@@ -137,8 +143,9 @@ class _Handler(BaseHTTPRequestHandler):
         for each in self._projects()[name]:
             digest = self.server.lies or hashlib.sha256(each.read_bytes()).hexdigest()
             place = self.server.links.get(each.name, f"/files/{each.name}")
-            files.append({"filename": each.name, "url": place, "hashes": {"sha256": digest}})
-            links.append((each.name, f"{place}#sha256={digest}"))
+            yanked = each.name in self.server.yanked
+            files.append({"filename": each.name, "url": place, "hashes": {"sha256": digest}, "yanked": yanked})
+            links.append((each.name, f"{place}#sha256={digest}{YANKED if yanked else ''}"))
         self._page({"meta": {"api-version": "1.0"}, "name": name, "files": files}, links)
         return None
 

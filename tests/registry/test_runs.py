@@ -211,6 +211,7 @@ def test_a_full_disk_keeps_what_was_through(folder: Path) -> None:
 
     found = abiscan("wheels", "-f", "parquet:out", cwd=folder, preexec_fn=little_room)
     assert found.returncode == 3
+    assert "abiscan: error: out" in found.stderr
     assert "file too large" in found.stderr
     kept = re.search(r"(\d+) wheels are kept; go on with --resume out", found.stderr)
     assert kept is not None
@@ -359,6 +360,9 @@ def test_a_bad_entry_of_a_list_is_an_error_row_and_others_go_on(folder: Path) ->
     (folder / "list.txt").write_text(f"absent.whl\nwheels/empty.whl\nnostore://bucket/\nwheels/{good.name}\n")
     found = abiscan("-r", "list.txt", "-f", "parquet:out", "--torch", "2.13.0", cwd=folder)
     assert found.returncode == 3, found.stderr
+    told = found.stderr.splitlines()
+    assert any(line.startswith("abiscan: absent.whl: no such file") for line in told), told
+    assert len(told) == 4
     said = errors_of(folder / "out")
     assert "no such file" in said.pop("absent.whl")
     assert "empty file" in said.pop("wheels/empty.whl")

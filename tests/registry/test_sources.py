@@ -85,6 +85,21 @@ def test_an_index_and_a_project_of_it_list_their_wheels(server: Server, as_json:
 
 
 @pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
+def test_what_was_taken_back_is_left_out(server: Server, as_json: bool) -> None:
+    """PEP 592: an installer ignores it, unless it is asked for by its very version."""
+    server.json = as_json
+    everything = set(scanned_names(server))
+    taken = next(name for name in everything if name.startswith("beta"))
+    server.yanked = {taken}
+    assert set(scanned_names(server)) == everything - {taken}
+
+
+def scanned_names(server: Server) -> list[str]:
+    units = units_of([f"{server.url}/simple/"], "/")
+    return [unit.display.rpartition("/")[2] for unit in units if isinstance(unit, Unit)]
+
+
+@pytest.mark.parametrize("as_json", [True, False], ids=["PEP 691", "PEP 503"])
 @pytest.mark.parametrize("place", ["file://{}", "FILE://{}", "local://{}", "memory:/{}", "simplecache::file://{}"])
 def test_an_index_cannot_have_another_place_read_than_a_server(server: Server, place: str, as_json: bool) -> None:
     server.json = as_json
