@@ -189,6 +189,9 @@ TABLES = (
 )
 COLUMNS = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
 
+# Most rows are of these, and what in them is a file's own text was made valid where it was put in.
+_OF_THE_INDEX = frozenset({"windows", "readiness"})
+
 _UNBOUND = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
 
 
@@ -207,7 +210,7 @@ def rows_of(path: str, report: Report, builds: Builds) -> dict[str, list[Row]]:
                 found[table].append(row)
     found["readiness"] += _readiness(path, report, builds)
     found["errors"] += ({"path": path, "place": error.path, "message": error.message} for error in report.errors)
-    return {table: [_clean(row) for row in rows] for table, rows in found.items()}
+    return {table: rows if table in _OF_THE_INDEX else [_clean(row) for row in rows] for table, rows in found.items()}
 
 
 def wheel_row(path: str, report: Report) -> Row:
@@ -243,7 +246,7 @@ def _verdict(container: Container | None, report: Report) -> ArtifactVerdict:
 
 
 def _of_file(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
-    key = {"path": path, "member": file.member}
+    key = {"path": path, "member": _text(file.member)}
     target = file.target
     stated = None if file.setting is None else file.setting.torch
     unresolved = [bound for bound in file.imports if bound.status in _UNBOUND]
@@ -293,7 +296,7 @@ def _of_file(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
         yield "causes", {**key, **said, "fix": group.fix, "symbols": list(group.symbols)}
     for each in file.releases or ():
         build = {"torch": each.torch, "variant": each.variant, "state": each.state.value}
-        yield "windows", {**key, **build, "reason": each.reason, "missing": len(each.missing)}
+        yield "windows", {**key, **build, "reason": text(each.reason), "missing": len(each.missing)}
 
 
 def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
@@ -309,7 +312,7 @@ def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
             "torch": build.torch,
             "variant": build.variant,
             "works": build.works,
-            "reason": build.reason,
+            "reason": text(build.reason),
         }
 
 
