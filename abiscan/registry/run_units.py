@@ -113,9 +113,9 @@ def asked_of(work: Work) -> Asked:
 
 
 def index_revision(user_index: str | None) -> str:
-    """A hash over the release index and the layouts: with another one, verdicts may be others."""
+    """A hash over all release indexes and layouts: with other ones, verdicts may be others."""
     found = sha256()
-    files = [data_file("releases.idx"), data_file("layouts.idx")]
+    files = sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(data_file("releases.idx"))), "*.idx")))
     if user_index is not None:
         files += sorted(glob.glob(os.path.join(glob.escape(user_index), "*")))
     for path in files:

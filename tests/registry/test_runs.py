@@ -479,3 +479,20 @@ def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> N
     assert abiscan("rejudge", "out", *options, cwd=folder).returncode == 1
     assert abiscan("rejudge", "out", *options, "--fail-on", "never", cwd=folder).returncode == 3
     assert abiscan("dashboard", "out", cwd=folder).returncode == 0
+
+
+def test_another_index_of_whatever_kind_is_another_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from abiscan.data import data_file
+    from abiscan.registry import run_units
+
+    shipped = sorted(Path(data_file("releases.idx")).parent.glob("*.idx"))
+    assert len(shipped) > 2
+    for file in shipped:
+        shutil.copy(file, tmp_path)
+    monkeypatch.setattr(run_units, "data_file", lambda name: str(tmp_path / name))
+    seen = {run_units.index_revision(None)}
+    for file in shipped:
+        with (tmp_path / file.name).open("ab") as one:
+            one.write(b"x")
+        seen.add(run_units.index_revision(None))
+    assert len(seen) == len(shipped) + 1
