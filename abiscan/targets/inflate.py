@@ -196,7 +196,9 @@ def zip_head(data: bytes, method: int, size: int) -> bytes:
     if method == 0:
         return data[:size]
     try:
-        head: bytes = _ZIP_METHODS[method]().decompress(data, size)
+        # For a few bytes, of each of thousands of members, zlib's own is quicker: 2.6 us, and 4.3 with ISA-L's.
+        decoder = zlib.decompressobj(-zlib.MAX_WBITS) if method == 8 else _ZIP_METHODS[method]()
+        head: bytes = decoder.decompress(data, size)
         return head
     except _errors():
         return b""

@@ -88,23 +88,26 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
         seen += 1
         if seen > limits.members:
             raise UnreadableFile(display, f"an archive of more than {limits.members} members: not followed")
-        name_size, extra_size, comment_size = (_number(data, here + off, 2) for off in (28, 30, 32))
+        # A number of all its bytes, of which the fields are shifted out: a conversion for each took twice as long.
+        fields = int.from_bytes(data[here : here + _ENTRY], "little")
+        name_size, extra_size, comment_size = fields >> 224 & 0xFFFF, fields >> 240 & 0xFFFF, fields >> 256 & 0xFFFF
         name_at = here + _ENTRY
-        extra = data[name_at + name_size : name_at + name_size + extra_size]
         raw = data[name_at : name_at + name_size]
-        flags = _number(data, here + 8, 2)
-        sizes = [_number(data, here + 24, 4), _number(data, here + 20, 4), _number(data, here + 42, 4)]
-        unpacked, packed, offset = _zip64(sizes, extra)
+        flags = fields >> 64 & 0xFFFF
+        unpacked, packed, offset = fields >> 192 & 0xFFFFFFFF, fields >> 160 & 0xFFFFFFFF, fields >> 336
+        if extra_size:
+            extra = data[name_at + name_size : name_at + name_size + extra_size]
+            unpacked, packed, offset = _zip64([unpacked, packed, offset], extra)
         made_on_unix = data[here + 5] == 3
         yield ZipMember(
             name=_decode(raw, bool(flags & 0x800)),
             flags=flags,
-            method=_number(data, here + 10, 2),
-            crc=_number(data, here + 16, 4),
+            method=fields >> 80 & 0xFFFF,
+            crc=fields >> 128 & 0xFFFFFFFF,
             packed=packed,
             size=unpacked,
             offset=offset,
-            mode=_number(data, here + 40, 2) if made_on_unix else 0,
+            mode=fields >> 320 & 0xFFFF if made_on_unix else 0,
             raw_name=raw,
         )
         at += _ENTRY + name_size + extra_size + comment_size

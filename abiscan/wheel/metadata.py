@@ -62,7 +62,8 @@ class ContainerFacts(Struct, frozen=True):
 
 def is_metadata(name: str) -> bool:
     """Whether a member is one whose content `container_facts` wants."""
-    return (
+    # Of thousands of members some three pass this: 0.6 us for two patterns otherwise.
+    return name.endswith(("METADATA", "WHEEL", "top_level.txt", "PKG-INFO", "index.json")) and (
         re.match(_DIST_INFO_FILE, name) is not None
         or re.match(_PKG_INFO, name) is not None
         or name == "info/index.json"
