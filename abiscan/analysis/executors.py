@@ -59,7 +59,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     # What is open here is open there only where a process begins as a copy of this one.
     copied = sys.platform == "linux"
     start = multiprocessing.get_context("fork" if copied else None)
-    scratches = _scratches(planned) if copied else {}
+    scratches = _scratches(planned, options) if copied else {}
     waiting = iter(planned)
     broken: list[Share] = []
     seen: set[str] = set()
@@ -218,14 +218,14 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
         os._exit(status)
 
 
-def _scratches(shares: Iterable[Share]) -> dict[str, Scratch]:
+def _scratches(shares: Iterable[Share], options: ScanOptions) -> dict[str, Scratch]:
     """Where each archive that is divided among processes is unpacked to; none where there is no room: each process
     then unpacks what it needs."""
     from abiscan.targets.scratch import Scratch
 
     divided = {each.targets[0]: each.parts for each in shares if each.parts > 1 and each.archives}
     try:
-        return {archive: Scratch(parts) for archive, parts in divided.items()}
+        return {archive: Scratch(parts, hashes=options.hashes) for archive, parts in divided.items()}
     except OSError:
         return {}
 

@@ -206,6 +206,7 @@ def scan_share(
             files=options.settings.files,
             called=options.called,
             scratch=scratch,
+            hashes=options.hashes,
             progress=options.progress,
         ),
     )

@@ -143,7 +143,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
             cell=cell,
             problem=problem,
         ),
-        sha256=_sha256(binary) if context.options.hashes else None,
+        sha256=binary.sha256() if context.options.hashes else None,
         build_id=facts.build_id,
         loader=prediction,
         needed=needed,
@@ -341,9 +341,3 @@ def _with_causes(
     judged = {bound.symbol.index: bound for bound in diagnosis.imports}
     imports = tuple(judged.get(bound.symbol.index, bound) for bound in report.imports)
     return replace(report, imports=imports, causes=diagnosis.groups)
-
-
-def _sha256(binary: Binary) -> str:
-    from hashlib import sha256
-
-    return sha256(binary.buffer).hexdigest()

@@ -49,6 +49,10 @@ class Binary(Protocol):
         """The whole file."""
         ...
 
+    def sha256(self) -> str:
+        """Of the whole file, in hexadecimal digits."""
+        ...
+
     @property
     def machine(self) -> str:
         """`x86_64`, `aarch64`, ..., as `uname -m` has it."""

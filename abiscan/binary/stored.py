@@ -40,6 +40,10 @@ class StoredBinary:
         """Never: none of the file's bytes are kept."""
         self._not_kept("its contents")
 
+    def sha256(self) -> str:
+        """Never."""
+        self._not_kept("its SHA-256")
+
     @cached_property
     def imports(self) -> tuple[Import, ...]:
         """As they stood in the file."""

@@ -10,6 +10,8 @@ from functools import cache, cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.image import Image, Sparse
@@ -79,6 +81,7 @@ class ElfFile:
     def __init__(self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None) -> None:
         self.path = path
         self.image = Image(buffer, path, sparse)
+        self._sha256 = None if sparse is None else sparse.sha256
         cut = self.image.truncated_segment()
         if cut is not None:
             raise UnreadableFile(
@@ -106,6 +109,14 @@ class ElfFile:
         """The whole file."""
         self.image.need(0, self.image.size)
         return self.image.buffer
+
+    def sha256(self) -> str:
+        """Of the whole file, in hexadecimal digits; what was left out is not unpacked for it."""
+        if self._sha256 is None:
+            from hashlib import sha256
+
+            self._sha256 = sha256(self.buffer).hexdigest()
+        return self._sha256
 
     @cached_property
     def soname(self) -> str | None:
@@ -457,7 +468,9 @@ def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
         return ElfFile(data, display)
     from abiscan.elf.sparse import is_readable
 
-    sparse = Sparse(data.buffer, data.left_out, cache(data.whole))
+    sparse = replace(data, whole=cache(data.whole))
+    if not data.left_out:
+        return ElfFile(data.buffer, display, sparse)
     with suppress(UnreadableFile):
         elf = ElfFile(data.buffer, display, sparse)
         if is_readable(elf, sparse):

@@ -65,11 +65,13 @@ class Sparse(Struct, frozen=True):
         buffer: as long as the file, with zeros where something was left out.
         left_out: (start, end), sorted and disjoint.
         whole: makes all of it; raises UnreadableFile.
+        sha256: of all of it, in hexadecimal digits; None where nobody computed it.
     """
 
     buffer: Buffer
     left_out: Sequence[tuple[int, int]]
     whole: Callable[[], Buffer]
+    sha256: str | None = None
 
     def lacks(self, start: int, end: int) -> bool:
         """Whether one of the bytes from `start` to `end` was left out."""

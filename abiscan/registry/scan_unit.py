@@ -125,7 +125,7 @@ class Worker:
         try:
             metered = _Metered(source, meter)
             keeper = self._context.keeper = FactKeeper() if self.work.keep_facts else None
-            reading = TargetOptions(sources=False, texts_by_name=unit.remote is not None)
+            reading = TargetOptions(sources=False, texts_by_name=unit.remote is not None, hashes=options.hashes)
             said: list[InputError | Note] = []
             report = self._report(_noted(expand_source(metered, unit.display, reading), said))
             meter.size = metered.size

@@ -81,9 +81,17 @@ def expand_source(source: ByteSource, display: str, options: Options) -> Expande
 class ZipArchive:
     """An open zip file: unpacks members, keeps them as far as there is room."""
 
-    def __init__(self, source: ByteSource, display: str, limits: Limits, scratch: Scratch | None = None) -> None:
+    def __init__(
+        self,
+        source: ByteSource,
+        display: str,
+        limits: Limits,
+        scratch: Scratch | None = None,
+        *,
+        hashes: bool = False,
+    ) -> None:
         self.source, self.display, self.limits = source, display, limits
-        self.kept = KeptFiles(limits.kept, scratch)
+        self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.source, self.display, self.limits
@@ -144,7 +152,8 @@ class ZipContent:
 
 def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
     limits = options.limits
-    archive = ZipArchive(source, place.display, limits, options.scratch if place.depth == 1 else None)
+    scratch = options.scratch if place.depth == 1 else None
+    archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
     collector = Collector(place, options)
     nested: list[tuple[zips.ZipMember, str]] = []
     by_name: dict[str, zips.ZipMember] = {}
@@ -294,9 +303,11 @@ def _expand_conda(
 class TarArchive:
     """A tar archive whose members are unpacked in order; going back means starting again."""
 
-    def __init__(self, source: ByteSource, codec: str | None, display: str, limits: Limits) -> None:
+    def __init__(
+        self, source: ByteSource, codec: str | None, display: str, limits: Limits, *, hashes: bool = False
+    ) -> None:
         self.source, self.codec, self.display, self.limits = source, codec, display, limits
-        self.kept = KeptFiles(limits.kept)
+        self.kept = KeptFiles(limits.kept, hashes=hashes)
         self._reader: TarReader | None = None
         self._members: Iterator[tuple[int, Any]] = iter(())
         self._next = 0
@@ -355,7 +366,7 @@ def _expand_tar(
     from abiscan.targets.tars import TarReader
 
     limits = options.limits
-    archive = TarArchive(source, codec, place.display, limits)
+    archive = TarArchive(source, codec, place.display, limits, hashes=options.hashes)
     collector = Collector(place, options, metadata=dict(metadata or {}))
     nested: list[tuple[str, str, ByteSource]] = []
     broken: UnreadableFile | None = None

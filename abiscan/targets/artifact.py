@@ -67,6 +67,7 @@ class Options(Struct, frozen=True):
         files: where the targets' paths are.
         called: absolute path -> what reports call it, for files that the user knows by another name (fetched wheels).
         scratch: for the one archive that is named, where several processes read it.
+        hashes: `Binary.sha256` will be asked of every shared object.
         progress: is told what is read of archives.
     """
 
@@ -77,6 +78,7 @@ class Options(Struct, frozen=True):
     files: FileSystem = HERE
     called: Mapping[str, str] = {}
     scratch: Scratch | None = None
+    hashes: bool = False
     progress: Progress | None = None
 
 

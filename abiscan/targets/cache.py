@@ -22,11 +22,12 @@ class KeptFiles:
 
     Args:
         scratch: shared with other processes that read the same archive (default: one of its own).
+        hashes: as `Scratch`, of one of its own.
     """
 
-    def __init__(self, budget: int, scratch: Scratch | None = None) -> None:
+    def __init__(self, budget: int, scratch: Scratch | None = None, *, hashes: bool = False) -> None:
         self._budget = budget
-        self._scratch = scratch or Scratch()
+        self._scratch = scratch or Scratch(hashes=hashes)
         # The file that is looked at, and those that were opened for it or for others before.
         self._current: tuple[Hashable, Binary] | None = None
         self._siblings: dict[Hashable, Binary] = {}

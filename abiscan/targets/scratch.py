@@ -15,12 +15,20 @@ from typing import Protocol
 
 from abiscan.binary import Sparse, payload_finder
 from abiscan.model.limits import MAX_LEFT_OUT, MAX_ON_DISK
-from abiscan.targets.unpacked import Buffer, NoRoom, TemporaryFile, Unpacked, nameless
+from abiscan.targets.unpacked import Buffer, Digest, NoRoom, TemporaryFile, Unpacked, nameless
 
-# A record of the second file: whether the member is there, how many ranges were left out, and these.
-_HEAD = 16
+# A record of the second file: whether the member is there, how many ranges were left out, its SHA-256 (zeros where it
+# was not asked for), and these ranges.
+_DIGEST = 32
+_HEAD = 16 + _DIGEST
 _RECORD = _HEAD + 16 * MAX_LEFT_OUT
 _PAGE = mmap.ALLOCATIONGRANULARITY
+
+
+def _sha256() -> Digest:
+    import hashlib
+
+    return hashlib.sha256()
 
 
 class Unpack(Protocol):
@@ -34,12 +42,14 @@ class Scratch:
 
     Args:
         sharers: how many processes have it; if several, from before they were forked.
+        hashes: compute the SHA-256 of each member while it is unpacked, since what is left out cannot be read again.
 
     Raises:
         OSError: several have it, and there is no temporary file.
     """
 
-    def __init__(self, sharers: int = 1) -> None:
+    def __init__(self, sharers: int = 1, *, hashes: bool = False) -> None:
+        self._hashes = hashes
         self._places: dict[Hashable, tuple[int, int]] = {}
         self._end = 0
         self._there: dict[Hashable, Sparse] = {}
@@ -81,7 +91,7 @@ class Scratch:
                 return again() if unpack is not again else None
             if found is not None:
                 self._there[key] = found
-        return found if found is None or found.left_out else found.buffer
+        return found if found is None or found.left_out or found.sha256 is not None else found.buffer
 
     @contextmanager
     def _alone(self, number: int) -> Iterator[None]:
@@ -102,23 +112,27 @@ class Scratch:
         if self._records < 0:
             return None
         at = place[0] * _RECORD
-        there, count = array.array("Q", os.pread(self._records, _HEAD, at) or bytes(_HEAD))
+        head = os.pread(self._records, _HEAD, at) or bytes(_HEAD)
+        there, count = array.array("Q", head[:-_DIGEST])
         if not there:
             return None
         pairs = array.array("Q", os.pread(self._records, 16 * count, at + _HEAD))
         buffer = TemporaryFile(size, display, (self._descriptor, place[1])).mapped()
-        return Sparse(buffer, [*zip(pairs[::2], pairs[1::2], strict=True)], again)
+        sha256 = head[-_DIGEST:].hex() if self._hashes else None
+        return Sparse(buffer, [*zip(pairs[::2], pairs[1::2], strict=True)], again, sha256)
 
     def _unpack(self, place: tuple[int, int], size: int, display: str, unpack: Unpack, again: Unpack) -> Sparse:
         file, payloads = TemporaryFile(size, display, (self._descriptor, place[1])), payload_finder(size)
-        buffer = unpack(Unpacked(size, display, file, payloads))
+        digest = _sha256() if self._hashes else None
+        buffer = unpack(Unpacked(size, display, file, payloads, digest))
         self._room -= file.written
         if self._records >= 0:
             record = array.array("Q", [1, len(payloads.left_out)])
+            record.frombytes(bytes(_DIGEST) if digest is None else digest.digest())
             for left_out in payloads.left_out:
                 record.extend(left_out)
             os.pwrite(self._records, record.tobytes(), place[0] * _RECORD)
-        return Sparse(buffer, payloads.left_out, again)
+        return Sparse(buffer, payloads.left_out, again, None if digest is None else digest.digest().hex())
 
     def rest_all_but(self, key: Hashable) -> None:
         """The other members are not looked at for now: their pages are the system's to keep, and no memory of this

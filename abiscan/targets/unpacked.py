@@ -8,7 +8,7 @@ import errno
 import mmap
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_IN_MEMORY
@@ -26,6 +26,16 @@ _MOST_PIECES = 1024
 Buffer = bytes | mmap.mmap
 
 
+class Digest(Protocol):
+    """A hash that is computed piece by piece, as `hashlib` has them."""
+
+    def update(self, piece: bytes, /) -> None:
+        """The next bytes."""
+
+    def digest(self) -> bytes:
+        """The hash of what came so far."""
+
+
 class NoRoom(UnreadableFile):
     """A temporary file cannot be had, or not as long as it would have to be."""
 
@@ -36,17 +46,23 @@ class Unpacked:
     Args:
         file: where they go; where it is not told, to memory up to MAX_IN_MEMORY bytes.
         payloads: what finds images for GPUs among them, which are left out of the file.
+        digest: is told all of them (`hashlib`).
 
     Raises:
         UnreadableFile: there is no room for them.
     """
 
     def __init__(
-        self, size: int, display: str, file: TemporaryFile | None = None, payloads: PayloadFinder | None = None
+        self,
+        size: int,
+        display: str,
+        file: TemporaryFile | None = None,
+        payloads: PayloadFinder | None = None,
+        digest: Digest | None = None,
     ) -> None:
         self._memory = anonymous(size, display) if file is None and size <= MAX_IN_MEMORY else None
         self._file = file if file is not None or self._memory is not None else TemporaryFile(size, display)
-        self._payloads = payloads
+        self._payloads, self._digest = payloads, digest
         self._held = b""
         self.length = 0
 
@@ -57,6 +73,8 @@ class Unpacked:
             UnreadableFile: they do not fit on the disk.
         """
         end = self.length + len(piece)
+        if self._digest is not None:
+            self._digest.update(piece)
         if self._memory is not None:
             self._memory[self.length : end] = piece
         elif self._payloads is None:

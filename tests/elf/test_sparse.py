@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 import zlib
@@ -64,7 +65,9 @@ def test_it_answers_as_the_whole_file(name: str, size: int, fixtures_dir: Path) 
         asked.append(name)
         return data
 
-    whole, sparse = read_elf(data, "x"), read_elf(Sparse(made, ranges, unpack), "x")
+    known = hashlib.sha256(data).hexdigest()
+    whole, sparse = read_elf(data, "x"), read_elf(Sparse(made, ranges, unpack, known), "x")
+    assert sparse.sha256() == whole.sha256() == known
     assert sparse.device_images() == whole.device_images()
     assert sparse.facts() == whole.facts()
     assert list(sparse.exports()) == list(whole.exports())

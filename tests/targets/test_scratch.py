@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from abiscan.binary import Sparse
+from abiscan.targets import Artifact, Options, expand
 from abiscan.targets.scratch import Scratch
 from abiscan.targets.unpacked import Buffer, Unpacked
-from tests.targets.kit import FIXTURES
+from tests.targets.kit import FIXTURES, tar_bytes, zip_bytes
 
 SMALL = (FIXTURES / "gcc-const-data-ptr.so").read_bytes()
 
@@ -66,11 +69,13 @@ def test_what_another_process_unpacked_is_read(gone: bool) -> None:
     assert bool(asked) == gone
 
 
-def test_holes_travel_too() -> None:
+@pytest.mark.parametrize("hashes", [False, True])
+def test_holes_travel_too(hashes: bool) -> None:
+    """And so does the hash, which nobody can compute of what is left."""
     container = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64 + 50_000)
     image = struct.pack("<HHIQ8xHHI8xQ8x", 2, 1, 64, 50_000, 0, 8, 90, 0)
     data = os.urandom(1000) + container + image + os.urandom(150_000)
-    scratch = Scratch(sharers=2)
+    scratch = Scratch(sharers=2, hashes=hashes)
     scratch.allot("x", len(data))
     unpack = unpacker(data, lambda: None)
     child = os.fork()
@@ -81,8 +86,32 @@ def test_holes_travel_too() -> None:
     found = scratch.get("x", len(data), "x", unpacker(b"", lambda: pytest.fail("again")), unpack)
     assert isinstance(found, Sparse)
     assert list(found.left_out) == [(1080, 51_080)]
+    assert found.sha256 == (hashlib.sha256(data).hexdigest() if hashes else None)
     assert found.buffer[:] == data[:1080] + bytes(50_000) + data[51_080:]
     assert found.whole() == data
+
+
+@pytest.mark.parametrize("form", ["zip", "tar.gz"])
+def test_a_file_is_hashed_while_it_is_unpacked_the_one_time(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (FIXTURES / "gpu-cuda.so").read_bytes()
+    members = {"x/a.so": data, "x/b.so": SMALL}
+    (tmp_path / f"x.{form}").write_bytes(zip_bytes(members) if form == "zip" else tar_bytes(members, "w:gz"))
+    monkeypatch.setattr("abiscan.targets.cache.MIN_ON_DISK", 0)
+    monkeypatch.setattr("abiscan.elf.payloads._LEAST", 8)
+    made: list[Unpacked] = []
+    original = Unpacked.__init__
+
+    def count(self: Unpacked, *arguments: Any, **named: Any) -> None:
+        made.append(self)
+        original(self, *arguments, **named)
+
+    monkeypatch.setattr(Unpacked, "__init__", count)
+    found = expand([f"x.{form}"], cwd=str(tmp_path), options=Options(hashes=True))
+    hashes = {item.member: item.open().sha256() for item in found if isinstance(item, Artifact)}
+    assert hashes == {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    assert len(made) == 2
 
 
 def test_without_a_temporary_file_members_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
