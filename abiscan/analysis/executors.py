@@ -39,11 +39,16 @@ def in_process(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Sc
 
 
 def process_pool(jobs: int) -> Executor:
-    """An executor that keeps `jobs` processes busy; what they find comes whole shares at a time."""
+    """An executor that keeps `jobs` processes busy where there are shares for them; what they find comes whole shares
+    at a time."""
     return partial(_in_processes, jobs)
 
 
 def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+    planned = list(shares)
+    if len(planned) == 1:
+        yield from in_children(planned, context)
+        return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -55,11 +60,11 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     # What watches the run is here: the others send it what they do.
     quiet = replace(options, progress=None)
     watch = None if options.progress is None else _Watch(options.progress)
-    planned = list(shares)
     # What is open here is open there only where a process begins as a copy of this one.
     copied = sys.platform == "linux"
     start = multiprocessing.get_context("fork" if copied else None)
     scratches = _scratches(planned, options) if copied else {}
+    workers = max(1, min(jobs, len(planned)))
     waiting = iter(planned)
     broken: list[Share] = []
     seen: set[str] = set()
@@ -74,7 +79,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
         under_way: deque[tuple[Share, Future[list[Scanned]]]] = deque()
         unsent: Share | None = None
         begin = (quiet, scratches, None if watch is None else watch.writer)
-        with ProcessPoolExecutor(jobs, start, initializer=_start, initargs=begin) as pool:
+        with ProcessPoolExecutor(workers, start, initializer=_start, initargs=begin) as pool:
             try:
                 for share in waiting:
                     unsent = share

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _LARGE = 32 << 20
 # What looking at a file takes whatever its size, in bytes that are unpacked in the same time: some 20 ms.
 _WORK = 16 << 20
+# How much of an archive, in bytes as it is packed, is worth another process, which starts and reads what all files are
+# judged in anew, in some 0.06 s of CPU.
+_PART = 4 << 20
 
 
 class Share(Struct, frozen=True):
@@ -95,7 +98,7 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
     """The shares of a run for `jobs` processes, in a fixed order.
 
     Each archive is a share of its own, as reading its directory is work too; where there are fewer archives than
-    processes, each is divided by its members. What is no archive is divided by files.
+    processes, large ones are divided by their members. What is no archive is divided by files.
 
     Raises:
         UsageError: a target does not exist.
@@ -104,13 +107,13 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
         yield Share(tuple(targets))
         return
     found = _archives(targets, options)
-    parts = 1 if len(found.archives) >= jobs else jobs
     first = True
     if found.others:
         for part in range(jobs):
             yield Share(tuple(targets), part, jobs, archives=False, sources=first)
             first = False
     for archive in found.archives:
+        parts = 1 if len(found.archives) >= jobs else min(jobs, max(1, (_size_of(archive, options) or 0) // _PART))
         for part in range(parts):
             yield Share((archive,), part, parts, sources=first)
             first = False
@@ -122,12 +125,15 @@ def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int
     Raises:
         UsageError: a target does not exist.
     """
-    sizes = {}
-    for display in _archives(targets, options).archives:
-        with contextlib.suppress(OSError):
-            called = options.called.get(display, display)
-            sizes[called] = os.stat(options.settings.files.host(os.path.join(options.settings.cwd, display))).st_size
-    return sizes
+    found = {display: _size_of(display, options) for display in _archives(targets, options).archives}
+    return {options.called.get(display, display): size for display, size in found.items() if size is not None}
+
+
+def _size_of(display: str, options: ScanOptions) -> int | None:
+    try:
+        return os.stat(options.settings.files.host(os.path.join(options.settings.cwd, display))).st_size
+    except OSError:
+        return None
 
 
 def _archives(targets: Sequence[str], options: ScanOptions) -> Archives:

@@ -47,6 +47,13 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small archives are divided, too."""
+    monkeypatch.setattr("abiscan.analysis.share._PART", 1)
+
+
+@pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("jobs", [2, 3, 5])
 def test_every_division_gives_the_same_report(tree: Path, jobs: int) -> None:
     whole = scan(["."], options(tree))
@@ -120,12 +127,16 @@ def test_an_archive_is_a_share_of_its_own_where_there_are_enough(tree: Path) -> 
     assert sum(s.sources for s in shares) == 1
 
 
-def test_one_archive_is_divided_by_its_members(tree: Path) -> None:
+@pytest.mark.parametrize(("size", "parts"), [(500_000, 1), (9 << 20, 2), (13 << 20, 3), (40 << 20, 3)])
+def test_one_archive_is_divided_by_its_members_where_it_is_large(tree: Path, size: int, parts: int) -> None:
     name = "demo0-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-    assert [(s.targets, s.part, s.parts) for s in plan([name], options(tree), jobs=2)] == [
-        ((name,), 0, 2),
-        ((name,), 1, 2),
+    with zipfile.ZipFile(tree / name, "a") as wheel:
+        wheel.writestr("demo/weights", bytes(size - (tree / name).stat().st_size))
+    assert [(s.targets, s.part, s.parts) for s in plan([name], options(tree), jobs=3)] == [
+        ((name,), part, parts) for part in range(parts)
     ]
+    whole = scan([name], options(tree))
+    assert scan([name], options(tree), jobs=3, executor=process_pool(3)) == whole
 
 
 def test_a_target_that_is_not_there_is_told_before_anything_is_read(tree: Path) -> None:
