@@ -47,22 +47,17 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(words: Sequence[str]) -> int:
-    """The exit status of a command line.
+    """The exit status of a command line."""
+    from abiscan.cli.scan_arguments import read_plain
 
-    Paths that exist, without a command or an option, need no parser: click and what it imports are a tenth of such a
-    scan."""
-    if words and "_ABISCAN_COMPLETE" not in os.environ and all(map(_is_path, words)):
+    given = None if "_ABISCAN_COMPLETE" in os.environ else read_plain(words)
+    if given is not None:
         from abiscan.cli.run_scan import run_scan
 
-        return run_scan({"targets": tuple(words)})
+        return run_scan(given)
     from abiscan.cli.commands import run_command
 
     return run_command(words)
-
-
-def _is_path(word: str) -> bool:
-    """Whether a word can be nothing but a target: no option, no command (their names have no dot) and no package."""
-    return not word.startswith("-") and ("." in word or "/" in word) and os.path.exists(word)
 
 
 def _without_streams() -> int:
