@@ -126,6 +126,8 @@ class Declared(Struct, frozen=True):
 
     def admits_python(self, version: PythonVersion) -> bool:
         """Whether an installer puts the file beside a CPython; a specifier that is formed wrongly says nothing."""
+        if not self.requires_python:
+            return True
         from packaging.specifiers import InvalidSpecifier
 
         try:

@@ -382,15 +382,17 @@ def torch_allowed(
     environments: all that satisfy every requirement that holds there without extras. None where nothing is required,
     so that nothing is promised either. Order kept.
     """
+    requirements, versions = tuple(requirements), tuple(versions)
+    every = [asked for each in environments if (asked := applicable(requirements, (each,)))]
+    if not every:
+        return None
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    requirements, versions = tuple(requirements), tuple(versions)
     allowed: set[str] = set()
-    every = [asked for each in environments if (asked := applicable(requirements, (each,)))]
     for asked in dict.fromkeys(every):
         try:
             sets = [SpecifierSet(requirement.specifier) for requirement in asked]
         except InvalidSpecifier:
             return None
         allowed.update(v for v in versions if all(s.contains(v, prereleases=True) for s in sets))
-    return tuple(v for v in versions if v in allowed) if every else None
+    return tuple(v for v in versions if v in allowed)
