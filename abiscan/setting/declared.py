@@ -13,7 +13,6 @@ from abiscan.environment.python_names import known_versions
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
-from abiscan.wheel.markers import holds, marker_environment
 from abiscan.wheel.metadata import ContainerFacts
 from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
 
@@ -198,6 +197,8 @@ def _dotted(text: str) -> str:
 def _torches(
     container: ContainerFacts, place: str, pythons: Sequence[DeclaredPython], machine: str
 ) -> Iterator[DeclaredTorch]:
+    from abiscan.wheel.markers import holds
+
     named = release_in_name(place)
     if named is not None:
         yield DeclaredTorch((_any_patch(named),), Source.FOLDER, f"its path {place} names torch {named}")
@@ -233,6 +234,8 @@ def marker_environments(
 ) -> tuple[Mapping[str, str], ...]:
     """The environments in which markers are asked, one for each CPython that a container is for, oldest first; where no
     requirement has a marker but that of an extra, any one does."""
+    from abiscan.wheel.markers import marker_environment
+
     if not any(requirement.marker and not requirement.optional for requirement in requirements):
         return (marker_environment(machine, PythonVersion(3, 0)),)
     declared = Declared(pythons=tuple(pythons), requires_python=requires_python)

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
-from abiscan.wheel.markers import holds
 from abiscan.wheel.metadata import split_wheel_name
 
 _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
@@ -371,6 +370,8 @@ def applicable(
     requirements: Iterable[TorchRequirement], environments: Iterable[Mapping[str, str]]
 ) -> tuple[TorchRequirement, ...]:
     """Those that hold in one of the environments, without extras."""
+    from abiscan.wheel.markers import holds
+
     environments = tuple(environments)
     return tuple(r for r in requirements if not r.optional and any(holds(r.marker, each) for each in environments))
 
