@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
 from abiscan.analysis.layouts import NOT_ITS_OWN
-from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11
+from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11, pybind11_ids
 from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
 from abiscan.binary.stored import StoredBinary
@@ -135,7 +135,6 @@ def stored_file(binary: Binary) -> StoredFile:
         owner_of(each.name, each.version, None, scopes)
     of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
     layouts = layouts_of(binary.machine, None) if of_torch else None
-    texts = [PYBIND11, *((MARK,) if of_torch else ())]
     from msgspec.structs import replace
 
     return StoredFile(
@@ -145,7 +144,10 @@ def stored_file(binary: Binary) -> StoredFile:
         prefixes=tuple(beginnings),
         derived=binary.derived_classes(),
         device=binary.device_images(),
-        strings={text.decode("ascii"): tuple(binary.strings_with(text)) for text in texts},
+        strings={
+            PYBIND11.decode("ascii"): tuple(pybind11_ids(binary)),
+            **({MARK.decode("ascii"): tuple(binary.strings_with(MARK))} if of_torch else {}),
+        },
         marks=binary.build_marks(),
         problem=first_problem(binary),
         operators=operators_of(binary, names),

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.analysis.instruction_sets import instruction_sets
 from abiscan.binary import Binary
-from abiscan.mangling import string_abi
+from abiscan.mangling import string_abis
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode
@@ -53,6 +53,10 @@ _BUNDLED = (
 # Directories that are the same on every machine.
 _SYSTEM_DIRECTORIES = ("/usr/lib", "/lib", "/usr/local/lib", "/usr/local/cuda", "/opt/rocm")
 PYBIND11 = b"__pybind11_internals_v"
+# What pybind11 asks of every attribute that it looks up (pybind11_meta_getattro of pybind11/detail/class.h).
+_OF_PYBIND11 = "PyInstanceMethod_Type"
+# Two ids of one file stand in one table of texts; the largest distance in the extensions of the corpus is 0.2 MB.
+_GAP = 1 << 19
 # What Py_INCREF and Py_DECREF of the headers of a free-threaded CPython call (PEP 703).
 _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_Py_DecRefSharedDebug"))
 # What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
@@ -123,27 +127,16 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
 def _strings(imports: Sequence[BoundImport]) -> Iterator[ProvenanceFact]:
     """The ABI of std::string that its imports spell, torch's or not; the C++ library's own names count where no others
     tell, as what of it a compiler links statically may be of the old one in any file."""
-    spelled = _spelled(b.name for b in imports if b.owner is not Owner.CXX)
+    spelled = string_abis(b.name for b in imports if b.owner is not Owner.CXX)
     if len(spelled) == 2:
         yield ProvenanceFact(Topic.STRING_ABI, "mixed", f"{spelled['new']} and {spelled['old']}")
         return
     sure = Confidence.HIGH if spelled else Confidence.MEDIUM
-    spelled = spelled or _spelled(b.name for b in imports if b.owner is Owner.CXX)
-    if spelled:
-        abi = "new" if "new" in spelled else "old"
-        yield ProvenanceFact(Topic.STRING_ABI, abi, spelled[abi], sure)
-
-
-def _spelled(names: Iterable[str]) -> dict[str, str]:
-    """Which std::string names mention, and the first that does."""
-    first: dict[str, str] = {}
-    for name in names:
-        abi = string_abi(name) if name.startswith("_Z") else None
-        if abi is not None:
-            first.setdefault(abi, name)
-            if len(first) == 2:
-                break
-    return first
+    spelled = spelled or string_abis(b.name for b in imports if b.owner is Owner.CXX)
+    if "new" in spelled:
+        yield ProvenanceFact(Topic.STRING_ABI, "new", spelled["new"], sure)
+    elif "old" in spelled:
+        yield ProvenanceFact(Topic.STRING_ABI, "old", spelled["old"], sure)
 
 
 def _cxx_library(facts: SharedObject, names: Iterable[str]) -> Iterator[ProvenanceFact]:
@@ -191,7 +184,8 @@ def _python(
     names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
     if not names:
         return
-    for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in binary.strings_with(PYBIND11)):
+    ids = pybind11_ids(binary) if _OF_PYBIND11 in names else ()
+    for text in dict.fromkeys(raw.decode("ascii", "replace") for raw in ids):
         yield ProvenanceFact(Topic.PYBIND11, text.strip("_").removeprefix("pybind11_internals_"), text)
     if made.python_abi not in (None, "any"):
         yield ProvenanceFact(Topic.PYTHON_ABI, str(made.python_abi), f"file name {origin.place.rpartition('/')[2]}")
@@ -209,6 +203,11 @@ def _python(
         return  # it is for one CPython, whatever it imports
     newest = max(names, key=lambda name: (_parts(since[name]), name))
     yield ProvenanceFact(Topic.PYTHON_FLOOR, since[newest], f"{newest} is in the limited API since then")
+
+
+def pybind11_ids(binary: Binary) -> Iterator[bytes]:
+    """The texts of its read-only data that name pybind11's internals."""
+    return binary.strings_with(PYBIND11, _GAP)
 
 
 def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:

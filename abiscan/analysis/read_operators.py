@@ -53,7 +53,10 @@ _HEAD = (
     rf"(?=\)\s*+->|\s*+(?:\*\s*+,\s*+)?+(?:{_TYPES})\b(?!\s*+[),]))"
 )
 # The rest; `Tensor(a!)? x` and `Dict(str, Tensor) y` have brackets of their own.
-_REST = r"(?:[^()]|\([^()]*\))*\)\s*->\s*(?:\((?:[^()]|\([^()]*\))*\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
+_REST = (
+    r"(?:[^()]++|\([^()]*+\))*+\)\s*->\s*"
+    r"(?:\((?:[^()]++|\([^()]*+\))*+\)(?:\[\])?|[A-Za-z_][\w.\[\]!?()| ]*)\s*"
+)
 _MOST = 10_000
 # Of the texts that are read, in bytes; the longest schema of the operators of torch has 2,000.
 _LONGEST = 1 << 16
@@ -88,12 +91,13 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
     for text in texts:
-        match = re.match(_HEAD, text.strip())
-        if match is None or re.fullmatch(_REST, text.strip()[match.end() :]) is None:
+        whole = text.strip()
+        match = re.match(_HEAD, whole)
+        if match is None or re.compile(_REST).fullmatch(whole, match.end()) is None:
             broken.append(text)
             continue
         sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH
-        operator = Operator(_name(match[1] or only, match[2]), interface, match[3] or "", text.strip(), sure)
+        operator = Operator(_name(match[1] or only, match[2]), interface, match[3] or "", whole, sure)
         found.setdefault((operator.name, operator.overload), operator)
     namespaces = {name.partition("::")[0] for name, _ in found if "::" in name} | defined
     for text in broken:
@@ -137,6 +141,7 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
     defined: set[str] = set()
     implemented: set[str] = set()
     macro = re.compile(_MACRO)  # `re.search` takes no place to begin at
+    seen: set[bytes] = set()
     for name in itertools.islice(binary.symbol_names_with(_MACRO_MARK, _GAP), _MOST_MACROS):
         # Its length and STABLE_ stand before; what else does may be long.
         match = macro.search(name, max(0, name.index(_MACRO_MARK) - _BEFORE_MACRO))
@@ -144,6 +149,9 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
             continue
         kind = match[3] or b""
         identifier = name[match.start(2) : match.start(2) + int(match[1])]
+        if identifier in seen:
+            continue
+        seen.add(identifier)
         namespace = re.fullmatch(
             rf"([A-Za-z_]\w*?){_BEHIND[kind]}", identifier[len(match[2]) :].decode("ascii", "replace")
         )
@@ -154,9 +162,11 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
 
 def _named(binary: Binary, namespace: str, interface: Registration, *, defines: bool | None) -> Iterator[Operator]:
     """The operators of a namespace whose names are texts of their own."""
-    pattern = re.compile(_NAME)
-    for raw in binary.strings_with(f"{namespace}::".encode(), _GAP):
-        match = pattern.fullmatch(_put_together(raw.decode("utf-8", "replace"))) if len(raw) <= _LONGEST_NAME else None
+    pattern, start = re.compile(_NAME), f"{namespace}::".encode()
+    for raw in binary.strings_with(start, _GAP):
+        if len(raw) > _LONGEST_NAME or not raw.startswith(start):
+            continue
+        match = pattern.fullmatch(_put_together(raw.decode("utf-8", "replace")))
         if match is not None and match[1] == namespace:
             # No name is mangled: this one runs into the next text.
             sure = Confidence.LOW if _MANGLED in match[2] else Confidence.MEDIUM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from abiscan.mangling import string_abi
+from abiscan.mangling import string_abis
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.device_code import DeviceImages
@@ -54,8 +54,8 @@ def provenance(
 
 def _string_abi(names: Iterable[str]) -> bool | None:
     """True: torch's functions are called with the new std::string; None: none of them takes one, or both do."""
-    spelled = {string_abi(name) for name in names} - {None}
-    return None if len(spelled) != 1 else spelled == {"new"}
+    spelled = string_abis(names)
+    return None if len(spelled) != 1 else "new" in spelled
 
 
 def _abi(torch_names: Sequence[str]) -> str:

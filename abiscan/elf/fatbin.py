@@ -23,7 +23,7 @@ from abiscan.model.device_code import DeviceCode
 from abiscan.model.limits import MAX_DEVICE_IMAGES
 
 if TYPE_CHECKING:
-    from abiscan.elf.image import Buffer, Image
+    from abiscan.elf.image import Image
 
 MAGIC = 0xBA55ED50
 _MAGIC_BYTES = MAGIC.to_bytes(4, "little")
@@ -42,6 +42,10 @@ _KINDS = {
 # LZ4 (nvcc up to 12.x, and -compress-mode=speed) and zstd.
 _COMPRESSED = 0x2000 | 0x8000
 _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 1 << 20, 1 << 21
+_TOLD = _COMPRESSED | _ARCHITECTURE_SPECIFIC | _FAMILY_SPECIFIC
+# Of an image: kind, architecture, flags that tell something, version of the code. A file has thousands of images and
+# some dozens of these.
+Head = tuple[int, int, int, int, int]
 # No alignment puts more than this between two containers; mostly it is less than the first.
 _GAPS = (16, 4096)
 
@@ -64,34 +68,42 @@ class ContainerError(ValueError):
     """What follows in a section cannot be read; the text says why."""
 
 
-def read_containers(buffer: Buffer | Image, start: int, end: int) -> Iterator[tuple[Entry, ...]]:
-    """The entries of each container in these bytes of a section, in their order.
+def read_containers(image: Image, start: int, end: int) -> Iterator[tuple[Head, ...]]:
+    """The images of each container in these bytes of a section, in their order; `entry_of` says what each is.
 
     Raises:
         ContainerError: something else stands there. What came before is whole.
     """
     at, budget = start, MAX_DEVICE_IMAGES
     while at < end:
-        found = _next(buffer, at, end)
+        found = _next(image, at, end)
         if found >= end:
             return
         if found + CONTAINER_HEADER > end:
             raise ContainerError("the section ends within a container")
-        _magic, version, header, payload = _CONTAINER.unpack(buffer[found : found + CONTAINER_HEADER])
+        _magic, version, header, payload = image.unpack(_CONTAINER, found)
         if version != 1 or header < CONTAINER_HEADER or found + header + payload > end:
             raise ContainerError("a container ends beyond its section, or is of an unknown version")
         at = found + header + payload
-        entries = tuple(_entries(buffer, found + header, at))
-        budget -= len(entries) + 1
+        heads = _heads(image, found + header, at)
+        budget -= len(heads) + 1
         if budget < 0:
             raise ContainerError(f"more than {MAX_DEVICE_IMAGES:,} images")
-        yield entries
+        yield heads
 
 
-def _next(buffer: Buffer | Image, at: int, end: int) -> int:
+def entry_of(head: Head) -> Entry:
+    """What the header of an image says."""
+    kind, number, flags, major, minor = head
+    prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
+    suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
+    return Entry(f"{prefix}_{number}{suffix}", code, bool(flags & _COMPRESSED), (major, minor))
+
+
+def _next(image: Image, at: int, end: int) -> int:
     """Where the next container begins, behind zeros; `end` where none does."""
     for gap in _GAPS:
-        window = buffer[at : min(end, at + gap)]
+        window = image[at : min(end, at + gap)]
         found = window.find(_MAGIC_BYTES)
         if window[: len(window) if found < 0 else found].strip(b"\0"):
             continue  # in the shorter window a part of the next one's magic may stand
@@ -116,14 +128,14 @@ def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None
     return (header, size) if header >= LEAST_HEADER else None
 
 
-def _entries(buffer: Buffer | Image, at: int, end: int) -> Iterator[Entry]:
+def _heads(image: Image, at: int, end: int) -> tuple[Head, ...]:
+    found: list[Head] = []
     while at < end:
         if at + LEAST_HEADER > end:
             raise ContainerError("a container ends within the header of an image")
-        kind, _, header, size, minor, major, number, flags = _ENTRY.unpack(buffer[at : at + LEAST_HEADER])
-        if header < LEAST_HEADER or at + header + size > end:
-            raise ContainerError("an image ends beyond its container")
-        prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
-        suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
-        yield Entry(f"{prefix}_{number}{suffix}", code, bool(flags & _COMPRESSED), (major, minor))
+        kind, _, header, size, minor, major, number, flags = image.unpack(_ENTRY, at)
         at += header + size
+        if header < LEAST_HEADER or at > end:
+            raise ContainerError("an image ends beyond its container")
+        found.append((kind, number, flags & _TOLD, major, minor))
+    return tuple(found)

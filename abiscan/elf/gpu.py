@@ -31,9 +31,9 @@ class _Found:
         self.modules: Counter[tuple[bool, tuple[str, ...]]] = Counter()
         self.unread: list[str] = []
 
-    def add_module(self, names: list[str], *, relocatable: bool) -> None:
+    def add_module(self, names: list[str], count: int, *, relocatable: bool) -> None:
         if names:
-            self.modules[relocatable, tuple(sorted(set(names), key=_order))] += 1
+            self.modules[relocatable, tuple(sorted(set(names), key=_order))] += count
 
 
 def device_images(image: Image) -> DeviceImages:
@@ -75,18 +75,25 @@ def _order(name: str) -> tuple[str, int, str]:
 
 
 def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
-    from abiscan.elf.fatbin import read_containers
+    from abiscan.elf.fatbin import Head, entry_of, read_containers
 
-    for entries in read_containers(image, start, end):
-        for entry in entries:
-            if entry.code is None:
-                found.unread.append(f"an image of an unknown kind ({entry.architecture})")
-                continue
-            key = entry.architecture, entry.code, relocatable
-            found.images[key] += 1
-            found.compressed[key] += entry.compressed
-            found.versions[key] = max(entry.version, found.versions.get(key, (0, 0)))
-        found.add_module([entry.architecture for entry in entries if entry.code is not None], relocatable=relocatable)
+    containers: Counter[tuple[Head, ...]] = Counter()
+    try:
+        # What an image is, is told once for each kind of container and not for each container.
+        containers.update(read_containers(image, start, end))
+    finally:
+        for heads, count in containers.items():
+            names = []
+            for entry in map(entry_of, heads):
+                if entry.code is None:
+                    found.unread.append(f"an image of an unknown kind ({entry.architecture})")
+                    continue
+                key = entry.architecture, entry.code, relocatable
+                found.images[key] += count
+                found.compressed[key] += entry.compressed * count
+                found.versions[key] = max(entry.version, found.versions.get(key, (0, 0)))
+                names.append(entry.architecture)
+            found.add_module(names, count, relocatable=relocatable)
 
 
 def _hip(image: Image, start: int, end: int, found: _Found) -> None:
@@ -97,4 +104,4 @@ def _hip(image: Image, start: int, end: int, found: _Found) -> None:
             key = target, DeviceCode.MACHINE_CODE, False
             found.images[key] += 1
             found.compressed[key] += compressed
-        found.add_module(list(targets), relocatable=False)
+        found.add_module(list(targets), 1, relocatable=False)

@@ -11,7 +11,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -168,6 +168,12 @@ class Image:
             start, stop, _ = part.indices(self.size)
             self.need(start, stop)
         return self.buffer[part]
+
+    def unpack(self, layout: struct.Struct, offset: int) -> tuple[Any, ...]:
+        """The fields that stand at an offset; the caller has seen that they end in the file."""
+        if self._sparse is not None:
+            self.need(offset, offset + layout.size)
+        return layout.unpack_from(self.buffer, offset)
 
     @cached_property
     def areas(self) -> tuple[Area, ...]:

@@ -36,15 +36,17 @@ def _strings_with(image: Image, part: bytes, places: Iterable[tuple[int, int]], 
         end = start + min(size, budget)
         budget -= end - start
         image.need(start, end)
-        at = image.buffer.find(part, start, end)
+        buffer = image.buffer
+        find, rfind = buffer.find, buffer.rfind
+        at = find(part, start, end)
         while at >= 0:
-            first = image.buffer.rfind(b"\0", max(start, at - MAX_STRING), at) + 1 or start
-            last = image.buffer.find(b"\0", at, min(end, at + MAX_STRING))
+            first = rfind(b"\0", max(start, at - MAX_STRING), at) + 1 or start
+            last = find(b"\0", at, min(end, at + MAX_STRING))
             if last < 0:
                 break
             if first > at - MAX_STRING:
-                yield image.buffer[first:last]
-            at = image.buffer.find(part, last, end if gap is None else min(end, last + gap))
+                yield buffer[first:last]
+            at = find(part, last, end if gap is None else min(end, last + gap))
 
 
 def _read_only(image: Image) -> list[tuple[int, int]]:

@@ -14,7 +14,14 @@ from abiscan.mangling.demangle import Demangler
 from abiscan.mangling.name_kind import NameKind, classify
 
 if TYPE_CHECKING:
-    from abiscan.mangling.compare import Difference, DifferenceKind, differences, search_prefixes, string_abi
+    from abiscan.mangling.compare import (
+        Difference,
+        DifferenceKind,
+        differences,
+        search_prefixes,
+        string_abi,
+        string_abis,
+    )
 
 __all__ = [
     "CxxName",
@@ -28,9 +35,10 @@ __all__ = [
     "parse",
     "search_prefixes",
     "string_abi",
+    "string_abis",
 ]
 
-_OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_prefixes", "string_abi"})
+_OF_COMPARE = frozenset({"Difference", "DifferenceKind", "differences", "search_prefixes", "string_abi", "string_abis"})
 
 
 def __getattr__(name: str) -> object:

@@ -28,7 +28,7 @@ from abiscan.mangling.parser.render import Ident, Node, Style
 from abiscan.model.limits import KEPT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class DifferenceKind(enum.StrEnum):
@@ -204,6 +204,8 @@ _DUAL: Final = frozenset(
 
 # How a name that mentions one is spelt: in full, or by an abbreviation.
 _DUAL_MARKS: Final = ("__cxx11", "Ss", "Sb", *(f"{len(name)}{name}" for name in sorted(_DUAL)))
+# `std::__cxx11`.
+_NEW_MARK: Final = "St7__cxx11"
 
 
 @functools.lru_cache(maxsize=KEPT_NAMES)
@@ -238,6 +240,29 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
             old = True
         rest.extend(node.children())
     return "old" if old else None
+
+
+def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
+    """Which of the two the C++ names among these mention, and the first that does."""
+    text = "\n".join(name for name in names if name.startswith("_Z")) + "\n"
+    # Place of the name in the text -> the name.
+    mentioning: dict[int, str] = {}
+    for mark in _DUAL_MARKS:
+        at = text.find(mark)
+        while at >= 0:
+            start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            mentioning[start] = text[start:stop]
+            at = text.find(mark, stop)
+    first: dict[Literal["old", "new"], str] = {}
+    for _, name in sorted(mentioning.items()):
+        if "new" in first and _NEW_MARK in name:
+            continue  # whatever else it mentions, it is of the new one
+        abi = string_abi(name)
+        if abi is not None:
+            first.setdefault(abi, name)
+        if len(first) == 2:
+            break
+    return first
 
 
 # --- where to look ------------------------------------------------------------------------------------------------

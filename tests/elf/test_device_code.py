@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf, read_elf
-from abiscan.elf.fatbin import ContainerError, read_containers
+from abiscan.elf.fatbin import ContainerError, entry_of, read_containers
+from abiscan.elf.image import Image
 from abiscan.elf.offload_bundle import BundleError, read_bundles
 from abiscan.model.device_code import DeviceCode, DeviceImages
 
@@ -93,8 +94,14 @@ def container(*images: bytes, magic: int = 0xBA55ED50, more: int = 0) -> bytes:
     return struct.pack("<IHHQ", magic, 1, 16, len(payload) + more) + payload
 
 
+# A shared object for x86-64 (type 3, machine 62) with no table at all (gABI, "ELF Header").
+NO_TABLES = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 0, 0, 64, 56, 0, 64, 0, 0)
+
+
 def read(data: bytes) -> list[list[str]]:
-    return [[entry.architecture for entry in entries] for entries in read_containers(data, 0, len(data))]
+    image = Image(NO_TABLES + data, "containers")
+    found = read_containers(image, len(NO_TABLES), image.size)
+    return [[entry_of(head).architecture for head in heads] for heads in found]
 
 
 def test_containers_follow_each_other_with_zeros_between() -> None:

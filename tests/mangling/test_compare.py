@@ -14,6 +14,7 @@ from abiscan.mangling import (
     parse,
     search_prefixes,
     string_abi,
+    string_abis,
 )
 from abiscan.mangling.cxxname import CxxName
 from tests.mangling.compiled import rows
@@ -101,6 +102,22 @@ def test_every_pair_of_distinct_names_differs_in_something() -> None:
 )
 def test_string_abi(mangled: str, abi: str | None) -> None:
     assert string_abi(mangled) == abi
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_many_names_the_first_with_each_string_abi(order: int) -> None:
+    """Asked one by one, they say the same."""
+    names = [name for _, name in rows()][::order]
+    expected: dict[str, str] = {}
+    for name in names:
+        abi = string_abi(name)
+        if abi is not None:
+            expected.setdefault(abi, name)
+    assert string_abis(names) == expected
+    assert set(expected) == {"old", "new"}
+    only_new = [name for name in names if string_abi(name) != "old"]
+    assert string_abis(only_new) == {"new": expected["new"]}
+    assert string_abis([]) == {}
 
 
 def test_string_abi_of_compiled_names() -> None:
