@@ -14,6 +14,7 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
+from abiscan.model.cuda_driver import driver_branch
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
@@ -57,6 +58,11 @@ class AnalysisContext:
         from abiscan.model.gpu_architecture import parse_architecture
 
         return tuple(gpu for stated in self.options.gpus if (gpu := parse_architecture(stated.value)) is not None)
+
+    @cached_property
+    def driver(self) -> int | None:
+        """The branch of NVIDIA's driver that must serve them; None where nobody asks."""
+        return None if self.options.driver is None else driver_branch(self.options.driver.value)
 
     @cached_property
     def index(self) -> ReleaseIndex:
@@ -164,6 +170,7 @@ class AnalysisContext:
             tuple(dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))),
             python_named=options.python_named,
             gpus=options.gpus,
+            driver=options.driver,
         )
 
     def declared(self, artifact: Artifact, machine: str) -> Declared:

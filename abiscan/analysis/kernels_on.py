@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from abiscan.analysis.provenance_facts import toolkit_of_ptx
 from abiscan.binary import open_binary
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.errors import UnreadableFile
-from abiscan.model.device_code import DeviceImages, GpuModule
+from abiscan.model.cuda_driver import branch_for_runtime, toolkit_of_ptx
+from abiscan.model.device_code import DeviceImages
+from abiscan.model.finding import Finding
 from abiscan.model.gpu_architecture import (
     GpuArchitecture,
     Runs,
     best,
+    by_ptx_alone,
     code_runs,
     module_runs,
     parse_architecture,
@@ -30,21 +32,26 @@ _WITH_KERNELS = frozenset(("libtorch_cuda.so", "libtorch_hip.so"))
 
 
 def with_kernels(
-    report: ArtifactReport, code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str
+    report: ArtifactReport,
+    code: DeviceImages,
+    gpus: Sequence[GpuArchitecture],
+    module: str,
+    driver: int | None = None,
 ) -> ArtifactReport:
     """The report with what `--gpu` asks: a finding for each GPU that no kernel of the file runs on, notes where not all
     of them do, and no verdict where nobody can say.
 
     Args:
         module: the file's identity over rebuilds.
+        driver: the branch of NVIDIA's driver; None where nobody asks for it.
     """
+    findings = tuple(_findings(report, code, gpus, module, driver))
     if not code.images and code.unread is None:
-        return report
-    from abiscan.rules.computed import gpu_rules
-
-    findings = (each for name, look in gpu_rules().items() for each in look(rule(name), code, gpus, module))
-    notes = (note for gpu in gpus for note in _notes(code, gpu))
-    unknown = any(code_runs(code, gpu) is Runs.UNKNOWN for gpu in gpus)
+        return replace(report, findings=(*report.findings, *findings)) if findings else report
+    notes = [note for gpu in gpus for note in _notes(code, gpu, driver)]
+    if driver is not None and not findings:
+        notes += _of_its_runtime(code, driver)
+    unknown = any(code_runs(code, gpu, driver) is Runs.UNKNOWN for gpu in gpus)
     undecided = unknown and report.verdict in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
     return replace(
         report,
@@ -52,6 +59,21 @@ def with_kernels(
         findings=(*report.findings, *findings),
         notes=(*notes, *report.notes),
     )
+
+
+def _findings(
+    report: ArtifactReport, code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str, driver: int | None
+) -> Iterator[Finding]:
+    from abiscan.rules.computed import driver_rules, gpu_rules
+
+    for name, look in gpu_rules().items():
+        yield from look(rule(name), code, gpus, module)
+    if driver is None or all(gpu.kind == "gfx" for gpu in gpus):
+        return
+    rules = driver_rules()
+    yield from rules["ptx-newer-than-driver"](rule("ptx-newer-than-driver"), code, gpus, module, driver)
+    needed = [each.soname for each in report.needed]
+    yield from rules["cuda-newer-than-driver"](rule("cuda-newer-than-driver"), needed, module, driver)
 
 
 def torchs_own(torch: InstalledTorch, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
@@ -85,7 +107,7 @@ def of_released(build: Build, gpus: Sequence[GpuArchitecture]) -> Iterator[str]:
             yield f"{named} itself has no kernel image for {gpu}: it is compiled for {' '.join(listed)}"
 
 
-def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:
+def _notes(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> Iterator[str]:
     if code_runs(code, gpu) is Runs.UNKNOWN:
         reason = code.unread or f"its images are for features that --gpu {gpu} does not tell ({_features(code, gpu)})"
         yield f"whether its device code runs on {gpu} cannot be known: {reason}"
@@ -94,27 +116,48 @@ def _notes(code: DeviceImages, gpu: GpuArchitecture) -> Iterator[str]:
     runs = [module for module in linked if module_runs(module, gpu) is not Runs.NO]
     total, served = (sum(module.count for module in modules) for modules in (linked, runs))
     if not served:
+        if code_runs(code, gpu, driver) is Runs.UNKNOWN:
+            yield f"whether driver {driver} compiles its PTX for {gpu} is not known"
         return  # the rule says so, or the driver links what is relocatable
     if served < total:
         yield f"{total - served} of {total} modules of its device code have no image that runs on {gpu}"
-    compiled = sum(module.count for module in runs if _by_ptx_alone(module, gpu))
-    if compiled:
-        which = "its device code" if compiled == total else f"{compiled} of {total} modules of its device code"
-        yield f"{which} runs on {gpu} as PTX, which {_compiler(code, gpu)} compiles at the first use"
+    as_ptx = [module for module in runs if by_ptx_alone(module, gpu)]
+    compiled = dict.fromkeys(Runs, 0)
+    for module in as_ptx:
+        compiled[Runs.YES if driver is None else module_runs(module, gpu, driver)] += module.count
+    for answer, text in (
+        (Runs.YES, f"runs on {gpu} as PTX, which {_compiler(code, gpu, driver)} compiles at the first use"),
+        (Runs.UNKNOWN, f"runs on {gpu} as PTX of a version of which nobody knows whether driver {driver} compiles it"),
+        (Runs.NO, f"runs on {gpu} as PTX alone, of a version that driver {driver} does not compile"),
+    ):
+        if compiled[answer] and (answer is not Runs.NO or compiled[answer] < total):
+            count = compiled[answer]
+            yield f"{'its device code' if count == total else f'{count} of {total} modules of its device code'} {text}"
 
 
-def _compiler(code: DeviceImages, gpu: GpuArchitecture) -> str:
+def _of_its_runtime(code: DeviceImages, driver: int) -> Iterator[str]:
+    """What a runtime that is linked statically asks for, by the CUDA that compiled the file; no soname tells it."""
+    written = [image.ptx_version for image in code.images if image.ptx_version is not None]
+    toolkits = {toolkit for version in written if (toolkit := toolkit_of_ptx(version)) is not None}
+    for toolkit in sorted(toolkits):
+        release = toolkit.partition(" ")[0]
+        branch = branch_for_runtime(release)
+        if branch is not None and branch > driver:
+            yield (
+                f"its PTX was written by CUDA {toolkit}: a CUDA runtime of that release, were one linked into it, asks "
+                f"for driver {branch} or newer"
+            )
+
+
+def _compiler(code: DeviceImages, gpu: GpuArchitecture, driver: int | None) -> str:
     """Which driver compiles the PTX that fits: one for the CUDA that wrote the newest of it, or a newer one. An older
     one answers CUDA_ERROR_UNSUPPORTED_PTX_VERSION (CUDA Driver API, "CUresult")."""
+    if driver is not None:
+        return f"driver {driver}"
     fitting = [i.ptx_version for i in code.images if i.ptx_version and runs_on(i.architecture, gpu) is Runs.YES]
     newest = max(fitting, key=lambda version: [int(part) for part in version.split(".")], default=None)
     toolkit = None if newest is None else toolkit_of_ptx(newest)
     return "the driver" if toolkit is None else f"a driver for CUDA {toolkit.partition(' ')[0]} or newer"
-
-
-def _by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:
-    fitting = [name for name in module.architectures if runs_on(name, gpu) is not Runs.NO]
-    return all(name.startswith("compute_") for name in fitting)
 
 
 def _features(code: DeviceImages, gpu: GpuArchitecture) -> str:

@@ -12,6 +12,7 @@ from abiscan.binary import Binary
 from abiscan.mangling import string_abis
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.cause import Confidence
+from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.facts import Import, SharedObject
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
@@ -33,17 +34,6 @@ _SANITIZERS = {
     "__msan_": "MemorySanitizer",
     "__tsan_": "ThreadSanitizer",
     "__ubsan_": "UndefinedBehaviorSanitizer",
-}
-# PTX ISA -> the CUDA toolkits whose compiler writes it (PTX ISA, "Release Notes", table "PTX Release History").
-_TOOLKITS = {
-    **{f"6.{minor}": f"{9 + (minor >= 3)}.{minor - 3 * (minor >= 3)}" for minor in range(6)},
-    **{f"7.{minor}": f"11.{minor}" for minor in range(9)},
-    **{f"8.{minor}": f"12.{minor}" for minor in range(5)},
-    "8.5": "12.5 or 12.6",
-    "8.6": "12.7",
-    "8.7": "12.8",
-    "8.8": "12.9",
-    **{f"9.{minor}": f"13.{minor}" for minor in range(4)},
 }
 # A library whose copy auditwheel put into the wheel under a name of its own, of which a process should have one: two
 # OpenMP runtimes have two thread pools, two CUDA runtimes two sets of registered kernels.
@@ -224,11 +214,6 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
         packed = f", {image.compressed} compressed" if image.compressed else ""
         linked = ", to be linked" if image.relocatable else ""
         yield ProvenanceFact(Topic.GPU, image.architecture, f"{image.images} of {form}{packed}{linked}")
-
-
-def toolkit_of_ptx(version: str) -> str | None:
-    """`13.0`, `12.5 or 12.6`: the CUDA toolkit that writes a version of PTX (`9.0`); None for one that is not known."""
-    return _TOOLKITS.get(version)
 
 
 def _floors(facts: SharedObject) -> Iterator[ProvenanceFact]:

@@ -31,6 +31,7 @@ class ScanOptions(Struct, frozen=True):
         within: a version range (`--require-torch`): where no torch is named, its newest known build is the target.
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         gpus: those on which the device code of every file must run; none where nobody asks.
+        driver: the version of NVIDIA's driver beside them; None where nobody asks.
         progress: is told how far the run is.
         called: absolute path -> what the report calls it, for targets that the user knows by another name.
     """
@@ -46,6 +47,7 @@ class ScanOptions(Struct, frozen=True):
     cache: str | None = None
     python_named: bool = False
     gpus: tuple[Stated, ...] = ()
+    driver: Stated | None = None
     compared: bool = False
     progress: Progress | None = None
     called: Mapping[str, str] = {}

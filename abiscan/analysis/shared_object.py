@@ -204,7 +204,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
 
     if concerns_torch and torch is not None:
         context.judged_on(torch)
-    return with_kernels(report, device, context.gpus, bound.module)
+    return with_kernels(report, device, context.gpus, bound.module, context.driver)
 
 
 def _beside(artifact: Artifact, needed: Sequence[NeededLibrary]) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def scan_options(
         cache=cache_directory(),
         python_named=given.get("python") is not None,
         gpus=gpus_of(strings(given.get("gpus") or ())),
+        driver=driver_of(given),
         progress=None if given.get("quiet") else progress(),
         called=called or {},
     )
@@ -118,6 +119,36 @@ def gpus_of(given: Sequence[str]) -> tuple[Stated, ...]:
             raise UsageError(f"--gpu {name}: no GPU; write it as sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
         found.setdefault(str(named), Stated(str(named), Source.COMMAND_LINE, f"--gpu {name}"))
     return tuple(found.values())
+
+
+def driver_of(given: Mapping[str, object]) -> Stated | None:
+    """The release of NVIDIA's driver of `--driver`; None where nobody asks for one.
+
+    Raises:
+        UsageError: it is no version, no GPU is named beside it, or none is here.
+    """
+    named = text_option(given.get("driver"))
+    if named is None:
+        return None
+    if not strings(given.get("gpus") or ()):
+        raise UsageError(f"--driver {named}: name the GPU too (--gpu sm_90, or --gpu here)")
+    from abiscan.model.cuda_driver import driver_branch
+    from abiscan.model.setting import Source, Stated
+
+    if named == "here":
+        from abiscan.environment.driver_here import LIBRARY, driver_here
+        from abiscan.loader import Loader, LoaderSettings
+
+        library = Loader(LoaderSettings.of(os.environ, os.getcwd()), environment_of(None)).find(LIBRARY)
+        here = driver_here(None if library is None else library[0])
+        if here is None:
+            raise UsageError(
+                "--driver here: no driver of NVIDIA's was found that tells its version; write --driver 535"
+            )
+        return Stated(here[0], Source.MACHINE, here[1])
+    if driver_branch(named) is None:
+        raise UsageError(f"--driver {named}: no version of NVIDIA's driver; write it as 535 or 535.104.05, or here")
+    return Stated(named, Source.COMMAND_LINE, f"--driver {named}")
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
-from abiscan.cli.options import gpus_of, index_directory, policy_of, strings, text_option, today
+from abiscan.cli.options import driver_of, gpus_of, index_directory, policy_of, strings, text_option, today
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
 
@@ -110,6 +110,7 @@ def work_of(given: Mapping[str, object]) -> Work:
             user_index=index_directory(),
             within=policy.require_torch,
             gpus=gpus_of(strings(given.get("gpus") or ())),
+            driver=driver_of(given),
         )
     )
     # An unknown release is an error of the command line, and not of every wheel.

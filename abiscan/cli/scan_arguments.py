@@ -61,6 +61,12 @@ OPTIONS = (
         "ARCH",
         repeats=True,
     ),
+    Option(
+        ("--driver",),
+        "driver",
+        "NVIDIA's driver beside --gpu, which must compile PTX: 535.104.05, or here.",
+        "VERSION",
+    ),
     Option(("--matrix",), "matrix", "Also judge every known torch build of the file's architecture."),
     Option(("--source",), "sources", "Find the flagged calls in these sources.", "DIR", repeats=True),
     Option(

@@ -7,6 +7,7 @@ Sections: .nv_fatbin and __nv_relfatbin of nvcc and of clang's CUDA mode, .hip_f
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from abiscan.elf.image import Image
 from abiscan.elf.sections import named_sections, read_sections
@@ -28,12 +29,15 @@ class _Found:
         self.images: Counter[_Key] = Counter()
         self.compressed: Counter[_Key] = Counter()
         self.versions: dict[_Key, tuple[int, int]] = {}
-        self.modules: Counter[tuple[bool, tuple[str, ...]]] = Counter()
+        self.modules: Counter[tuple[bool, tuple[str, ...], tuple[int, int] | None]] = Counter()
         self.unread: list[str] = []
 
-    def add_module(self, names: list[str], count: int, *, relocatable: bool) -> None:
-        if names:
-            self.modules[relocatable, tuple(sorted(set(names), key=_order))] += count
+    def add_module(
+        self, names: Iterable[str], count: int, ptx: tuple[int, int] | None = None, *, relocatable: bool = False
+    ) -> None:
+        listed = tuple(sorted(set(names), key=_order))
+        if listed:
+            self.modules[relocatable, listed, ptx] += count
 
 
 def device_images(image: Image) -> DeviceImages:
@@ -57,16 +61,23 @@ def device_images(image: Image) -> DeviceImages:
             images=count,
             compressed=found.compressed[key],
             relocatable=key[2],
-            ptx_version=".".join(map(str, found.versions[key])) if key[1] is DeviceCode.PTX else None,
+            ptx_version=_dotted(found.versions[key]) if key[1] is DeviceCode.PTX else None,
         )
         for key, count in found.images.items()
     )
-    modules = (GpuModule(names, count, relocatable) for (relocatable, names), count in found.modules.items())
+    modules = (
+        GpuModule(names, count, relocatable, None if ptx is None else _dotted(ptx))
+        for (relocatable, names, ptx), count in sorted(found.modules.items(), key=lambda item: item[0][2] or (0, 0))
+    )
     return DeviceImages(
         images=tuple(sorted(images, key=lambda each: (*_order(each.architecture), each.relocatable))),
         modules=tuple(sorted(modules, key=lambda each: (each.relocatable, [*map(_order, each.architectures)]))),
         unread="; ".join(dict.fromkeys(found.unread)) or None,
     )
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def _order(name: str) -> tuple[str, int, str]:
@@ -83,7 +94,7 @@ def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: boo
         containers.update(read_containers(image, start, end))
     finally:
         for heads, count in containers.items():
-            names = []
+            names, ptx = [], None
             for entry in map(entry_of, heads):
                 if entry.code is None:
                     found.unread.append(f"an image of an unknown kind ({entry.architecture})")
@@ -93,7 +104,9 @@ def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: boo
                 found.compressed[key] += entry.compressed * count
                 found.versions[key] = max(entry.version, found.versions.get(key, (0, 0)))
                 names.append(entry.architecture)
-            found.add_module(names, count, relocatable=relocatable)
+                if entry.code is DeviceCode.PTX:
+                    ptx = entry.version if ptx is None else max(ptx, entry.version)
+            found.add_module(names, count, ptx, relocatable=relocatable)
 
 
 def _hip(image: Image, start: int, end: int, found: _Found) -> None:
@@ -104,4 +117,4 @@ def _hip(image: Image, start: int, end: int, found: _Found) -> None:
             key = target, DeviceCode.MACHINE_CODE, False
             found.images[key] += 1
             found.compressed[key] += compressed
-        found.add_module(list(targets), 1, relocatable=False)
+        found.add_module(targets, 1)

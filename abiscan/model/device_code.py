@@ -44,11 +44,13 @@ class GpuModule(Struct, frozen=True):
         architectures: of its images, as `GpuImage.architecture` has them, each once.
         count: how many modules of the file have exactly these.
         relocatable: see `GpuImage`; such a module is part of one that was linked.
+        ptx_version: the newest PTX ISA version among its images; None where none of them is PTX.
     """
 
     architectures: tuple[str, ...]
     count: int
     relocatable: bool = False
+    ptx_version: str | None = None
 
 
 class DeviceImages(Struct, frozen=True):

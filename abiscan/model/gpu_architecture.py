@@ -2,10 +2,17 @@
 
 NVIDIA: machine code for X.Y runs on X.Z with Z >= Y, PTX for X.Y is compiled for any GPU from X.Y on; with the suffix
 `a` either serves that very architecture alone, with `f` its family (CUDA C++ Programming Guide, "Binary Compatibility",
-"PTX Compatibility", "Architecture-Specific Features", "Family-Specific Features",
-https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility). Between Tegra and other GPUs
-machine code is not compatible (the same section); torch/cuda/__init__.py of torch 2.13 has the same table
-(DEVICE_REQUIREMENT).
+"PTX Compatibility", https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility; CUDA
+Programming Guide, "Family-Specific Compatibility",
+https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html). The families are those of
+PTX ISA, ".target", table "Architecture Families"
+(https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#ptx-module-directives-target): 10.x without 10.1,
+11.x with it, 12.x. Between Tegra and other GPUs machine code is not compatible ("Binary Compatibility"); which are
+Tegra's is in the lists of Jetson products (https://developer.nvidia.com/cuda-gpus,
+https://developer.nvidia.com/cuda-legacy-gpus), and torch/cuda/__init__.py of torch 2.13 has the same table
+(DEVICE_REQUIREMENT). sm_101 was renumbered sm_110 by CUDA 13.0
+(https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/index.html). PTX and families are held against
+ptxas by tests/truth/gpu/test_ptxas.py.
 
 AMD: machine code for a processor runs on it alone, for a generic processor on those that it names; of the features
 xnack and sramecc, what an image sets must be what the GPU has (https://llvm.org/docs/AMDGPUUsage.html#target-id,
@@ -22,6 +29,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.model.cuda_driver import compiles
 from abiscan.model.device_code import DeviceImages, GpuModule
 
 # X.Y in two or three digits, the last of which is the minor revision.
@@ -121,13 +129,19 @@ def runs_on(image: str, gpu: GpuArchitecture) -> Runs:
     made_for = there if code.number == there else _RENAMED.get(code.number, code.number)
     if code.suffix == "a":
         fits = made_for == there
-    elif code.kind == "compute" and not code.suffix:
-        fits = made_for <= there
+    elif code.suffix == "f":
+        fits = _family(made_for) == _family(there) and made_for % 10 <= there % 10
+    elif code.kind == "compute":
+        fits = code.number <= there
+    elif code.number in _TEGRA or there in _TEGRA:
+        fits = made_for == there
     else:
-        fits = made_for // 10 == there // 10 and made_for % 10 <= there % 10
-        if code.kind == "sm" and (code.number in _TEGRA) != (gpu.number in _TEGRA):
-            fits = made_for == there
+        fits = made_for // 10 == there // 10 and made_for <= there
     return Runs.YES if fits else Runs.NO
+
+
+def _family(number: int) -> int:
+    return _RENAMED.get(number, number) // 10
 
 
 def _on_amd(code: GpuArchitecture, gpu: GpuArchitecture) -> Runs:
@@ -154,10 +168,23 @@ def worst(answers: Iterable[Runs]) -> Runs:
     return next((each for each in (Runs.NO, Runs.UNKNOWN) if each in found), Runs.YES)
 
 
-def module_runs(module: GpuModule, gpu: GpuArchitecture) -> Runs:
-    """Whether one of a module's images runs on a GPU, whichever features of AMD's it has that it does not tell."""
+def module_runs(module: GpuModule, gpu: GpuArchitecture, driver: int | None = None) -> Runs:
+    """Whether one of a module's images runs on a GPU, whichever features of AMD's it has that it does not tell.
+
+    Args:
+        driver: the branch of NVIDIA's driver, which must compile what runs as PTX alone; None where it does not count.
+    """
     found = {best(runs_on(name, each) for name in module.architectures) for each in _with_features(gpu)}
-    return found.pop() if len(found) == 1 else Runs.UNKNOWN
+    answer = found.pop() if len(found) == 1 else Runs.UNKNOWN
+    if answer is not Runs.YES or driver is None or not by_ptx_alone(module, gpu):
+        return answer
+    compiled = None if module.ptx_version is None else compiles(module.ptx_version, driver)
+    return Runs.UNKNOWN if compiled is None else Runs.YES if compiled else Runs.NO
+
+
+def by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:
+    """Whether all of a module's images that run on a GPU are PTX."""
+    return all(name.startswith("compute_") for name in module.architectures if runs_on(name, gpu) is not Runs.NO)
 
 
 def _with_features(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
@@ -171,15 +198,25 @@ def _with_features(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
         yield replace(gpu, features=tuple(sorted((*gpu.features, *chosen))))
 
 
-def code_runs(code: DeviceImages, gpu: GpuArchitecture) -> Runs:
+def oldest_ptx(code: DeviceImages, gpu: GpuArchitecture) -> str | None:
+    """Of the modules that run on a GPU as PTX alone, the version of PTX that asks least of the driver."""
+    found = [m.ptx_version for m in code.modules if module_runs(m, gpu) is Runs.YES and by_ptx_alone(m, gpu)]
+    told = (version for version in found if version is not None)
+    return min(told, key=lambda version: [int(part) for part in version.split(".")], default=None)
+
+
+def code_runs(code: DeviceImages, gpu: GpuArchitecture, driver: int | None = None) -> Runs:
     """Whether any module of a file runs on a GPU: NO where the runtime says "no kernel image is available for execution
     on the device" of each. A file without device code has nothing that could fail, and must not be asked about.
 
     Where no linked module runs, the driver links the relocatable ones anew, all of them (CUDA Compiler Driver NVCC,
     "JIT Object Linking", https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#jit-linking-of-code).
+
+    Args:
+        driver: as for `module_runs`.
     """
-    parts = [module_runs(module, gpu) for module in code.modules if module.relocatable]
+    parts = [module_runs(module, gpu, driver) for module in code.modules if module.relocatable]
     found = best(
-        (*(module_runs(module, gpu) for module in code.modules if not module.relocatable), worst(parts)),
+        (*(module_runs(module, gpu, driver) for module in code.modules if not module.relocatable), worst(parts)),
     )
     return Runs.UNKNOWN if found is Runs.NO and code.unread is not None else found

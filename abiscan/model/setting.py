@@ -51,6 +51,7 @@ class Setting(Struct, frozen=True):
         gpu: the major version of CUDA or ROCm whose libraries the torch build brings; `none` for a CPU build.
         system: the oldest C library that it must load with.
         device: the GPUs on which its device code must run; None where nobody names one.
+        driver: of those GPUs that are NVIDIA's; None where nobody asks for it, and it decides nothing.
     """
 
     torch: Stated | None = None
@@ -58,6 +59,7 @@ class Setting(Struct, frozen=True):
     gpu: Stated | None = None
     system: Stated | None = None
     device: Stated | None = None
+    driver: Stated | None = None
 
     @property
     def torch_words(self) -> str:

@@ -102,6 +102,7 @@ def asked_of(work: Work) -> Asked:
     options = work.options
     said = {
         "gpus": [each.value for each in options.gpus],
+        "driver": None if options.driver is None else options.driver.value,
         "hashes": options.hashes,
         "policy": work.policy,
         "seconds": work.seconds,

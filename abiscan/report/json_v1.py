@@ -178,7 +178,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         *("kind", "torch", "variant", "cuda", "hip", "cxx11_abi"),
         *("path", "note", "machine", "git_revision", "python"),
     ),
-    Setting: ("torch", "python", "gpu", "system", "device"),
+    Setting: ("torch", "python", "gpu", "system", "device", "driver"),
     Stated: ("value", "source", "because"),
     LoaderPrediction: ("outcome", "error", "undecided"),
     NeededLibrary: ("soname", "found"),
@@ -191,7 +191,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ),
     ProvenanceFact: ("topic", "value", "source", "confidence"),
     GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
-    GpuModule: ("architectures", "count", "relocatable"),
+    GpuModule: ("architectures", "count", "relocatable", "ptx_version"),
     Operator: ("name", "overload", "registration", "schema", "confidence", "defines"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),

@@ -137,6 +137,7 @@ def setting_of(
     *,
     python_named: bool,
     gpus: Sequence[Stated] = (),
+    driver: Stated | None = None,
 ) -> FileSetting:
     """Put a setting together.
 
@@ -144,7 +145,7 @@ def setting_of(
         here: the CPython of the environment that is looked at.
         releases: every known release for the file's architecture, oldest first.
         python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
-        gpus: those on which device code must run.
+        gpus, driver: those on which device code must run.
     """
     torch = chosen.torch
     installed = torch is not None and torch.installed
@@ -162,7 +163,7 @@ def setting_of(
     else:
         system = None
     python = _python(declared, here, python_named=python_named)
-    setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus))
+    setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus), driver)
     return FileSetting(chosen, setting, pythons, possible, beside)
 
 

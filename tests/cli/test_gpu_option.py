@@ -57,6 +57,39 @@ def test_exit_status(gpu: str, name: str, status: int, fixtures_dir: Path) -> No
     assert ("no kernel image is available" in done.stdout) == (status == 1)
 
 
+@pytest.mark.parametrize(
+    ("gpu", "driver", "name", "status", "text"),
+    [
+        # nvcc 13.0 wrote the fixture: PTX ISA 9.0, of CUDA 13.0 and driver 580 ("PTX Release History"). On 11.0 nothing
+        # but PTX runs, on 8.0 there is machine code.
+        ("sm_110", "575.57.08", "gpu-cuda.so", 1, "PTX ISA 9.0, written by CUDA 13.0, and driver 575 ends at 8.8"),
+        ("sm_110", "580", "gpu-cuda.so", 0, "as PTX, which driver 580 compiles at the first use"),
+        ("sm_80", "575", "gpu-cuda.so", 0, "asks for driver 580 or newer"),
+        # A driver never decides of AMD's GPUs, nor what has no image at all.
+        ("gfx942", "470", "gpu-hip.so", 0, ""),
+        ("sm_75", "575", "gpu-cuda.so", 1, "no kernel image is available on sm_75"),
+    ],
+)
+def test_a_driver_counts_where_it_is_named(
+    gpu: str, driver: str, name: str, *, status: int, text: str, fixtures_dir: Path
+) -> None:
+    done = abiscan("--gpu", gpu, "--driver", driver, "-v", str(fixtures_dir / name))
+    assert done.returncode == status, done.stdout + done.stderr
+    assert text in " ".join(done.stdout.split())
+    without = abiscan("--gpu", gpu, str(fixtures_dir / name))
+    assert (without.returncode == 0) == (gpu != "sm_75")
+    assert "driver 5" not in without.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--driver", "535"), ("--driver", "5", "--gpu", "sm_90"), ("--driver", "", "--gpu", "sm_90")]
+)
+def test_what_is_no_driver_is_a_usage_error(arguments: tuple[str, ...], fixtures_dir: Path) -> None:
+    done = abiscan(*arguments, str(fixtures_dir / "gpu-cuda.so"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("abiscan: error: --driver")
+
+
 def test_device_code_that_cannot_be_read_is_undecided(fixtures_dir: Path, tmp_path: Path) -> None:
     data = (fixtures_dir / "gpu-cuda-compressed.so").read_bytes()
     at = data.index(b"\x50\xed\x55\xba")

@@ -16,6 +16,7 @@ from abiscan.model.fingerprint import module_key
 from abiscan.rules import Rule, RuleSubject, load_rules, rule, rule_infos, run
 from abiscan.rules.computed import (
     class_rules,
+    driver_rules,
     gpu_rules,
     label_rules,
     layout_rules,
@@ -44,6 +45,7 @@ def test_every_file_is_loaded_and_described() -> None:
 def test_computed_rules_are_those_with_a_function() -> None:
     tables = (
         class_rules(),
+        driver_rules(),
         gpu_rules(),
         label_rules(),
         layout_rules(),

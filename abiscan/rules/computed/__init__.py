@@ -41,6 +41,13 @@ def gpu_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
     return {"no-kernel-image": find_no_image}
 
 
+def driver_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
+    """The same, where a run names NVIDIA's driver beside them."""
+    from abiscan.rules.computed.older_driver import find_newer_cuda, find_newer_ptx
+
+    return {"ptx-newer-than-driver": find_newer_ptx, "cuda-newer-than-driver": find_newer_cuda}
+
+
 def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact], str], Iterator[Finding]]]:
     """Over what a shared object tells of its making: the facts, and its identity over rebuilds."""
     from abiscan.rules.computed import told_by_provenance as told
