@@ -181,6 +181,10 @@ class _StoredContent:
         """Never: its bytes are not kept."""
         raise UnreadableFile(self._stored.path, "its contents are not among its stored facts: scan the file itself")
 
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """Never, as `read`."""
+        return None
+
 
 def artifacts_of(container: StoredContainer, key: str) -> Iterator[Artifact]:
     """The artifacts of a stored container, as `targets.expand` hands out those of one that is there."""

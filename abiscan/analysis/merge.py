@@ -25,6 +25,8 @@ Judged = Container | ArtifactReport | InputError | ShareEnd
 
 # Notes on operators that several files define, and the files that one names.
 _MOST_NOTES = 3
+# Of operators that a model calls, in one sentence.
+_MOST_NAMES = 8
 
 
 class _Open:
@@ -88,7 +90,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
     )
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
     target, told = _of_the_run(ends[0].target if ends else None, own)
-    told = (*told, *_defined_twice(artifacts, containers))
+    told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
     return Report(
         version=__version__,
         target=target,
@@ -136,6 +138,37 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
     if len(shared) > _MOST_NOTES:
         notes.append(f"{len(shared) - _MOST_NOTES} more groups of files define the same operators")
     return tuple(notes)
+
+
+def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
+    """Notes for each model of AOTInductor: the operators that it calls by name, and who has them of what was looked at.
+    That a file was not seen to register one is no proof that it does not."""
+    registering: dict[tuple[str, str], set[str]] = {}
+    for artifact in artifacts:
+        for operator in artifact.operators:
+            if operator.defines is not False and operator.confidence is not Confidence.LOW:
+                registering.setdefault((operator.name, operator.overload), set()).add(artifact.display)
+    for artifact in artifacts:
+        groups: dict[str, list[str]] = {}
+        for each in artifact.called:
+            files, bare = (
+                sorted(registering.get((name, each.overload), ())) for name in (each.name, each.name.partition("::")[2])
+            )
+            version = "the torch of the run" if artifact.target is None else f"torch {artifact.target.torch}"
+            if each.in_torch is False:
+                who = f"which {version} does not have: it cannot be loaded with that torch"
+            elif each.in_torch:
+                continue
+            elif files:
+                who = f"which {', '.join(files[:_MOST_NOTES])} {'registers' if len(files) == 1 else 'register'}"
+            elif bare:
+                who = f"which {', '.join(bare[:_MOST_NOTES])} may register: in which namespace is not told there"
+            else:
+                who = "which no file that was looked at is seen to register: whoever loads it must have it registered"
+            groups.setdefault(who, []).append(each.full_name)
+        for who, names in sorted(groups.items()):
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            yield f"{artifact.display} calls {', '.join(names[:_MOST_NAMES])}{more} by name, {who}"
 
 
 def _of_the_run(default: Target | None, own: Sequence[ArtifactReport]) -> tuple[Target | None, tuple[str, ...]]:

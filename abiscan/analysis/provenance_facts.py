@@ -52,7 +52,7 @@ _FREE_THREADED = frozenset(("_Py_MergeZeroLocalRefcount", "_Py_DecRefShared", "_
 # What the runtime of AOTInductor looks up first in a model (torch/csrc/inductor/aoti_runner).
 AOTINDUCTOR = "AOTInductorModelContainerCreateWithDevice"
 # Through it a model calls an operator by what the `.json` beside it says (torch/_inductor/codegen/cpp_wrapper_cpu.py).
-_BY_NAME = "aoti_torch_proxy_executor_call_function"
+CALLS_BY_NAME = "aoti_torch_proxy_executor_call_function"
 _LABEL = r"\+([\w.]+)"
 
 
@@ -161,8 +161,8 @@ def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Ori
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
     if binary.exports_name(AOTINDUCTOR):
         yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {AOTINDUCTOR}")
-        if _BY_NAME in names:
-            yield ProvenanceFact(Topic.AOTINDUCTOR, "calls operators that have no C shim", f"imports {_BY_NAME}")
+        if CALLS_BY_NAME in names:
+            yield ProvenanceFact(Topic.AOTINDUCTOR, "calls operators that have no C shim", f"imports {CALLS_BY_NAME}")
     label = re.search(_LABEL, origin.version) if origin.version else None
     if label is not None:
         yield ProvenanceFact(Topic.TORCH_LABEL, label[1], f"version {origin.version} of its distribution")

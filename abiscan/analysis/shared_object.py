@@ -20,7 +20,7 @@ from abiscan.analysis.apply_rules import (
 from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfit_libraries
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.layouts import drifting_on, exported_to_all, shared_layouts
-from abiscan.analysis.provenance_facts import Origin, provenance_facts
+from abiscan.analysis.provenance_facts import CALLS_BY_NAME, Origin, provenance_facts
 from abiscan.analysis.read_operators import operators_of
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
@@ -169,6 +169,13 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     if report.verdict is not ArtifactVerdict.FAILS and prediction.outcome is LoaderOutcome.FAILS:
         refused = refusals(prediction, absent, bound.module, path=path, alone=alone, beside=_beside(artifact, needed))
         report = replace(report, findings=(*report.findings, *refused))
+    called_unknown = None
+    if concerns_torch and any(b.name == CALLS_BY_NAME for b in imports):
+        from abiscan.analysis.called_operators import called_operators
+
+        exports, files = None if torch is None else torch.exports, context.options.settings.files
+        called, called_unknown = called_operators(artifact, binary, exports, files)
+        report = replace(report, called=called)
     nowhere = matrix is not None and torch is not None and not loads_on(matrix, torch.target.torch)
     report = _with_causes(
         report,
@@ -184,8 +191,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
     report = replace(
         report,
-        notes=tuple(
-            notes_of(
+        notes=(
+            *notes_of(
                 report,
                 torch,
                 matrix,
@@ -195,7 +202,8 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
                 unfit=unfit,
                 cell=cell,
                 problem=problem,
-            )
+            ),
+            *([] if called_unknown is None else [called_unknown]),
         ),
     )
     if not context.gpus:

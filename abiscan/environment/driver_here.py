@@ -7,7 +7,6 @@ Compatibility": the two may differ). Neither is opened or asked.
 
 from __future__ import annotations
 
-import os
 import re
 
 from abiscan.filesystem import HERE
@@ -28,7 +27,7 @@ def driver_here(library: str | None, kernel_module: str = _KERNEL_MODULE) -> tup
         library: the libcuda.so.1 that a process here loads, None for none.
     """
     if library is not None:
-        version = os.path.realpath(library).rpartition(".so.")[2]
+        version = HERE.real(library).rpartition(".so.")[2]
         if driver_branch(version) is not None:
             return version, library
     found = re.search(_IN_TEXT, HERE.read(kernel_module, _MAX_TEXT) or b"")

@@ -39,3 +39,21 @@ class Operator(Struct, frozen=True):
     schema: str | None = None
     confidence: Confidence = Confidence.MEDIUM
     defines: bool | None = True
+
+
+class CalledOperator(Struct, frozen=True):
+    """An operator that a model of AOTInductor calls by its name: something must have registered it where it runs.
+
+    Attributes:
+        name, overload: as of `Operator`.
+        in_torch: whether the torch that the file is judged against has it; None for one that is not torch's own.
+    """
+
+    name: str
+    overload: str = ""
+    in_torch: bool | None = None
+
+    @property
+    def full_name(self) -> str:
+        """`ns::name.overload`."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name

@@ -11,7 +11,7 @@ from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import CauseGroup
 from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
-from abiscan.model.operators import Operator
+from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.setting import Setting
@@ -49,7 +49,7 @@ class ArtifactReport(Struct, frozen=True):
         served_by: `display` of another build of the same module in its wheel, which the package takes instead: the one
             whose path names the release of torch, or one that loads where this one does not. This one does not count
             for the wheel; None where there is none.
-        operators: what it registers with torch, sorted by name.
+        operators: what it registers with torch, sorted by name; called: what a model of AOTInductor calls by name.
         exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
             names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
             (`ScanOptions.compared`), `pythons` also where any Python will do.
@@ -79,6 +79,7 @@ class ArtifactReport(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     served_by: str | None = None
     operators: tuple[Operator, ...] = ()
+    called: tuple[CalledOperator, ...] = ()
     exports: tuple[Export, ...] | None = None
     pythons: tuple[str, ...] | None = None
     drifting: tuple[tuple[str, Severity], ...] = ()

@@ -20,7 +20,7 @@ from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, 
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
-from abiscan.model.operators import Operator
+from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import (
@@ -167,6 +167,7 @@ def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> d
         "notes": plain(value.notes),
         "served_by": plain(value.served_by),
         "operators": plain(value.operators),
+        "called_operators": plain(value.called),
     }
 
 
@@ -192,6 +193,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     ProvenanceFact: ("topic", "value", "source", "confidence"),
     GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
     GpuModule: ("architectures", "count", "relocatable", "ptx_version"),
+    CalledOperator: ("name", "overload", "in_torch"),
     Operator: ("name", "overload", "registration", "schema", "confidence", "defines"),
     Finding: (
         *("rule", "severity", "confidence", "symbol", "symbols", "message", "fix", "locations", "fingerprint"),

@@ -42,6 +42,9 @@ def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     if style.verbose and artifact.operators:
         lines.append(f"  operators ({len(artifact.operators)}):")
         lines += (f"    {printable(operator_words(operator))}" for operator in artifact.operators)
+    if style.verbose and artifact.called:
+        lines.append(f"  calls operators by name ({len(artifact.called)}):")
+        lines += (f"    {printable(each.full_name)}" for each in artifact.called)
     return lines
 
 

@@ -92,6 +92,7 @@ class ZipArchive:
     ) -> None:
         self.source, self.display, self.limits = source, display, limits
         self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)
+        self.members: dict[str, zips.ZipMember] = {}
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.source, self.display, self.limits
@@ -149,6 +150,11 @@ class ZipContent:
             raise UnreadableFile(display, f"larger than {limit} bytes")
         return bytes(self._archive.unpack(self._member, display))
 
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """As `Artifact.beside`."""
+        other = self._archive.members.get(posixpath.splitext(self._member.name)[0] + suffix)
+        return None if other is None else ZipContent(self._archive, other).read(limit)
+
 
 def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
     limits = options.limits
@@ -156,7 +162,7 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
     archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
     collector = Collector(place, options)
     nested: list[tuple[zips.ZipMember, str]] = []
-    by_name: dict[str, zips.ZipMember] = {}
+    by_name = archive.members
     for member in zips.members(source, place.display, limits):
         if member.is_directory:
             continue
@@ -354,6 +360,10 @@ class TarContent:
         if self._size > limit:
             raise UnreadableFile(display, f"larger than {limit} bytes")
         return bytes(self._archive.unpack(self._number, display))
+
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """As `Artifact.beside`; what is packed in a stream is not looked for, as going back means starting again."""
+        return None
 
 
 def _expand_tar(

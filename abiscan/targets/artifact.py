@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.limits import (
     MAX_ARCHIVE_DEPTH,
@@ -100,6 +102,9 @@ class Content(Protocol):
 
     def read(self, limit: int) -> bytes:
         """The bytes."""
+
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """As `Artifact.beside`."""
 
 
 class Group(Struct, eq=False):
@@ -209,3 +214,21 @@ class Artifact(Struct, frozen=True):
             UnreadableFile: it has more than `limit` bytes, or cannot be read.
         """
         return self.content.read(limit)
+
+    def beside(self, suffix: str, files: FileSystem, limit: int = MAX_METADATA) -> bytes | None:
+        """The bytes of the file that has its name with another suffix and lies beside it; None where there is none.
+
+        Args:
+            suffix: `.json` for `x.json` beside `x.so`.
+            files: where it is, unless in an archive.
+
+        Raises:
+            UnreadableFile: it has more than `limit` bytes, or cannot be read.
+        """
+        if self.disk_path is None:
+            return self.content.beside(suffix, limit)
+        path = posixpath.splitext(self.disk_path)[0] + suffix
+        found = files.read(path, limit + 1)
+        if found is not None and len(found) > limit:
+            raise UnreadableFile(path, f"larger than {limit} bytes")
+        return found

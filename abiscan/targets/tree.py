@@ -59,6 +59,10 @@ class DiskContent:
         finally:
             source.close()
 
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """None: `Artifact.beside` asks the file system, where links count."""
+        return None
+
 
 def expand_file(path: str, display: str, options: Options) -> Expanded:
     """A file that was named itself: it must be something, whatever its name."""

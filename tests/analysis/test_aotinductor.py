@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -44,6 +45,99 @@ def test_a_model_and_the_operators_that_it_calls_by_name(package: Path) -> None:
         artifact = scanned(path, "--torch", "2.13.0")
         assert artifact["verdict"] == "loads"
         assert told(artifact) == ["a compiled model", "calls operators that have no C shim"]
+
+
+def written(path: Path, raw: str) -> Path:
+    """The package of `package`, with what torch 2.13.0 writes beside the library of a model."""
+    out = path.with_name("with-calls.pt2")
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name))
+            if name.endswith(".so"):
+                archive.writestr(name.removesuffix(".so") + ".json", raw)
+    return out
+
+
+# Cut down from what torch 2.13.0 wrote for a model that calls these.
+CALLS = """{"nodes": [
+ {"name": "buf0", "node": {"target": "mylib::twice", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "a"}}}],
+  "metadata": {"torch_library_custom_op": "1"}, "is_hop_single_tensor_return": null, "name": null}},
+ {"name": "buf2", "node": {"target": "other::scale.by", "inputs": [], "outputs": [], "metadata": {}}},
+ {"name": "buf4", "node": {"target": "aten::_linalg_svd", "inputs": [], "outputs": [], "metadata": {}}},
+ {"name": "buf5", "node": {"target": "aten::add.Tensor", "inputs": [], "outputs": [], "metadata": {}}},
+ {"name": "buf6", "node": {"target": "aten::no_such", "inputs": [], "outputs": [], "metadata": {}}}]}"""
+
+
+def called(artifact: dict[str, Any]) -> dict[str, bool | None]:
+    return {f"{o['name']}.{o['overload']}".rstrip("."): o["in_torch"] for o in artifact["called_operators"]}
+
+
+def test_the_operators_that_it_calls_are_named(package: Path) -> None:
+    """`torch.ops.aten` of 2.13.0 has _linalg_svd and add.Tensor."""
+    artifact = scanned(written(package, CALLS), "--torch", "2.13.0")
+    assert artifact["verdict"] == "loads"
+    assert called(artifact) == {
+        "mylib::twice": None,
+        "other::scale.by": None,
+        "aten::_linalg_svd": True,
+        "aten::add.Tensor": True,
+        "aten::no_such": False,
+    }
+    assert not [note for note in artifact["notes"] if "not known" in note]
+
+
+@pytest.mark.torch
+def test_the_installed_torch_has_what_is_said_of_it(package: Path) -> None:
+    artifact = scanned(written(package, CALLS), "--torch", "installed")
+    for name, in_torch in called(artifact).items():
+        if in_torch is not None:
+            script = f"import torch; torch._C._get_schema(*{tuple(name.split('.')) if '.' in name else (name, '')!r})"
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+            assert (done.returncode == 0) == in_torch, name
+
+
+def test_a_file_of_the_run_may_register_them(package: Path, fixtures_dir: Path) -> None:
+    """The fixture is stripped: it tells the schema of `scale`, and not in which namespace it is."""
+    model = written(package, CALLS.replace("mylib::twice", "fixture::scale"))
+    names = [str(model), str(fixtures_dir / "good-extension.so")]
+    command = [sys.executable, "-m", "abiscan", "scan", "-f", "json", "-q", "--torch", "2.13.0", *names]
+    notes = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)["notes"]
+    told = [note for note in notes if " by name, " in note]
+    assert [note.partition(" calls ")[2].partition(" by name, which ")[0::2] for note in sorted(told)] == [
+        ("aten::no_such", "torch 2.13.0 does not have: it cannot be loaded with that torch"),
+        ("fixture::scale", f"{os.path.relpath(names[1])} may register: in which namespace is not told there"),
+        ("other::scale.by", "no file that was looked at is seen to register: whoever loads it must have it registered"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("", "does not list them"),
+        ("[1]", "does not list them"),
+        ('{"nodes": [{"node": 1}]}', "does not list them"),
+        ('{"nodes": ' + "[" * 100_000, "does not list them"),
+        ('{"nodes": [{"node": {"target": "x"}}, {"node": {"target": "a::b"}}]}', "1 of 2 in the .json file"),
+        ('{"nodes": [{"node": {"target": "a::b\\u001b[31m"}}]}', "1 of 1 in the .json file"),
+        ("x" * (17 << 20), "cannot be read"),
+    ],
+    ids=["empty", "list", "number", "deep", "no-name", "escape", "large"],
+)
+def test_what_cannot_be_read_is_said(package: Path, raw: str, reason: str) -> None:
+    artifact = scanned(written(package, raw), "--torch", "2.13.0")
+    assert [
+        note for note in artifact["notes"] if "which operators it calls by name is not known" in note and reason in note
+    ]
+
+
+def test_beside_a_file_on_the_disk(tmp_path: Path) -> None:
+    library = tmp_path / "model.wrapper.so"
+    library.write_bytes(MODEL.read_bytes())
+    assert any(
+        "no .json file of its name lies beside it" in note for note in scanned(library, "--torch", "2.13.0")["notes"]
+    )
+    (tmp_path / "model.wrapper.json").write_text(CALLS)
+    assert "mylib::twice" in called(scanned(library, "--torch", "2.13.0"))
 
 
 def test_the_releases_that_have_its_shims() -> None:

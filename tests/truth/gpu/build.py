@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
+
+from abiscan.elf import fatbin
 
 GPUS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
 HERE = Path(__file__).parent
@@ -39,6 +42,7 @@ LISTS: dict[str, list[str]] = {
     "lz4": [*LZ4, *code("80:sm_80", "90a:sm_90a")],
     "lz4-without-9.0": [*LZ4, *code("80:sm_80", "100a:sm_100a")],
     "ptx-uncompressed": ["-no-compress", *code("80:compute_80")],
+    "sm_90-ptx-uncompressed": ["-no-compress", *code("80:compute_80", "90:sm_90")],
     # Relocatable device code: what was linked, and what the driver may link anew.
     "rdc-sm_90": [*RDC, *code("90:sm_90")],
     "rdc-sm_80": [*RDC, *code("80:sm_80")],
@@ -49,8 +53,56 @@ LISTS: dict[str, list[str]] = {
 }
 
 
+# PTX of other versions than nvcc's own, beside nothing and beside machine code: the text is as long as it was.
+OWN = b"9.0"
+VERSIONS = ("7.0", "8.4", "8.8", "9.1", "9.2", "9.4", "9.9")
+EDITED = {
+    **{f"ptx-{version}": ("ptx-uncompressed", version) for version in VERSIONS},
+    "sm_90-ptx-9.9": ("sm_90-ptx-uncompressed", "9.9"),
+}
+FAILURES = {"no-kernel-image": "no-image", "ptx-newer-than-driver": "ptx"}
+# Every branch of the driver that is known to compile a newer PTX than the one before it, from CUDA 12 on.
+DRIVERS = (525, 530, 535, 545, 550, 555, 565, 570, 575, 580, 590, 595, 610, 615, 999)
+GPUS_WITH_DRIVERS = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
+
+
+def with_ptx_of(version: str, library: bytes) -> bytes:
+    """The library with the version of its PTX in the text and in the image's header (`abiscan.elf.fatbin`) changed."""
+    line = b".version " + OWN
+    assert library.count(line) == 1
+    text = library.index(line)
+    container = library.rindex(fatbin.BEGINNING, 0, text)
+    found = container + fatbin.CONTAINER_HEADER
+    while True:
+        sizes = fatbin.sizes_at(library, found, container=False)
+        assert sizes is not None
+        if found + sizes[0] <= text < found + sum(sizes):
+            break
+        found += sum(sizes)
+    major, minor = (int(part) for part in version.split("."))
+    edited = bytearray(library)
+    edited[text : text + len(line)] = b".version " + version.encode()
+    assert struct.unpack_from("<HH", edited, found + 24) == (int(OWN[2:]), int(OWN[:1]))
+    struct.pack_into("<HH", edited, found + 24, minor, major)
+    return bytes(edited)
+
+
+def foretold(gpu: str, driver: int | None, libraries: list[str]) -> dict[str, str]:
+    """Library -> `runs`, `no-image`, `ptx` or `open`, by the command."""
+    named = ["--gpu", gpu, *(["--driver", str(driver)] if driver is not None else [])]
+    command = [sys.executable, "-m", "abiscan", *named, "--torch", "2.13.0", "-q", "-f", "json", *libraries]
+    report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    answers = {}
+    for artifact in report["artifacts"]:
+        rules = {finding["rule"] for finding in artifact["findings"]}
+        failed = [word for rule, word in FAILURES.items() if rule in rules]
+        answer = failed[0] if failed else "open" if artifact["verdict"] == "undecided" else "runs"
+        answers[Path(artifact["path"]).name.removesuffix(".so")] = answer
+    return answers
+
+
 def build(directory: Path) -> None:
-    """A library a list, and `foretold.json`: library -> GPU -> whether a kernel runs."""
+    """A library a list, and `foretold.json`: library -> GPU -> branch of the driver, or nothing -> what happens."""
     directory.mkdir(parents=True, exist_ok=True)
     nvcc = shutil.which("nvcc")
     if nvcc is None:
@@ -58,15 +110,17 @@ def build(directory: Path) -> None:
     for name, options in LISTS.items():
         command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-Xlinker", "-s", *options]
         subprocess.run([*command, str(HERE / "kernel.cu"), "-o", str(directory / f"{name}.so")], check=True)
-    libraries = [str(directory / f"{name}.so") for name in LISTS]
-    foretold: dict[str, dict[str, bool]] = {name: {} for name in LISTS}
+    for name, (source, version) in EDITED.items():
+        edited = with_ptx_of(version, (directory / f"{source}.so").read_bytes())
+        (directory / f"{name}.so").write_bytes(edited)
+    names = [*LISTS, *EDITED]
+    libraries = [str(directory / f"{name}.so") for name in names]
+    told: dict[str, dict[str, dict[str, str]]] = {name: {gpu: {} for gpu in GPUS} for name in names}
     for gpu in GPUS:
-        command = [sys.executable, "-m", "abiscan", "--gpu", gpu, "--torch", "2.13.0", "-q", "-f", "json", *libraries]
-        report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
-        for artifact in report["artifacts"]:
-            rules = {finding["rule"] for finding in artifact["findings"]}
-            foretold[Path(artifact["path"]).stem][gpu] = "no-kernel-image" not in rules
-    (directory / "foretold.json").write_text(json.dumps(foretold, indent=1) + "\n", encoding="utf-8")
+        for driver in (None, *(DRIVERS if gpu in GPUS_WITH_DRIVERS else ())):
+            for name, answer in foretold(gpu, driver, libraries).items():
+                told[name][gpu]["" if driver is None else str(driver)] = answer
+    (directory / "foretold.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
