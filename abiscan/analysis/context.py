@@ -14,7 +14,6 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UnknownBuild, UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
-from abiscan.model.cuda_driver import driver_branch
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
@@ -62,7 +61,11 @@ class AnalysisContext:
     @cached_property
     def driver(self) -> int | None:
         """The branch of NVIDIA's driver that must serve them; None where nobody asks."""
-        return None if self.options.driver is None else driver_branch(self.options.driver.value)
+        if self.options.driver is None:
+            return None
+        from abiscan.model.cuda_driver import driver_branch
+
+        return driver_branch(self.options.driver.value)
 
     @cached_property
     def index(self) -> ReleaseIndex:

@@ -12,7 +12,6 @@ from abiscan.binary import Binary
 from abiscan.mangling import string_abis
 from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.cause import Confidence
-from abiscan.model.cuda_driver import toolkit_of_ptx
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.facts import Import, SharedObject
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
@@ -205,6 +204,8 @@ def _cuda(made: Provenance) -> Iterator[ProvenanceFact]:
         yield ProvenanceFact(Topic.CUDA, made.cuda, "the soname of a CUDA library that it needs")
     versions = [image.ptx_version for image in made.gpu_images if image.ptx_version is not None]
     if versions:
+        from abiscan.model.cuda_driver import toolkit_of_ptx
+
         newest = max(versions, key=_parts)
         value = toolkit_of_ptx(newest)
         if value is not None:

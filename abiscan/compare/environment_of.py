@@ -70,7 +70,10 @@ def _rank(row: PackageReport) -> int:
 
 def _package(package: Distribution, looked: Looked) -> PackageReport:
     files = looked.now.get(package.name, ())
+    requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
     now = _allowed(fate_of(files), package, looked.torch, looked.markers)
+    if looked.torch is None:
+        now = _without_torch(now, files, required=bool(requires))
     after = None
     if looked.after is not None:
         later = looked.later.get(package.name)
@@ -78,7 +81,6 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
         after = _allowed(
             fate_of(files if later is None else after_upgrade(later, files)), package, looked.after, looked.markers
         )
-    requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
     return PackageReport(
         name=package.name,
         version=package.version,
@@ -91,6 +93,19 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
         requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
         loads_on=loads_on(files),
     )
+
+
+def _without_torch(fate: Fate, files: Sequence[FileFate], *, required: bool) -> Fate:
+    """What becomes of it where no torch is installed, whatever torch its files were judged against.
+
+    Args:
+        required: it requires torch, so that it is of no use without.
+    """
+    needing = sum(file.uses_torch for file in files)
+    if not needing:
+        return fate
+    state = PackageState.FAILS if required or needing == len(files) else PackageState.PARTLY
+    return replace(fate, state=state, failing=needing, why="no torch is installed here, and it needs one")
 
 
 def _allowed(fate: Fate, package: Distribution, torch: str | None, markers: Mapping[str, str]) -> Fate:

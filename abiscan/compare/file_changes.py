@@ -119,6 +119,22 @@ def _operators(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
         yield Aspect.OPERATOR, Effect.LOST, f"registers {_few(lost)} no more", lost, ()
     if gained:
         yield Aspect.OPERATOR, Effect.GAINED, f"registers {_few(gained)} now", (), gained
+    schemas = {(o.name, o.overload): o.schema for o in new.operators}
+    changed = [
+        (o.schema, after, o.name)
+        for o in old.operators
+        if o.schema is not None
+        and (after := schemas.get((o.name, o.overload))) is not None
+        and _signature(after) != _signature(o.schema)
+    ]
+    if changed:
+        was, now, names = zip(*changed, strict=True)
+        yield Aspect.OPERATOR, Effect.CHANGED, f"the schema of {_few(names)} is another", was, now
+
+
+def _signature(schema: str) -> str:
+    """What stands behind the name, however it is spaced; the name may have its namespace or not."""
+    return "".join(schema.partition("(")[2].split())
 
 
 # A compiler moves a text in pieces of this many bytes, which stand among other pieces.

@@ -22,6 +22,8 @@ _ODD = {
     Topic.INSTRUCTION_SET: "needs {}",
 }
 _MOST_ODD = 3
+# Of what was read, in a line; the options of a compilation have thousands of characters, and JSON has them all.
+_LONGEST_SOURCE = 200
 
 
 def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -105,7 +107,8 @@ def _about(made: Provenance, topic: Topic) -> list[ProvenanceFact]:
 
 def _fact_words(fact: ProvenanceFact) -> str:
     sure = "" if fact.confidence is Confidence.HIGH else f", {fact.confidence.value} confidence"
-    return f"{fact.topic.value}: {fact.value} ({fact.source}{sure})"
+    source = fact.source if len(fact.source) <= _LONGEST_SOURCE else f"{fact.source[:_LONGEST_SOURCE]}..."
+    return f"{fact.topic.value}: {fact.value} ({source}{sure})"
 
 
 def operator_words(operator: Operator) -> str:

@@ -209,6 +209,23 @@ def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path)
         assert found["after"].startswith(torch)
 
 
+def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None:
+    """Its interpreter says so too: the libraries that both files need are not there."""
+    _install(environment, "plain", GOOD.with_name("empty-library.so"), "")
+    found = {p["name"]: p["now"] for p in answer("environment", "env", environment, status=1)["packages"]}
+    assert {name: now["state"] for name, now in found.items()} == {
+        "good": "fails",
+        "old": "fails",
+        "plain": "not-torch",
+    }
+    for name in found:
+        file = _site(environment) / name / "_C.so"
+        command = [environment / "bin" / "python", "-c", f"import ctypes; ctypes.CDLL({str(file)!r})"]
+        loads = subprocess.run(command, capture_output=True, check=False, env={})
+        assert (loads.returncode == 0) == (name == "plain")
+        assert ("no torch is installed here" in found[name]["why"]) == (name != "plain")
+
+
 def test_what_others_need_is_replaced_first(environment: Path) -> None:
     """`good` requires `old`; a release that neither is allowed beside makes both go."""
     for name in ("good", "old"):

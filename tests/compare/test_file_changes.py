@@ -130,3 +130,16 @@ def test_names_are_counted_among_those_before() -> None:
 
     old, new = importing("a", "b", "c", "d"), importing("d", "e", "f")
     assert [c.text for c in changes_of_file("x.so", old, new, str)] == ["imports of torch: 2 new, 3 gone (of 4 before)"]
+
+
+def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
+    """As torchaudio 2.9.1's `_lfilter_core_loop` and 2.10.0's, which stands without its namespace."""
+    was, now = "torchaudio::f(Tensor a, Tensor(a!) b) -> ()", "f(Tensor a,Tensor(a!) b) -> Tensor(a!)"
+    for new, expected in ((now, [((was,), (now,))]), ("f(Tensor a,Tensor(a!)  b) ->()", [])):
+        files = [
+            replace(report("x.so"), operators=(Operator("torchaudio::f", Registration.TORCH_LIBRARY, "", schema),))
+            for schema in (was, new)
+        ]
+        changes = changes_of_file("x.so", *files, str)
+        found = [(c.removed, c.added) for c in changes if c.aspect is Aspect.OPERATOR]
+        assert found == expected
