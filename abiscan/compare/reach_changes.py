@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.difference import Change, Effect
 from abiscan.model.reach import Aspect, BuildOfTorch, Floor, Reach, windows_of
 from abiscan.wheel.tags import brought_with
@@ -160,15 +161,10 @@ def _raised(old: Floor | None, new: Floor | None) -> bool:
     return new is not None and (old is None or old.version < new.version)
 
 
-# CUDA's major release -> the first NVIDIA driver for it (CUDA Compatibility, "Minor Version Compatibility"; release
-# notes of CUDA 13.0, table 2).
-_DRIVERS = {"11": "450", "12": "525", "13": "580"}
-
-
 def _cuda(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
     lost, gained = tuple(v for v in old if v not in new), tuple(v for v in new if v not in old)
     if gained:
-        drivers = {_DRIVERS[version] for version in gained if version in _DRIVERS}
+        drivers = [branch for version in gained if (branch := branch_for_runtime(version)) is not None]
         driver = f", with NVIDIA's driver {max(drivers)} or newer" if drivers else ""
         was = f"; was CUDA {', '.join(old)}" if old else ""
         text = f"needs the libraries of CUDA {', '.join(gained)}{driver}{was}"
