@@ -16,6 +16,7 @@ _NO_IMAGE, _PTX_TOO_NEW = 209, 222
 _CODES = {"runs": 0, "no-image": _NO_IMAGE, "ptx": _PTX_TOO_NEW}
 _LAUNCH = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).launch())"
 # How Linux names the library that is loaded, with the driver's version behind it.
+_KERNEL_MODULE = r"NVRM version:.*?\s(\d{3})\.\d"
 _LIBRARY = r"/libcuda\.so\.(\d{3})\."
 
 
@@ -31,9 +32,13 @@ def gpu_here() -> str:
 
 
 def driver_here() -> int:
-    """The branch of the driver whose library this process has loaded, by its file name; 0 where that tells none."""
-    found = re.search(_LIBRARY, Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace"))
-    return int(found[1]) if found is not None else 0
+    """The branch of the driver whose library this process has loaded, by its file name, else that of the kernel's."""
+    for place, pattern in (("/proc/self/maps", _LIBRARY), ("/proc/driver/nvidia/version", _KERNEL_MODULE)):
+        path = Path(place)
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        if (found := re.search(pattern, text)) is not None:
+            return int(found[1])
+    raise SystemExit("the driver tells its version nowhere")
 
 
 def expected(by_driver: dict[str, str], driver: int) -> str:
