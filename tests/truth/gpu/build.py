@@ -61,8 +61,9 @@ EDITED = {
     "sm_90-ptx-9.9": ("sm_90-ptx-uncompressed", "9.9"),
 }
 FAILURES = {"no-kernel-image": "no-image", "ptx-newer-than-driver": "ptx"}
-# Every branch of the driver that is known to compile a newer PTX than the one before it, from CUDA 12 on.
-DRIVERS = (525, 530, 535, 545, 550, 555, 565, 570, 575, 580, 590, 595, 610, 615, 999)
+# Every branch of the driver that is known to compile a newer PTX than the one before it, from CUDA 12 on, and what is
+# behind the last of them.
+DRIVERS = (525, 530, 535, 545, 550, 555, 565, 570, 575, 580, 590, 595, 610, 615, 616)
 GPUS_WITH_DRIVERS = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
