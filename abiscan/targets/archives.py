@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -92,13 +92,17 @@ class ZipArchive:
     ) -> None:
         self.source, self.display, self.limits = source, display, limits
         self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)
-        self.members: dict[str, zips.ZipMember] = {}
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.source, self.display, self.limits
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.__init__(*state)  # type: ignore[misc]
+
+    @cached_property
+    def members(self) -> Mapping[str, zips.ZipMember]:
+        """By name."""
+        return {member.name: member for member in zips.members(self.source, self.display, self.limits)}
 
     def head(self, member: zips.ZipMember, size: int) -> bytes:
         """The first bytes of a member; fewer than there are if it is damaged."""
@@ -162,7 +166,7 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
     archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
     collector = Collector(place, options)
     nested: list[tuple[zips.ZipMember, str]] = []
-    by_name = archive.members
+    by_name: dict[str, zips.ZipMember] = {}
     for member in zips.members(source, place.display, limits):
         if member.is_directory:
             continue

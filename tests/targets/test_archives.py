@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.filesystem import FileSystem
 from abiscan.model.report import ArtifactKind
 from abiscan.targets import Artifact, Limits, Options, expand
 from abiscan.wheel.metadata import ContainerKind
@@ -68,6 +69,14 @@ def test_a_wheel(tmp_path: Path) -> None:
     assert facts.top_level == ("demo", "extra")
     assert facts.root_is_purelib is False
     assert not facts.is_pure
+
+
+def test_what_lies_beside_a_member_is_found_by_another_process_too(tmp_path: Path) -> None:
+    members = {"model/data/aotinductor/a.so": GOOD, "model/data/aotinductor/a.json": b"[1]", "other/a.json": b"[2]"}
+    (tmp_path / "model.pt2").write_bytes(zip_bytes(members))
+    found, _errors, _notes = all_of("model.pt2", cwd=tmp_path)
+    sent = [each for each in pickle.loads(pickle.dumps(found)) if each.member == "model/data/aotinductor/a.so"]
+    assert [each.beside(".json", FileSystem()) for each in sent] == [b"[1]"]
 
 
 def test_a_wheel_is_known_by_what_is_in_it(tmp_path: Path) -> None:

@@ -11,9 +11,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-# cudaErrorNoKernelImageForDevice, cudaErrorUnsupportedPtxVersion.
-_NO_IMAGE, _PTX_TOO_NEW = 209, 222
-_CODES = {"runs": 0, "no-image": _NO_IMAGE, "ptx": _PTX_TOO_NEW}
+# cudaErrorNoKernelImageForDevice; cudaErrorSymbolNotFound, which a kernel of relocatable device code meets where none of
+# its images is loaded; cudaErrorUnsupportedPtxVersion.
+_NO_IMAGE, _NO_SYMBOL, _PTX_TOO_NEW = 209, 500, 222
+_CODES = {"runs": (0,), "no-image": (_NO_IMAGE, _NO_SYMBOL), "ptx": (_PTX_TOO_NEW,)}
+_SHOWN = {
+    0: "runs",
+    _NO_IMAGE: "no kernel image (209)",
+    _NO_SYMBOL: "symbol not found (500)",
+    _PTX_TOO_NEW: "unsupported PTX (222)",
+}
 _LAUNCH = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).launch())"
 # How Linux names the library that is loaded, with the driver's version behind it.
 _KERNEL_MODULE = r"NVRM version:.*?\s(\d{3})\.\d"
@@ -60,13 +67,11 @@ def main(directory: Path) -> int:
         # A driver that is newer than the table leaves the newest PTX open, and a GPU without memory all of it.
         if answer is None or answer >= 10_000 or told == "open":
             word, open_ends = "OPEN", open_ends + 1
-        elif answer == _CODES[told]:
+        elif answer in _CODES[told]:
             word = "as foretold"
         else:
             word, wrong = "WRONG", wrong + 1
-        shown = {0: "runs", _NO_IMAGE: "no kernel image (209)", _PTX_TOO_NEW: "unsupported PTX (222)"}.get(
-            answer, f"error {answer} {done.stderr[-120:]!r}"
-        )
+        shown = _SHOWN.get(answer, f"error {answer} {done.stderr[-120:]!r}")
         print(f"{name:28} foretold {told:8} {shown:28} {word}")
     print(f"{gpu}, driver {driver}: {len(foretold)} libraries, {wrong} otherwise than foretold, {open_ends} open")
     return 1 if wrong or open_ends else 0
