@@ -55,14 +55,14 @@ def scan_registry(given: Mapping[str, object]) -> int:
                 f"--{'source' if option == 'sources' else option.replace('_', '-')} does not go with tables: {why}"
             )
     cwd = os.getcwd()
-    targets = strings(given["targets"])
-    listed = [target for name in strings(given["lists"]) for target in read_target_list(name, cwd=cwd)]
+    targets = strings(given.get("targets"))
+    listed = [target for name in strings(given.get("lists")) for target in read_target_list(name, cwd=cwd)]
     if not targets and not listed:
         raise UsageError("name at least one wheel, directory or index (see abiscan scan --help)")
-    resume = text_option(given["resume"])
+    resume = text_option(given.get("resume"))
     directory = _directory(given, resume)
     work = work_of(given)
-    engine = engine_of(text_option(given["engine"]) or "local", int(str(given["jobs"])))
+    engine = engine_of(text_option(given.get("engine")) or "local", int(str(given.get("jobs") or 1)))
     units = units_of(targets, cwd, listed)
     facts = FactsOf(directory) if resume is not None else None
     run = open_run(directory, asked_of(work), now(), fresh=resume is None)
@@ -92,7 +92,7 @@ def work_of(given: Mapping[str, object]) -> Work:
     from abiscan.loader import LoaderSettings
     from abiscan.registry.scan_unit import Work, of_a_registry
 
-    torch = text_option(given["torch"])
+    torch = text_option(given.get("torch"))
     if torch is not None and (torch == "installed" or os.sep in torch or torch.endswith(".whl")):
         raise UsageError(
             f"--torch {torch}: tables are of releases (2.6.0, declared); `abiscan releases add` takes another torch "
@@ -117,9 +117,9 @@ def work_of(given: Mapping[str, object]) -> Work:
     AnalysisContext(options).chosen("x86_64")
     work = Work(options, policy, today() if policy.ignores else None)
     if given.get("time_limit") is not None:
-        work = replace(work, seconds=float(str(given["time_limit"])))
+        work = replace(work, seconds=float(str(given.get("time_limit"))))
     if given.get("memory_limit") is not None:
-        work = replace(work, memory=int(str(given["memory_limit"])) << 20)
+        work = replace(work, memory=int(str(given.get("memory_limit"))) << 20)
     return work
 
 
@@ -145,7 +145,7 @@ def now() -> str:
 def _directory(given: Mapping[str, object], resume: str | None) -> str:
     from abiscan.registry.run_folder import runs_of
 
-    formats = strings(given["formats"])
+    formats = strings(given.get("formats"))
     named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
     others = [each for each in formats if each.partition(":")[0] != "parquet"]
     if others:

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# cudaErrorNoKernelImageForDevice; cudaErrorSymbolNotFound, which a kernel of relocatable device code meets where none of
-# its images is loaded; cudaErrorUnsupportedPtxVersion.
+# cudaErrorNoKernelImageForDevice; cudaErrorSymbolNotFound, which a kernel of relocatable device code meets where none
+# of its images is loaded; cudaErrorUnsupportedPtxVersion.
 _NO_IMAGE, _NO_SYMBOL, _PTX_TOO_NEW = 209, 500, 222
 _CODES = {"runs": (0,), "no-image": (_NO_IMAGE, _NO_SYMBOL), "ptx": (_PTX_TOO_NEW,)}
 _SHOWN = {
