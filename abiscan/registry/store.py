@@ -155,7 +155,7 @@ def open_run(directory: str, asked: Asked, now: str, *, fresh: bool = False) -> 
     """The run to add to: the newest with the same question, else a new one.
 
     Args:
-        now: UTC, `2026-01-31T12:34:56Z`.
+        now: UTC, `2026-01-31T12:34:56.789Z`.
 
     Raises:
         UsageError: the folder holds something else, or another process writes there.
