@@ -17,14 +17,15 @@ _SHF_COMPRESSED: Final = 0x800
 _ZLIB, _ZSTD = 1, 2
 
 
-def debug_sections(elf: ElfFile, names: tuple[bytes, ...], most: int) -> list[bytes] | None:
-    """The contents of these sections, empty where one is not there; None where they have more than `most` bytes
-    together, or one cannot be unpacked: damaged, or of a kind that this Python cannot read."""
+def debug_sections(elf: ElfFile, names: tuple[bytes, ...], most: int) -> list[memoryview] | None:
+    """The contents of these sections, in place where they are not compressed, empty where one is not there; None where
+    they have more than `most` bytes together, or one cannot be unpacked: damaged, or of a kind that this Python cannot
+    read."""
     found = {name: each for name, each in named_sections(elf.image) if name in names}
     contents = []
     for name in names:
         each = found.get(name)
-        data = _contents(elf.image, each, most) if each is not None else b""
+        data = _contents(elf.image, each, most) if each is not None else memoryview(b"")
         if data is None or len(data) > most:
             return None
         most -= len(data)
@@ -32,10 +33,10 @@ def debug_sections(elf: ElfFile, names: tuple[bytes, ...], most: int) -> list[by
     return contents
 
 
-def _contents(image: Image, each: Section, most: int) -> bytes | None:
+def _contents(image: Image, each: Section, most: int) -> memoryview | None:
     size = min(each.size, image.size - each.offset)
     if not each.flags & _SHF_COMPRESSED:
-        return image.buffer[each.offset : each.offset + size] if size <= most else None
+        return memoryview(image.buffer)[each.offset : each.offset + size] if size <= most else None
     # Elf64_Chdr has a reserved word behind the type.
     header = struct.Struct(image.endian + ("I4xQQ" if image.is64 else "III"))
     if size < header.size:
@@ -44,7 +45,8 @@ def _contents(image: Image, each: Section, most: int) -> bytes | None:
     kind, unpacked, _align = header.unpack_from(packed)
     if unpacked > most:
         return None
-    return _unpacked(kind, packed[header.size :], unpacked)
+    data = _unpacked(kind, packed[header.size :], unpacked)
+    return memoryview(data) if data is not None else None
 
 
 def _unpacked(kind: int, packed: bytes, size: int) -> bytes | None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from abiscan.elf.record_sizes import NAMESPACE, RECORDS, SPECIFICATION, Entry, Walk
+from abiscan.elf.record_sizes import LOCATION, NAMESPACE, RECORDS, SPECIFICATION, TYPE, Entry, Walk
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
 
 _MEMBER, _INHERITANCE, _TYPEDEF, _CONST, _VOLATILE = 0x0D, 0x1C, 0x16, 0x26, 0x35
 _SAME: Final = frozenset({_TYPEDEF, _CONST, _VOLATILE})
-_LOCATION, _TYPE = 0x38, 0x49
 _REF_SIG8: Final = 0x20
 # DW_FORM_ref1, ref2, ref4, ref8 and ref_udata: relative to the unit.
 _IN_UNIT: Final = frozenset({0x11, 0x12, 0x13, 0x14, 0x15})
@@ -48,9 +47,9 @@ class _HolderWalk(Walk):
     def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
         if entry.tag in (_MEMBER, _INHERITANCE):
             # A static member has no place in the object.
-            has_place = any(attribute == _LOCATION for attribute, _form, _constant in entry.forms)
-            if outer in self._own and _TYPE in values and has_place:
-                self._members.append((outer, values[_TYPE]))
+            has_place = any(attribute == LOCATION for attribute, _form, _constant in entry.forms)
+            if outer in self._own and TYPE in values and has_place:
+                self._members.append((outer, values[TYPE]))
             return None
         scope = super().visit(entry, place, outer, text, values)
         if scope is not None or (not text and entry.tag in RECORDS):
@@ -84,9 +83,9 @@ class _HolderWalk(Walk):
             if form not in _IN_UNIT or value in self.declared:
                 break
             entry, values = self.entry_at(value)
-            if entry is None or entry.tag not in _SAME or _TYPE not in values:
+            if entry is None or entry.tag not in _SAME or TYPE not in values:
                 break
-            form, value = values[_TYPE]
+            form, value = values[TYPE]
         return form, value
 
     def found(self) -> dict[str, str]:

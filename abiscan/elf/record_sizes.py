@@ -2,13 +2,15 @@
 sections 5.7 and 7.5; versions 2 to 5).
 
 Entries are walked in order and nearly all are stepped over; where DW_AT_sibling tells where one ends, with all that is
-inside of it. Sections that lie in another file are not read.
+inside of it. A file has tens of thousands of them and some hundred abbreviations, so that how to come over an entry is
+found once for each abbreviation that is met. Sections that lie in another file are not read.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+import struct
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from msgspec import Struct
@@ -25,6 +27,9 @@ MAX_STEPS: Final = 1 << 19
 _CLASS, _STRUCTURE, _UNION, NAMESPACE = 0x02, 0x13, 0x17, 0x39
 RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
 _SIBLING, _NAME, _BYTE_SIZE, _DECLARATION, SPECIFICATION, _STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
+LOCATION, TYPE = 0x38, 0x49
+# Attributes whose values are read.
+_READ: Final = frozenset({_SIBLING, _NAME, _BYTE_SIZE, _DECLARATION, SPECIFICATION, _STR_OFFSETS_BASE, TYPE})
 # DW_UT_type and DW_UT_split_type have a signature and an offset, DW_UT_skeleton and DW_UT_split_compile an identity.
 _TYPE_UNITS, _SPLIT_UNITS = frozenset({2, 6}), frozenset({4, 5})
 
@@ -62,27 +67,78 @@ _ADDRESS, _REF_ADDR, _STRING, _STRP, _LINE_STRP, _IMPLICIT = 0x01, 0x10, 0x08, 0
 _STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
 
 
+# A name that is read, in bytes.
+_MOST_NAME: Final = 4096
+
+
 class Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
     """It does not hold what it says, or has more than is read."""
+
+
+class Fixed(Struct):
+    """Values of fixed sizes.
+
+    Attributes:
+        numbers: those of `_READ` that have bytes.
+        given: (attribute, form) of each of them.
+        constant: the others, by attribute: form and number.
+    """
+
+    numbers: struct.Struct
+    given: tuple[tuple[int, int], ...]
+    constant: dict[int, tuple[int, int]]
 
 
 class Entry(Struct):
     """An abbreviation.
 
     Attributes:
+        is_looked_at: its tag is one of `Walk.looked_at`.
         forms: (attribute, form, constant) in their order.
         steps: how to come over each value: bytes, or a form.
         leap: the same over all of it, with bytes that follow each other together.
         sibling_at: bytes before DW_AT_sibling, where that has four bytes and all before it are of fixed sizes; else -1.
+        fixed: its values, where all are of fixed sizes.
     """
 
     tag: int
+    is_looked_at: bool
     children: bool
     forms: tuple[tuple[int, int, int], ...]
     steps: tuple[tuple[int, int], ...]
     leap: tuple[tuple[int, int], ...]
     sibling: bool
     sibling_at: int
+    fixed: Fixed | None
+
+    @property
+    def quick(self) -> int:
+        """How an entry of this abbreviation is passed whose code is one byte, where nothing in it is looked at: how
+        many bytes it has, negative the bytes before DW_AT_sibling, 0 where it takes more."""
+        if self.is_looked_at:
+            return 0
+        if self.children:
+            return -1 - self.sibling_at if self.sibling_at >= 0 else 0
+        if not self.leap:
+            return 1
+        (size, kind), *more = self.leap
+        return 0 if kind or more else 1 + size
+
+
+class Abbreviations(Struct):
+    """The abbreviations of a unit (section 7.5.3).
+
+    Attributes:
+        declared: tag, DW_CHILDREN and forms by code.
+        entries: those that were met, by code.
+        quick: `Entry.quick` by the first byte of an entry; 0 for what was not met, and for a code of several bytes.
+        sizes: bytes of an offset, of an address, of DW_FORM_ref_addr.
+    """
+
+    declared: dict[int, tuple[int, bool, tuple[tuple[int, int, int], ...]]]
+    sizes: tuple[int, int, int]
+    entries: dict[int, Entry]
+    quick: list[int]
 
 
 def record_sizes(elf: ElfFile, wanted: Collection[str]) -> dict[str, int]:
@@ -119,24 +175,20 @@ class Walk:
 
     looked_at = RECORDS | {NAMESPACE}
 
-    def __init__(self, data: list[bytes], order: Literal["little", "big"], wanted: Collection[str]) -> None:
+    def __init__(self, data: list[memoryview], order: Literal["little", "big"], wanted: Collection[str]) -> None:
         self._parts = data[:2]
         self._info = data[0]
         self._abbreviations, self._strings, self._line_strings, self._str_offsets = data[2:]
         self._order: Literal["little", "big"] = order
         self._wanted = frozenset(wanted)
         # The scopes that hold one: "c10" and "c10::impl" of c10::impl::OperatorEntry.
-        self._scopes = frozenset(
-            name[:at]
-            for name in wanted
-            for at in range(len(name))
-            if name.startswith("::", at) and "<" not in name[:at]
-        )
+        self._scopes = frozenset(_scopes_of(wanted))
         self._left = MAX_STEPS
-        self._tables: dict[tuple[int, int, int, int], dict[int, Entry]] = {}
+        self._sibling = struct.Struct("<I" if order == "little" else ">I")
+        self._tables: dict[tuple[int, int, int, int], Abbreviations] = {}
         self.sizes: dict[str, list[int]] = {}
         self.declared: dict[int, str] = {}
-        self._unit_at: tuple[int, int, dict[int, Entry], int] = (0, 0, {}, 0)
+        self._unit_at = 0, 0, Abbreviations({}, (0, 0, 0), {}, []), 0
 
     @classmethod
     def of(cls, elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ...] = ()) -> Self | None:
@@ -150,7 +202,7 @@ class Walk:
             return None
         walk = cls(data, "little" if elf.image.little_endian else "big", wanted)
         walk.prepare(foreign)
-        with contextlib.suppress(Damaged, IndexError):
+        with contextlib.suppress(Damaged, IndexError, struct.error):
             walk.run()
         return walk
 
@@ -170,7 +222,7 @@ class Walk:
         if self._left < 0:
             raise Damaged("more than is read")
 
-    def _number(self, data: bytes, at: int, size: int) -> int:
+    def _number(self, data: memoryview, at: int, size: int) -> int:
         return int.from_bytes(data[at : at + size], self._order)
 
     def _unit(self, start: int, *, in_types: bool) -> int:
@@ -204,14 +256,14 @@ class Walk:
         self.end_unit(signature)
         return end
 
-    def _table(self, offset: int, word: int, address: int, reference: int) -> dict[int, Entry]:
-        """The abbreviations at an offset (section 7.5.3), by their codes."""
+    def _table(self, offset: int, word: int, address: int, reference: int) -> Abbreviations:
+        """The abbreviations at an offset."""
         key = (offset, word, address, reference)
         known = self._tables.get(key)
         if known is not None:
             return known
         data, at = self._abbreviations, offset
-        found: dict[int, Entry] = {}
+        declared = {}
         while True:
             code, at = self._uleb(data, at)
             if not code:
@@ -220,23 +272,43 @@ class Walk:
             children, at = bool(data[at]), at + 1
             forms = []
             while True:
-                self._spend()
-                attribute, at = self._uleb(data, at)
-                form, at = self._uleb(data, at)
+                attribute, form = data[at], data[at + 1]
+                # Nearly all are below.
+                if attribute >= 0x80 or form >= 0x80:
+                    attribute, at = self._uleb(data, at)
+                    form, at = self._uleb(data, at)
+                else:
+                    at += 2
                 constant = 0
                 if form == _IMPLICIT:
                     constant, at = self._uleb(data, at)
                 if not attribute and not form:
                     break
                 forms.append((attribute, form, constant))
-            sibling = any(attribute == _SIBLING for attribute, _form, _constant in forms)
-            steps = tuple(_steps((form for _a, form, _c in forms), word, address, reference))
-            at_sibling = _bytes_before_sibling(forms, steps)
-            found[code] = Entry(tag, children, tuple(forms), steps, tuple(_together(steps)), sibling, at_sibling)
+            self._spend(len(forms) + 1)
+            declared[code] = tag, children, tuple(forms)
+        found = Abbreviations(declared, (word, address, reference), {}, [0] * 256)
         self._tables[key] = found
         return found
 
-    def _entries(self, start: int, at: int, end: int, table: dict[int, Entry], word: int) -> None:
+    def _entry(self, table: Abbreviations, code: int) -> Entry | None:
+        """The abbreviation of a code; None for what is none."""
+        known = table.entries.get(code)
+        if known is not None or code not in table.declared:
+            return known
+        tag, children, forms = table.declared[code]
+        steps = tuple(_steps((form for _a, form, _c in forms), *table.sizes))
+        sibling = any(attribute == _SIBLING for attribute, _form, _constant in forms)
+        before = _bytes_before_sibling(forms, steps)
+        leap = tuple(_together(steps))
+        fixed = _fixed(forms, steps, self._sibling.format[:1])
+        found = Entry(tag, tag in self.looked_at, children, forms, steps, leap, sibling, before, fixed)
+        table.entries[code] = found
+        if code < 0x80:
+            table.quick[code] = found.quick
+        return found
+
+    def _entries(self, start: int, at: int, end: int, table: Abbreviations, word: int) -> None:
         """The entries of a unit (section 7.5.2).
 
         `scopes` has the qualified name of each entry that is open; None for one in which nothing is looked for.
@@ -247,6 +319,10 @@ class Walk:
         self.declared.clear()
         base = 8 if word == 4 else 16
         while at < end:
+            if scopes:
+                at = self._pass(start, at, end, table.quick)
+                if at >= end:
+                    return
             self._spend()
             place = at - start
             code = info[at]
@@ -260,12 +336,12 @@ class Walk:
                 if not scopes:
                     return
                 continue
-            entry = table.get(code)
+            entry = self._entry(table, code)
             if entry is None:
                 raise Damaged(f"no abbreviation {code}")
             scope: str | None = None
             outer = scopes[-1] if scopes else None
-            is_looked_at = outer is not None and entry.tag in self.looked_at
+            is_looked_at = outer is not None and entry.is_looked_at
             if scopes and not is_looked_at and entry.children and entry.sibling_at >= 0:
                 following = start + self._number(info, at + entry.sibling_at, 4)
                 if at < following < end:
@@ -290,6 +366,28 @@ class Walk:
             elif not scopes:
                 return
 
+    def _pass(self, start: int, at: int, end: int, quick: list[int]) -> int:
+        """The next entry that takes more than a look at its code: with a loop of its own, since nearly all take no
+        more."""
+        info, left, sibling = self._info, self._left, self._sibling.unpack_from
+        while at < end:
+            size = quick[info[at]]
+            if size > 0:
+                at += size
+            elif size:
+                following = start + sibling(info, at - size)[0]
+                if not at < following < end:
+                    break
+                at = following
+            else:
+                break
+            left -= 1
+            if left < 0:
+                break
+        self._left = left
+        self._spend(0)
+        return at
+
     def entry_at(self, place: int) -> tuple[Entry | None, dict[int, tuple[int, int]]]:
         """An entry of the unit that is walked, and its values; None for what is none."""
         start, end, table, word = self._unit_at
@@ -297,7 +395,7 @@ class Walk:
         if not 0 < place < end - start:
             return None, {}
         code, at = self._uleb(self._info, start + place)
-        entry = table.get(code)
+        entry = self._entry(table, code)
         return (None, {}) if entry is None else (entry, self._values(self._info, at, entry, word)[0])
 
     def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
@@ -332,11 +430,20 @@ class Walk:
             if values[_BYTE_SIZE][1] not in sizes and len(sizes) < 2:
                 sizes.append(values[_BYTE_SIZE][1])
 
-    def _values(self, info: bytes, at: int, entry: Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
-        """The numbers among the values of an entry, by attribute: form and number, of a text its place; and the end."""
-        found: dict[int, tuple[int, int]] = {}
+    def _values(self, info: memoryview, at: int, entry: Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
+        """The numbers among the values of `_READ` in an entry, by attribute: form and number, of a text its place; and
+        the end."""
+        if entry.fixed is not None:
+            numbers = entry.fixed.numbers
+            found = dict(entry.fixed.constant)
+            for (attribute, form), number in zip(entry.fixed.given, numbers.unpack_from(info, at), strict=True):
+                found[attribute] = form, number
+            return found, at + numbers.size
+        found = {}
         for (attribute, form, constant), (size, kind) in zip(entry.forms, entry.steps, strict=True):
-            if form == _IMPLICIT:
+            if attribute not in _READ:
+                pass
+            elif form == _IMPLICIT:
                 found[attribute] = form, constant
             elif form == _STRING:
                 found[attribute] = form, at
@@ -347,7 +454,7 @@ class Walk:
             at = self._over(info, at, ((size, kind),))
         return found, at
 
-    def _over(self, info: bytes, at: int, steps: tuple[tuple[int, int], ...]) -> int:
+    def _over(self, info: memoryview, at: int, steps: tuple[tuple[int, int], ...]) -> int:
         """The place behind values."""
         for size, kind in steps:
             if not kind:
@@ -358,9 +465,7 @@ class Walk:
                     self._spend()
                 at += 1
             elif kind == _STRING:
-                at = info.find(b"\0", at) + 1
-                if not at:
-                    raise Damaged("a text without an end")
+                at = _end_of_text(info, at) + 1
             else:
                 width = _BLOCKS[kind]
                 if width:
@@ -380,10 +485,10 @@ class Walk:
             at = self._number(self._str_offsets, base + value * word, word)
         elif form != _STRP:
             return ""
-        end = data.find(b"\0", at, at + 4096)
-        return data[at:end].decode("utf-8", "replace") if end >= 0 else ""
+        text, end, _rest = bytes(data[at : at + _MOST_NAME]).partition(b"\0")
+        return text.decode("utf-8", "replace") if end else ""
 
-    def _uleb(self, data: bytes, at: int) -> tuple[int, int]:
+    def _uleb(self, data: memoryview, at: int) -> tuple[int, int]:
         """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6)."""
         value = 0
         for shift in range(0, 70, 7):
@@ -393,6 +498,18 @@ class Walk:
             if byte < 0x80:
                 return value, at
         raise Damaged("a number of more than ten bytes")
+
+
+def _end_of_text(data: memoryview, at: int) -> int:
+    """The place of the zero byte that ends a text."""
+    length = _MOST_NAME
+    while True:
+        end = bytes(data[at : at + length]).find(b"\0")
+        if end >= 0:
+            return at + end
+        if at + length >= len(data):
+            raise Damaged("a text without an end")
+        length *= 16
 
 
 def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
@@ -408,6 +525,41 @@ def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Ite
             yield 0, form
         else:
             raise Damaged(f"a value of form {form:#x}")
+
+
+_CODES: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def _fixed(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]], order: str) -> Fixed | None:
+    """How to read the values of an abbreviation at once; None where one is of no fixed size, or a number of three
+    bytes.
+
+    Args:
+        order: of bytes, for `struct`.
+    """
+    codes, given, constant = [order], [], {}
+    for (attribute, form, number), (size, kind) in zip(forms, steps, strict=True):
+        if kind:
+            return None
+        if attribute not in _READ or size > 8:
+            codes.append(f"{size}x")
+        elif not size:
+            constant[attribute] = form, number if form == _IMPLICIT else 1
+        elif size not in _CODES:
+            return None
+        else:
+            codes.append(_CODES[size])
+            given.append((attribute, form))
+    return Fixed(struct.Struct("".join(codes)), tuple(given), constant)
+
+
+def _scopes_of(names: Iterable[str]) -> Iterator[str]:
+    """The scopes that hold one: "c10" and "c10::impl" of c10::impl::OperatorEntry."""
+    for name in names:
+        at = name.find("::")
+        while at >= 0 and "<" not in name[:at]:
+            yield name[:at]
+            at = name.find("::", at + 1)
 
 
 def _bytes_before_sibling(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]]) -> int:
