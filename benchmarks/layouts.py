@@ -104,7 +104,7 @@ def main() -> None:
     values = [each for each, _path in milliseconds]
     print(f"{len(values)} files, torch {chosen.torch}: mean {statistics.mean(values):.2f}, ", end="")
     print(f"median {statistics.median(values):.2f}, largest {values[-1]:.1f} ms")
-    for each, path in reversed(milliseconds[-chosen.slowest :]):
+    for each, path in milliseconds[::-1][: chosen.slowest]:
         print(f"{each:8.2f}  {path}")
 
 

@@ -7,18 +7,25 @@ integer registers, `this` the first and the string a pointer: two bytes of a num
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
+
+from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
-    from abiscan.rules.computed.layout_drift import Numbers
+    from abiscan.releases.layout_table import LayoutTable
+    from abiscan.rules.computed.layout_drift import CompiledAgainst, Numbers
 
 _CONSTRUCTOR: Final = "_ZN5torch7LibraryC"
 KEY_POSITION: Final = 3
 # c10::optional, up to torch 2.1, has the flag before the number, std::optional behind it.
 _FLAG_FIRST: Final = "8optionalI"
 _OF_C10: Final = "N3c108optional"
+# Enumerators that stand between groups of keys (c10/core/DispatchKey.h); the last key of a group has the number of its
+# `EndOf...` too, and the first alias that of `StartOfAliasKeys`.
+_MARKS: Final = ("StartOf", "EndOf")
 
 
 def key_takers(names: Iterable[str]) -> tuple[str, ...]:
@@ -48,3 +55,41 @@ def registered_keys(binary: Binary, names: Iterable[str]) -> Numbers:
                 found.add(first | second << 8)
                 complete += 1
     return Numbers(tuple(sorted(found)), complete=bool(sites) and sites == complete)
+
+
+def having_keys(releases: Sequence[str], keys: Callable[[], Numbers], table: LayoutTable) -> CompiledAgainst | None:
+    """Those of the releases in which each number that is read in the code is a key; None where no release is ruled out.
+
+    A release whose numbers are not known is not ruled out.
+
+    Args:
+        keys: of `registered_keys`; not called where the releases have the same numbers.
+    """
+    from abiscan.rules.computed.layout_drift import KEY, CompiledAgainst
+
+    if len({table.number(KEY, release) for release in releases} - {0}) < 2:
+        return None
+    named = {release: each for release in table.releases if (each := _key_numbers(release, table)) is not None}
+    without = {number: {release for release in named if number not in named[release]} for number in keys().known}
+    left = tuple(release for release in releases if not any(release in each for each in without.values()))
+    if len(left) == len(releases):
+        return None
+    telling = max(without, key=lambda number: len(without[number].intersection(releases)))
+    window = Windows.of_known(table.releases, without[telling].__contains__)
+    return CompiledAgainst(
+        left, f"its code registers kernels under {telling}, which is no dispatch key in torch {window.text()}"
+    )
+
+
+@functools.cache
+def _key_numbers(release: str, table: LayoutTable) -> frozenset[int] | None:
+    """The numbers of `c10::DispatchKey` that have a name which is not a mark; None where they are not known."""
+    from abiscan.rules.computed.layout_drift import KEY
+
+    read_from = table.read_from.get(release)
+    if read_from and read_from != release:
+        return _key_numbers(read_from, table)
+    enumeration = table.layout(KEY, release)
+    if enumeration is None:
+        return None
+    return frozenset(each.offset for each in enumeration.fields if not each.name.startswith(_MARKS))

@@ -48,7 +48,7 @@ class SharedLayouts(Struct, frozen=True):
     Attributes:
         uses: as its imports tell.
         side: what the file was compiled against, as far as it shows.
-        held: records that its classes hold by value -> the class (debug information: it may take half a second).
+        held: records that its classes hold by value -> the class (debug information: up to a quarter of a second).
     """
 
     uses: tuple[Use, ...]
@@ -90,7 +90,7 @@ def shared_layouts(
     names = [b.name for b in imports if b.owner is Owner.TORCH and b.name.startswith("_Z") and b.symbol.relocated]
     if matrix is None or machine not in _MACHINES or not names:
         return None
-    from abiscan.analysis.dispatch_keys import registered_keys
+    from abiscan.analysis.dispatch_keys import having_keys, registered_keys
     from abiscan.releases.open_layouts import layouts_of
     from abiscan.rules.computed.layout_drift import shared_records
 
@@ -109,6 +109,7 @@ def shared_layouts(
         beside,
         asserting_beside=lambda: asserted_beside(group, table.headers, machine),
         sized=lambda: laid_out_as(binary.record_sizes(table.changing.keys()), table),
+        keyed=lambda releases: having_keys(releases, keys, table) if any(use.numbers for use in uses) else None,
     )
     held = functools.cache(lambda: binary.record_holders(table.changing.keys(), NOT_ITS_OWN))
     return SharedLayouts(uses, side, table, held)
@@ -170,21 +171,24 @@ def compiled_against(
     *,
     asserting_beside: Callable[[], CompiledAgainst | None] = lambda: None,
     sized: Callable[[], CompiledAgainst | None] = lambda: None,
+    keyed: Callable[[Sequence[str]], CompiledAgainst | None] = lambda _releases: None,
 ) -> CompiledAgainst:
     """The releases whose headers a file may have been compiled with.
 
     They are those that export all that it imports. Of these, the ones whose headers have the assertions that are in it,
     and, where these are of several minor releases, that give records the sizes which these have in its debug
-    information: to read that takes up to half a second. Of these the ones that it is declared
+    information: to read that takes up to a quarter of a second. Of these the ones that it is declared
     for, where that is one minor release: a wider requirement says what an installer may put beside it, and not what it
-    was made with. Else those that export what the other members of its package import, too, and those whose headers
-    have the assertions that are in these: one package is compiled against one torch.
+    was made with. Else those that have the dispatch keys which its code registers under; that export what the other
+    members of its package import, too; and whose headers have the assertions that are in these: one package is
+    compiled against one torch.
 
     Args:
         asserting: of `headers_of`.
         beside: of `exported_to_all`; empty where they say nothing.
         asserting_beside: of `asserted_beside`.
         sized: of `laid_out_as`.
+        keyed: of `having_keys`, of the releases that are left.
     """
     from abiscan.rules.computed.layout_drift import CompiledAgainst
 
@@ -208,6 +212,8 @@ def compiled_against(
         admitted = tuple(release for release in known if declared.admits_release(release))
         if declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1:
             narrow(admitted, lambda: declared.because)
+    if len({versions.minor(release) for release in found}) > 1 and (with_keys := keyed(found)) is not None:
+        narrow(with_keys.releases, lambda: with_keys.because)
     if len({versions.minor(release) for release in found}) > 1:
         members = beside()
         exported = Windows.of_known(known, lambda release: release in members)
@@ -251,8 +257,8 @@ def exported_to_all(group: Group, index: ReleaseIndex, machine: str) -> tuple[st
     return tuple(dict.fromkeys(build.torch for at, build in enumerate(builds) if mask >> at & 1))
 
 
-# Of these members, the smallest whose texts are read, and their sizes together in bytes.
-_READ, _MOST_READ = 8, 32 * MIB
+# Of these members, the sizes of those whose texts are read, together in bytes.
+_MOST_READ = 32 * MIB
 
 
 @functools.lru_cache(maxsize=1)
@@ -265,7 +271,7 @@ def asserted_beside(group: Group, table: LayoutTable, machine: str) -> CompiledA
         return None
     found: list[Assertion] = []
     left = _MOST_READ
-    for artifact in sorted(_members(group), key=lambda each: each.size)[:_READ]:
+    for artifact in sorted(_members(group), key=lambda each: each.size):
         left -= artifact.size
         if left < 0:
             break

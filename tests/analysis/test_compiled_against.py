@@ -109,6 +109,26 @@ def test_debug_information_is_read_where_assertions_leave_several_releases() -> 
     assert found.releases == KNOWN[3:]
 
 
+def test_keys_in_the_code_are_read_where_several_releases_are_left() -> None:
+    without_2_7 = CompiledAgainst(KNOWN[1:], "its code registers kernels under 65")
+
+    def keyed(releases: Sequence[str]) -> CompiledAgainst | None:
+        assert tuple(releases) == KNOWN
+        return without_2_7
+
+    found = compiled_against(matrix(KNOWN), None, None, tuple, keyed=keyed)
+    assert found == without_2_7
+
+    def unread(_releases: Sequence[str]) -> CompiledAgainst | None:
+        raise AssertionError("one release is left")
+
+    assert compiled_against(matrix(KNOWN), OF_2_9, None, tuple, keyed=unread).releases == OF_2_9.releases
+    # Each release is ruled out: it is of another torch.
+    nothing = CompiledAgainst((), "its code registers kernels under 999")
+    found = compiled_against(matrix(KNOWN), None, None, tuple, keyed=lambda _releases: nothing)
+    assert found.releases == KNOWN
+
+
 def test_other_files_of_a_package_assert_for_one_that_does_not() -> None:
     others = CompiledAgainst(("2.9.0", "2.9.1"), "as a file of its package does")
     assert (
@@ -147,6 +167,8 @@ def test_assertions_of_a_package_are_read_from_its_files(tmp_path: Path) -> None
     assert "2.8.0" in found.releases
     assert "2.9.0" not in found.releases
     assert "as a file of its package does" in found.because
+    # However many there are that say nothing, and are smaller.
+    assert asserted(*["hands_on-torch-2.8.so"] * 12, "registers-torch-2.8.so") is not None
     # Files for two releases: one package is compiled against one torch, and this is none.
     assert asserted("hands_on-torch-2.8.so", "registers-torch-2.8.so", "generator-torch-2.13.so") is None
 

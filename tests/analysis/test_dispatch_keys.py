@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers, registered_keys
+from abiscan.analysis.dispatch_keys import KEY_POSITION, having_keys, key_takers, registered_keys
 from abiscan.elf import open_elf
+from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.rules.computed.layout_drift import Numbers
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
@@ -53,3 +54,57 @@ def test_of_a_file() -> None:
     names = [each.name for each in elf.imports]
     assert key_takers(names) == (STD,)
     assert registered_keys(elf, names) == Numbers((64,), complete=True)
+
+
+RELEASES = ("2.6.0", "2.7.0", "2.7.1", "2.8.0", "2.13.0")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "left", "telling"),
+    [
+        # c10/core/DispatchKey.h as Clang numbers it: StartOfQuantizedBackends is 64 in 2.6, 65 in 2.7 and 2.13 and 66
+        # in 2.8, where 65 is Meta.
+        ((65,), ("2.6.0", "2.8.0"), "under 65, which is no dispatch key in torch 2.7.0 - 2.7.1 and 2.13.0 - 2.15.0"),
+        # Both EndOfDenseBackends and a key: Meta in 2.7 and 2.13.
+        (
+            (64,),
+            ("2.7.0", "2.7.1", "2.8.0", "2.13.0"),
+            "under 64, which is no dispatch key in torch 2.2.0 - 2.2.2 and 2.5.0 - 2.6.0",
+        ),
+        ((64, 65), ("2.8.0",), "under 65"),
+        # Behind the last one, 149 to 2.6, 150 in 2.7, 156 in 2.8, 155 since 2.13.
+        ((156,), ("2.8.0",), "under 156"),
+        ((150,), ("2.7.0", "2.7.1", "2.8.0", "2.13.0"), "under 150"),
+        # EndOfFunctionalityKeys in 2.7 and 2.8, StartOfDenseBackends in 2.6 and 2.13.
+        ((48,), (), "under 48"),
+    ],
+)
+def test_a_number_that_is_no_key_rules_a_release_out(
+    numbers: tuple[int, ...], left: tuple[str, ...], telling: str
+) -> None:
+    found = having_keys(RELEASES, lambda: Numbers(numbers, complete=False), LayoutTable(SHIPPED))
+    assert found is not None
+    assert found.releases == left
+    assert telling in found.because
+
+
+def test_what_rules_no_release_out_tells_nothing() -> None:
+    table = LayoutTable(SHIPPED)
+    # CPU in some and XLA in others; CatchAll, the other name of Undefined; Autograd, which has the number of
+    # StartOfAliasKeys; the last key of all, which has that of EndOfAliasKeys.
+    for numbers, releases in (
+        ((50, 0), RELEASES),
+        ((145,), ("2.7.0", "2.8.0")),
+        ((150,), ("2.7.0", "2.8.0")),
+        ((), RELEASES),
+    ):
+        assert having_keys(releases, lambda: Numbers(numbers, complete=True), table) is None  # noqa: B023 - called here
+
+    def read() -> Numbers:
+        raise AssertionError("the releases have the same numbers")
+
+    assert having_keys(("2.8.0", "2.9.1", "2.12.0"), read, table) is None
+    # Of 9.9 nothing is known: it stays.
+    found = having_keys(("2.7.0", "2.8.0", "9.9.0"), lambda: Numbers((65,), complete=True), table)
+    assert found is not None
+    assert found.releases == ("2.8.0", "9.9.0")

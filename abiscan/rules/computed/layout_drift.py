@@ -38,7 +38,7 @@ _LENGTH = r"\d+"
 # Members of torch::Library (torch/library.h) that register a kernel under the key of its TORCH_LIBRARY_IMPL, or of
 # `torch::dispatch(key, f)`; and the keys that extensions have kernels for.
 _REGISTERING = ("_ZNR5torch7Library5_impl", "_ZNR5torch7Library9_fallback")
-_KEY, _KEYS = "c10::DispatchKey", ("CPU", "CUDA")
+KEY, _KEYS = "c10::DispatchKey", ("CPU", "CUDA")
 _TABLES = frozenset({SpecialKind.VTABLE, SpecialKind.VTT, SpecialKind.CONSTRUCTION_VTABLE})
 
 
@@ -139,7 +139,7 @@ def with_held(uses: Sequence[Use], held: Mapping[str, str]) -> tuple[Use, ...]:
     found = {use.record: use for use in uses}
     for record, holder in held.items():
         # Of an enumeration a class holds any number.
-        if record != _KEY and (record not in found or found[record].fields is not None):
+        if record != KEY and (record not in found or found[record].fields is not None):
             how = f"the file's class `{holder}` holds one by value, as debug information tells"
             found[record] = Use(record, "", how, None)
     return tuple(found[record] for record in sorted(found))
@@ -156,8 +156,8 @@ def _uses(
                 yield Use(record, name, how, fields, trace.only_inline)
             if trace.result:
                 yield Use(trace.result, name, "which returns one into room that the file makes", None)
-        if name.startswith(_REGISTERING) and _KEY in table.changing:
-            yield Use(_KEY, name, "which registers a kernel under one", None, numbers=keys)
+        if name.startswith(_REGISTERING) and KEY in table.changing:
+            yield Use(KEY, name, "which registers a kernel under one", None, numbers=keys)
         records = _named_in(name, table)
         if not records:
             continue
@@ -166,7 +166,7 @@ def _uses(
             continue
         for record in records:
             # A function may be given the key that torch handed to its caller.
-            if record == _KEY:
+            if record == KEY:
                 continue
             how = _how(parsed, record, derived=name in bases)
             if how:
