@@ -151,3 +151,17 @@ def test_more_than_is_read_ends() -> None:
 )
 def test_damaged_information_tells_nothing(entries: bytes, abbreviations: bytes) -> None:
     assert read_elf(unit(entries, abbreviations), "a.so").record_sizes(["c10::A"]) in ({}, {"c10::A": 8})
+
+
+def test_an_abbreviation_that_no_entry_has_need_not_be_known() -> None:
+    """DW_FORM 0x16 (DW_FORM_indirect) is not read; what has it here is none of the entries."""
+    data = unit(b"\x01\x02c10\0\x03A\0\x08\0\0", ABBREVIATIONS[:-1] + b"\x04\x13\0\x03\x16\0\0\0")
+    assert read_elf(data, "a.so").record_sizes(["c10::A"]) == {"c10::A": 8}
+
+
+def test_a_long_text_is_stepped_over() -> None:
+    # 4: a variable whose DW_AT_linkage_name (0x6e) is a DW_FORM_string.
+    data = unit(
+        b"\x01\x04" + b"x" * 100_000 + b"\0\x02c10\0\x03A\0\x08\0\0", ABBREVIATIONS[:-1] + b"\x04\x34\0\x6e\x08\0\0\0"
+    )
+    assert read_elf(data, "a.so").record_sizes(["c10::A"]) == {"c10::A": 8}
