@@ -18,16 +18,15 @@ from tests.diagnosis.reported import ANSWERS, FILES, Case, cases
 EVERY = [case for path in FILES for case in cases(path)]
 KEPT: dict[str, dict[str, list[str]]] = json.loads(ANSWERS.read_text(encoding="utf-8"))
 SHARES = {
-    "reported_cases": (0.85, 0.92),
-    "held_out_1_cases": (0.8, 0.85),
-    "held_out_2_cases": (0.75, 0.9),
-    # Of 3 and 7 some threads name a torch whose release has the name that was missing.
-    "held_out_3_cases": (0.85, 0.88),
-    "held_out_4_cases": (0.85, 0.92),
-    "held_out_5_cases": (0.85, 0.92),
-    "held_out_6_cases": (0.85, 0.92),
-    "held_out_7_cases": (0.8, 0.9),
-    "held_out_8_cases": (0.7, 0.8),
+    "reported_cases": (0.86, 0.95),
+    "held_out_1_cases": (0.85, 0.96),
+    "held_out_2_cases": (0.9, 0.9),
+    "held_out_3_cases": (0.9, 0.95),
+    "held_out_4_cases": (0.95, 0.98),
+    "held_out_5_cases": (0.9, 0.95),
+    "held_out_6_cases": (0.9, 0.95),
+    "held_out_7_cases": (0.85, 0.95),
+    "held_out_8_cases": (0.75, 0.85),
 }
 
 

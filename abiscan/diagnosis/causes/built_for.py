@@ -7,14 +7,18 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
-from abiscan.mangling import NameKind
+from abiscan.mangling import NameKind, string_abi
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of
+from abiscan.releases.build import loaded_globally
 
 # What a name of torch's namespaces is that no known release exports, is a guess.
 _GUESS = 0.45
+# A window's end is near where at most so many releases lie between it and a stated one, about two years' of them.
+_NEAR = 13
+_FAR = 0.54
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -36,7 +40,7 @@ def causes(missing: MissingName) -> Candidates:
         case Position.UNKNOWN:
             yield from _unknown(missing)
         case Position.INSIDE:
-            pass
+            yield from _stated(missing)
     yield from _variant(missing)
 
 
@@ -302,6 +306,79 @@ def _variant(missing: MissingName) -> Candidates:
     if missing.name_kind is NameKind.C:
         score -= 0.1
     yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
+
+
+def _stated(missing: MissingName) -> Candidates:
+    """The release that a text states exports the name, so it is not missing beside that one: another was loaded.
+
+    The version is then that of the build, or of another environment. In reports (`tests/diagnosis/data`) the torch that
+    was loaded lay beyond the nearer end of the window, where that end is near.
+    """
+    if missing.knowledge.exact or missing.status is not None or missing.file is not None or missing.macho:
+        return
+    target, windows = missing.target, missing.windows
+    if target is None or not windows or missing.link_time or missing.target_library is None:
+        return
+    at = next((at for at, span in enumerate(windows) if Windows((span,)).contains(target.torch)), None)
+    if at is None or is_other_build(target):
+        return
+    begins, ends = windows[at]
+    known = missing.known_versions
+    after, until = Windows(((begins, target.torch),)), Windows(((target.torch, ends),))
+    sides = []
+    # A torch before 1.0 beside a file for one of many years later is nobody's.
+    if begins != known[0] or loaded_globally(target.torch):
+        sides.append((sum(after.contains(v) is True for v in known), CauseId.BUILT_FOR_NEWER_TORCH))
+    if ends != known[-1]:
+        sides.append((sum(until.contains(v) is True for v in known), CauseId.BUILT_FOR_OLDER_TORCH))
+    for place, (distance, cause) in enumerate(sorted(sides)):
+        newer = cause is CauseId.BUILT_FOR_NEWER_TORCH
+        if newer:
+            before = f"newer than {windows[at - 1][1]} and " if at else ""
+            where, other = f"{before}older than {begins}", "a newer"
+        else:
+            behind = f" and older than {windows[at + 1][0]}" if at + 1 < len(windows) else ""
+            where, other = f"newer than {ends}{behind}", "an older"
+        unknown = newer and begins == known[0]
+        lacks = "the index, which begins there, does not know it" if unknown else f"it does not export {missing.shown}"
+        evidence = (
+            f"{missing.target_label} exports {missing.shown}: beside that very torch, loaded and linked, it is not "
+            "missing.",
+            f"If the torch that was loaded is {where}: {lacks}, and the file was built for {other} one.",
+            missing.exported_text,
+        )
+        score = _stated_score(missing, distance, newer and not unknown) if place == 0 else _FAR
+        yield Candidate(cause, score, evidence, _stated_fix(target.torch))
+
+
+def _stated_score(missing: MissingName, distance: int, newer: bool) -> float:
+    """How likely the torch that was loaded lies beyond an end of the window that is so many releases away.
+
+    Args:
+        newer: whether the end is the window's beginning, before which releases are known not to have the name.
+    """
+    assert missing.target is not None
+    if distance > _NEAR:
+        return _FAR
+    if missing.target_library is not None and missing.target_library.startswith("libtorch_python"):
+        # Behind the link that CMake leaves out, before the order of imports.
+        return 0.77
+    if not loaded_globally(missing.target.torch):
+        return 0.66 if missing.before_torch else 0.73
+    # Up to torch 1.4 nothing was linked, and the order of imports is the likelier; any name tells that, and not first
+    # one with a std::string in it, of which a file for a newer torch was more often the reason than the other
+    # std::string, and that than a file for an older.
+    if string_abi(missing.name) is None or missing.before_torch:
+        return 0.66
+    return 0.73 if newer else 0.68
+
+
+def _stated_fix(torch: str) -> str:
+    return (
+        'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'
+        f"If it prints another version than {torch}: build the extension again with that one installed, or run it "
+        f"where torch {torch} is. If it prints {torch}: another of these causes holds."
+    )
 
 
 def _of_gpu_library(missing: MissingName) -> bool:

@@ -16,9 +16,11 @@ from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
-from abiscan.releases.build import loaded_globally
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
+# Before a library that is not linked, and before the order of imports, which any name would tell, and not first one
+# with a string in it; behind another release than the stated one (`built_for`).
+_OF_ANOTHER_BUILD = 0.725
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -65,7 +67,7 @@ def causes(missing: MissingName) -> Candidates:
     if abi is not None:
         agrees = abi == (mine == "new")
         if agrees and _of_another_string(missing, mine):
-            score = _of_another_build(missing)
+            score = _OF_ANOTHER_BUILD
             evidence.append(_another_string(missing))
         elif agrees:
             score = min(score, 0.3)
@@ -183,7 +185,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             return
         if _of_another_string(missing, mine):
             evidence.append(_another_string(missing))
-            score = _of_another_build(missing)
+            score = _OF_ANOTHER_BUILD
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
         if abi is None and mine == "old" and missing.target is None and missing.windows:
@@ -246,13 +248,6 @@ def _of_another_string(missing: MissingName, mine: str) -> bool:
     itself."""
     unread = not missing.knowledge.exact and missing.status is None
     return mine == "old" and unread and missing.position is Position.INSIDE
-
-
-def _of_another_build(missing: MissingName) -> float:
-    """Before a library that is not linked; before the order of imports too, which any name would tell, and not first
-    one with a string in it."""
-    assert missing.target is not None
-    return 0.72 if loaded_globally(missing.target.torch) else 0.64
 
 
 def _another_string(missing: MissingName) -> str:
