@@ -342,9 +342,9 @@ def _stated(missing: MissingName) -> Candidates:
         unknown = newer and begins == known[0]
         lacks = "the index, which begins there, does not know it" if unknown else f"it does not export {missing.shown}"
         evidence = (
+            f"If the torch that was loaded is {where}: {lacks}, and the file was built for {other} one.",
             f"{missing.target_label} exports {missing.shown}: beside that very torch, loaded and linked, it is not "
             "missing.",
-            f"If the torch that was loaded is {where}: {lacks}, and the file was built for {other} one.",
             missing.exported_text,
         )
         score = _stated_score(missing, distance, newer and not unknown) if place == 0 else _FAR
