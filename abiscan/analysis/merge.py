@@ -136,7 +136,8 @@ def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Con
             f"{len(group)} files define the operator {min(names)}{more}; one process loads one of them: {listed}"
         )
     if len(shared) > _MOST_NOTES:
-        notes.append(f"{len(shared) - _MOST_NOTES} more groups of files define the same operators")
+        rest = len(shared) - _MOST_NOTES
+        notes.append(f"{rest} more group{'s of files define' if rest > 1 else ' of files defines'} the same operators")
     return tuple(notes)
 
 
