@@ -102,7 +102,14 @@ class Mapper:
                 raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, name, detail=opened.complaint))
             raise Undecidable(f"{opened.path} is damaged ({opened.damage}); whether the loader notices is chance")
         verify_object(opened.elf, name, self._linker, stack_is_executable=self._stack_is_executable)
-        item = LinkMap(opened.elf, opened.path, owner, opened.file_id, origin=origin_of(opened.path, self._cwd))
+        item = LinkMap(
+            opened.elf,
+            opened.path,
+            owner,
+            opened.file_id,
+            origin=origin_of(opened.path, self._cwd),
+            definitions=opened.definitions,
+        )
         return self._namespace.add(item, name)
 
     def adopt(self, elf: ElfFile, path: str) -> LinkMap:

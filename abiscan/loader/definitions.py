@@ -16,6 +16,8 @@ from abiscan.elf.symbols import (
 )
 
 PLT_CLASS, COPY_CLASS = 1, 2
+# References whose answer is kept of one object.
+_KEPT = 1 << 16
 
 
 class Version(Struct, frozen=True, cache_hash=True, gc=False):
@@ -43,6 +45,8 @@ class Reference(Struct, frozen=True, cache_hash=True, gc=False):
 class Definitions:
     """The exports of one object, as references see them.
 
+    What a reference finds is kept: of what several files of a run ask of a library they share two thirds is the same.
+
     Attributes:
         table: None where the object has no hash table, and so nothing that can be found.
     """
@@ -51,6 +55,7 @@ class Definitions:
         self.table = elf.symbols if elf.symbols.has_hash else None
         self._symbols = elf.symbols
         self._versions: dict[int, Version] | None = None
+        self._matched: dict[Reference, RawSymbol | None] = {}
 
     @property
     def versions(self) -> dict[int, Version]:
@@ -73,6 +78,14 @@ class Definitions:
     def match(self, reference: Reference, hashed: int) -> RawSymbol | None:
         """The entry of this object that a reference accepts, whatever its binding, of a name that the object's table
         has let through (`SymbolTable.screen`)."""
+        known = self._matched
+        if reference not in known:
+            if len(known) > _KEPT:
+                known.clear()
+            known[reference] = self._match(reference, hashed)
+        return known[reference]
+
+    def _match(self, reference: Reference, hashed: int) -> RawSymbol | None:
         if self.table is None:
             return None
         indices = self.table.find_screened(reference.name, hashed)

@@ -50,6 +50,7 @@ class LinkMap:
         origin: str | None,
         is_executable: bool = False,
         soname: str | None = None,
+        definitions: Definitions | None = None,
     ) -> None:
         self.elf = elf
         self.name = name
@@ -63,7 +64,7 @@ class LinkMap:
         self.search: tuple[LinkMap, ...] | None = None
         self.rpath_dirs: tuple[str, ...] | None = None
         self.runpath_dirs: tuple[str, ...] | None = None
-        self._definitions: Definitions | None = None
+        self._definitions = definitions
 
     @property
     def definitions(self) -> Definitions | None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from abiscan.elf import ElfFile, open_elf
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
+from abiscan.loader.definitions import Definitions
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.verify import Skip, headers_unread, verify_damaged, verify_header
@@ -30,6 +31,7 @@ class Opened(Struct, frozen=True):
             a file that is not on disk.
         elf: its contents; None where they could not be read, then `damage` says why and `complaint` is what the loader
             says of it (None where it says nothing before it maps the file).
+        definitions: what it exports, the same for every process that it is mapped into.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Opened(Struct, frozen=True):
     elf: ElfFile | None
     damage: str = ""
     complaint: str | None = None
+    definitions: Definitions | None = None
 
 
 class Absent(Struct, frozen=True):
@@ -126,7 +129,7 @@ class Files:
             if same is None:
                 same = self._probes[normal] = self._probe(normal)
             if isinstance(same, Opened) and same.elf is not None and same.file_id == identity:
-                return Opened(path, identity, same.elf)
+                return Opened(path, identity, same.elf, definitions=same.definitions)
         try:
             host = self.disk.host(os.path.join(self._cwd, path))
             elf = open_elf(host, path)
@@ -139,7 +142,7 @@ class Files:
     def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | Absent | Refused:
         verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)
         if verdict is None:
-            return Opened(path, file_id, elf)
+            return Opened(path, file_id, elf, definitions=Definitions(elf))
         return self._turned_down(path, verdict)
 
     @staticmethod
