@@ -139,7 +139,7 @@ def _displacements(
     """
     if not targets or not text:
         return
-    disp = struct.Struct("<i").unpack
+    disp = struct.Struct("<i").unpack_from
     pieces = _by_second_byte if len({target >> 8 for target in targets}) <= _FEW else _by_upper_half
     patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
     released = 0
@@ -147,13 +147,14 @@ def _displacements(
         sorted(target - base for target in targets), range(len(text)) if part is None else part
     ):
         if following not in patterns:
-            patterns[following] = [re.compile(op + rb"(?=(" + following + rb"))", re.DOTALL) for op in opcodes]
+            patterns[following] = [re.compile(op + rb"(?=" + following + rb")", re.DOTALL) for op in opcodes]
         found = []
         for pattern in patterns[following]:
             for match in pattern.finditer(text, start, min(end + 16, len(text))):
-                target = base + match.end() + 4 + disp(match[1])[0]
+                behind = match.end()
+                target = base + behind + 4 + disp(text, behind)[0]
                 if target in targets and match.start() < end:
-                    found.append((match.start(), match.end(), target))
+                    found.append((match.start(), behind, target))
         yield from sorted(found)
         if release is not None and start - released >= _RELEASED:
             release(released, start)
@@ -335,11 +336,7 @@ class _Functions:
         self._frames = _frame_starts(elf) if addresses else []
 
     def _read_symtab(self, elf: ElfFile, addresses: list[int]) -> None:
-        following = [*addresses, 1 << 64]
-        for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS):
-            # Nearly all functions are around none of them: that is asked first, and without a call of `_within`.
-            if following[bisect_left(addresses, value)] >= value + length:
-                continue
+        for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
             if section and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
                 raw = elf.image.string(name, end)
                 for address in _within(addresses, value, length):

@@ -7,7 +7,8 @@ the hash table does not give it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -62,9 +63,26 @@ def section(image: Image, wanted: bytes) -> tuple[int, int] | None:
     return None if found is None else (found.offset, min(found.size, image.size - found.offset))
 
 
-def static_symbols(image: Image, most: int | None = None) -> Iterator[tuple[int, int, int, int, int, int]]:
+def _around(values: list[int], sizes: list[int], addresses: Sequence[int]) -> list[int]:
+    """The numbers of the ranges that hold one of the sorted addresses."""
+    following = [*addresses, 1 << 65]
+    return [
+        number
+        for number, value in enumerate(values)
+        if following[bisect_left(addresses, value)] < value + sizes[number]
+    ]
+
+
+def static_symbols(
+    image: Image, most: int | None = None, around: Sequence[int] | None = None
+) -> Iterator[tuple[int, int, int, int, int, int]]:
     """(offset of the name in the file, end of the strings, st_info, st_shndx, st_value, st_size) of the entries of
-    .symtab, of which up to `most` are read. `Image.string` takes the first two."""
+    .symtab, of which up to `most` are read. `Image.string` takes the first two.
+
+    Args:
+        around: sorted addresses; entries whose range holds none of them are left out, by columns: 0.1 us instead of
+            0.3 for each.
+    """
     layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
     sections = read_sections(image)
     for table in sections:
@@ -75,8 +93,15 @@ def static_symbols(image: Image, most: int | None = None) -> Iterator[tuple[int,
         count = table.size // layout.size if most is None else min(table.size // layout.size, most)
         for start in range(0, count, _CHUNK):
             stop = min(start + _CHUNK, count)
-            data = image.buffer[table.offset + start * layout.size : table.offset + stop * layout.size]
-            for fields in layout.iter_unpack(data):
+            first = table.offset + start * layout.size
+            data = image.buffer[first : table.offset + stop * layout.size]
+            rows = layout.iter_unpack(data)
+            if around is not None:
+                words = image.words(first, len(data) // (8 if image.is64 else 4), "Q" if image.is64 else "I", ".symtab")
+                at, step = (1, 3) if image.is64 else (1, 4)
+                kept = _around(words[at::step].tolist(), words[at + 1 :: step].tolist(), around)
+                rows = (layout.unpack_from(data, number * layout.size) for number in kept)
+            for fields in rows:
                 if image.is64:
                     name, info, _other, index, value, size = fields
                 else:
