@@ -171,7 +171,9 @@ def _by_upper_half(targets: Sequence[int], part: range) -> Iterator[tuple[int, i
 
 def _by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
     """The same; the patterns come again every 64 KiB."""
-    tops = _class(range(targets[0] - part.stop - 16 >> 24, (targets[-1] - part.start >> 24) + 1))
+    first, last = targets[0] - part.stop - 16 >> 24, targets[-1] - part.start >> 24
+    # Addresses of a hostile file lie anywhere in 64 bits; 256 numbers in a row have every last byte.
+    tops = _class(range(first, min(last, first + 255) + 1))
     patterns = []
     for start in range(0, 1 << 16, _PIECE):
         values = [each for t in targets for each in range(t - start - _PIECE - 16 >> 8, (t - start >> 8) + 1)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.elf.callsites import find_call_sites
+from abiscan.elf.callsites import _displacements, find_call_sites
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FILES = [
@@ -85,6 +86,19 @@ def test_same_sites_as_objdump(name: str, few: int, monkeypatch: pytest.MonkeyPa
     expected = {pair for pair in disassembled(path) if pair[0] in imports}
     assert expected
     assert located(path) == expected
+
+
+@pytest.mark.parametrize("few", [0, 1 << 20], ids=["by upper half", "by second byte"])
+def test_targets_anywhere_in_64_bits_cost_nothing(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relocation of a hostile file names any address: calls of the others are found, and in no more time. The oracle
+    is the address that a call instruction adds up to (Intel SDM, volume 2, CALL: displacement from the next one)."""
+    monkeypatch.setattr("abiscan.elf.callsites._FEW", few)
+    base = 0x1000
+    code = bytes(64) + b"\xe8" + (0x2000 - (base + 64 + 5)).to_bytes(4, "little", signed=True) + bytes(64)
+    targets = {0x2000, 1 << 62, (1 << 64) - 8}
+    began = time.process_time()
+    assert list(_displacements(memoryview(code), base, [b"\xe8"], targets)) == [(64, 65, 0x2000)]
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("compiler", COMPILERS.values(), ids=COMPILERS)
