@@ -83,10 +83,16 @@ class Row:
     less: dict[str, list[str]] = field(default_factory=dict)
 
 
+def started_in(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    # Elsewhere than here: the pyproject.toml of this project names abiscan, which would read it for a configuration.
+    place = tempfile.gettempdir()
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=place)
+
+
 def cpu_of(command: list[str], environment: dict[str, str]) -> tuple[float, float, int]:
     """Processor seconds, wall seconds, ru_maxrss in KiB."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    process = started_in(command, environment)
     _pid, _status, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - started, usage.ru_maxrss
@@ -96,7 +102,7 @@ def memory_of(command: list[str], environment: dict[str, str]) -> int:
     """The most KiB that the processes of a command have together, as far as one can look; 0 without /proc."""
     if not Path("/proc/self/smaps_rollup").exists():
         return 0
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    process = started_in(command, environment)
     most = 0
     while process.poll() is None:
         most = max(most, sum(map(_pss, _tree(process.pid))))

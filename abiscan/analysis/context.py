@@ -18,7 +18,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
-from abiscan.releases.index import is_earlier
+from abiscan.releases.index import is_earlier, with_earlier
 from abiscan.setting.choice import ChosenTorch, choose
 from abiscan.setting.choose import belongs, choose_release
 from abiscan.setting.declared import Declared, declared_by
@@ -75,7 +75,7 @@ class AnalysisContext:
     @cached_property
     def history(self) -> ReleaseIndex:
         """The same with the releases before 1.13: whose names a missing one may be, and which a user may name."""
-        return open_index(*self._user_index, earlier=True)
+        return with_earlier(self.index)
 
     @property
     def _user_index(self) -> tuple[str, ...]:

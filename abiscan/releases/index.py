@@ -272,5 +272,15 @@ def open_index(*user: str | Path, earlier: bool = False) -> ReleaseIndex:
     return ReleaseIndex([*shipped, *(ReleaseTable(file, user=True) for file in files)])
 
 
+def with_earlier(index: ReleaseIndex) -> ReleaseIndex:
+    """What `open_index` opened, with the releases before 1.13 too; the two share what they have read.
+
+    Raises:
+        UnreadableFile: as `open_index`.
+    """
+    shipped, *users = index.tables
+    return ReleaseIndex([shipped, ReleaseTable(EARLIER), *users])
+
+
 def _listed(builds: tuple[Build, ...]) -> str:
     return ", ".join(dict.fromkeys(build.torch for build in builds))
