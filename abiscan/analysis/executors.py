@@ -7,6 +7,7 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,6 +19,7 @@ from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, sc
 from abiscan.errors import AbiscanError
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import InputError
+from abiscan.targets.file_kind import named_like_zip
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 # How often the steps of other processes are looked for, in seconds.
 _LOOK = 0.1
+# From so many bytes of archives on, as they are packed, two processes are quicker than one: of 23 wheels of 5 to 80 MB
+# those above took 0.81 of the time in the median, and those below as long.
+_LARGE = 16 << 20
 
 Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
 
@@ -36,6 +41,28 @@ def in_process(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Sc
     """All in this process, one after the other."""
     for share in shares:
         yield from scan_share(share, context)
+
+
+def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
+    """How many processes a run is worth where nobody says: two where one can unpack members of wheels while the other
+    looks at what it has unpacked, and there are two processors for them; else one.
+
+    Only files that are named, or stand in a folder that is, are looked at, and only at what they are called: others
+    would have to be searched for, which the run itself does.
+    """
+    if sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2:
+        return 1
+    settings = options.settings
+    packed = 0
+    for target in targets:
+        path = settings.files.host(os.path.join(settings.cwd, target))
+        with suppress(OSError):
+            if named_like_zip(path):
+                packed += os.stat(path).st_size
+            elif os.path.isdir(path):
+                with os.scandir(path) as entries:
+                    packed += sum(each.stat().st_size for each in entries if named_like_zip(each.name))
+    return 2 if packed >= _LARGE else 1
 
 
 def process_pool(jobs: int) -> Executor:

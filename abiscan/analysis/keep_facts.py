@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -91,14 +91,12 @@ class FactKeeper:
         return StoredArtifact(artifact.path, artifact.member, artifact.size, artifact.install_path, found, reason)
 
     def _exported(self, artifacts: list[Artifact]) -> dict[str, tuple[str, ...]]:
-        asked = {name for each in artifacts if each.display in self._files for name in self._asked(each)}
+        kept = [each for each in artifacts if each.display in self._files]
+        asked = tuple(dict.fromkeys(name for each in kept for name in self._asked(each)))
         found = {}
-        for each in artifacts:
-            if each.display in self._files:
-                try:
-                    found[each.display] = tuple(sorted(_exported_of(each.open_tables(), asked)))
-                except UnreadableFile:
-                    continue
+        for each in kept:
+            with suppress(UnreadableFile):  # judged as unread, should it be met again
+                found[each.display] = tuple(sorted(each.open_tables().exported_among(asked)))
         return found
 
     def _asked(self, artifact: Artifact) -> Iterator[str]:
@@ -106,13 +104,6 @@ class FactKeeper:
         for each in self._files[artifact.display].imports.rows():
             if owner_of(each.name, each.version) not in (Owner.LIBC, Owner.PYTHON):
                 yield each.name
-
-
-def _exported_of(binary: Binary, asked: set[str]) -> Iterable[str]:
-    """Those of the names that a file exports. Most modules export next to nothing and are asked for thousands."""
-    few = len(asked) // 2
-    names = [each.name for each in islice(binary.exports(), few + 1)]
-    return asked.intersection(names) if len(names) <= few else filter(binary.exports_name, asked)
 
 
 def stored_file(binary: Binary) -> StoredFile:

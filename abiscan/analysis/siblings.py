@@ -47,7 +47,8 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
     """Name -> file name of the shared object of the same package that exports it: a package that loads it first, for
     everybody, has the name in reach of files that do not need it."""
     found: dict[str, str] = {}
-    wanted = set(names)
+    asked = tuple(dict.fromkeys(names))
+    wanted = set(asked)
     for sibling in artifact.group:
         if not wanted:
             break
@@ -57,7 +58,7 @@ def exported_beside(artifact: Artifact, names: Iterable[str]) -> dict[str, str]:
             opened = sibling.open_tables()
         except UnreadableFile:
             continue  # it is an artifact of its own, and reported as such
-        here = {name for name in wanted if opened.exports_name(name)}
+        here = opened.exported_among(asked) & wanted
         found.update(dict.fromkeys(here, sibling.place.rpartition("/")[2]))
         wanted -= here
     return found

@@ -86,6 +86,10 @@ class Binary(Protocol):
         """Whether it exports a name, in any version."""
         ...
 
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those of the names that it exports, in any version. Asking several files for the same names costs little."""
+        ...
+
     def export(self, name: str) -> Export | None:
         """The export of this name, the default version first."""
         ...

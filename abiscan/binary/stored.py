@@ -63,6 +63,10 @@ class StoredBinary:
         """Whether it exports a name that some file of its package imports."""
         return name in self._exported
 
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those that it exports and some file of its package imports."""
+        return self._exported.intersection(names)
+
     def export(self, name: str) -> Export | None:
         """Not kept."""
         self._not_kept("an export")

@@ -67,7 +67,7 @@ def run_scan(given: Mapping[str, object]) -> int:
     # The page's first table asks every release; that adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     options = scan_options(given, files, matrix=matrix, within=policy.require_torch, called=names)
-    found = _run(targets, options, int(str(given.get("jobs") or 1)))
+    found = _run(targets, options, given.get("jobs"))
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)
     if target is not None:
@@ -103,10 +103,11 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
     return found
 
 
-def _run(targets: Sequence[str], options: ScanOptions, jobs: int) -> Report:
-    from abiscan.analysis.executors import in_children, process_pool
+def _run(targets: Sequence[str], options: ScanOptions, asked: object) -> Report:
+    from abiscan.analysis.executors import default_jobs, in_children, process_pool
     from abiscan.analysis.run import scan
 
+    jobs = default_jobs(targets, options) if asked is None else int(str(asked))
     if jobs == 1:
         return scan(targets, options, executor=in_children)
     return scan(targets, options, jobs=jobs, executor=process_pool(jobs))

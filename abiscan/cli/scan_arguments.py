@@ -118,7 +118,7 @@ OPTIONS = (
     ),
     Option(("--config",), "config", "Default: [tool.abiscan] in pyproject.toml, or abiscan.toml, upward.", "FILE"),
     Option(("--hash",), "hashes", "sha256 of every file in the report (reads all of it)."),
-    Option(("-j", "--jobs"), "jobs", "Processes (default: 1).", "N", least=1, default=1),
+    Option(("-j", "--jobs"), "jobs", "Processes (default: 1; 2 for archives of 16 MiB and more).", "N", least=1),
     Option(("-q", "--quiet"), "quiet", "Only what fails."),
     Option(("-v", "--verbose"), "verbose", "All imports, all symbols, all releases."),
     Option(("--color",), "color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
+from abiscan.elf.hashing import gnu_hashes
 from abiscan.elf.image import Image, Sparse
 from abiscan.elf.relocations import Table, packed_places, relocation_tables, symbol_references
 from abiscan.elf.sniff import describe_other
@@ -222,6 +223,16 @@ class ElfFile:
         raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
         return any(self._is_export(self.symbols.raw(index)) for index in self.symbols.find(raw))
 
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those for which `exports_name` is true."""
+        raws, hashes = _hashed(names)
+        table = self.symbols
+        return frozenset(
+            names[i]
+            for i in table.screen(hashes, range(len(names)))
+            if any(self._is_export(table.raw(index)) for index in table.find_screened(raws[i], hashes[i]))
+        )
+
     @staticmethod
     def _is_export(symbol: RawSymbol) -> bool:
         return (
@@ -395,6 +406,13 @@ class ElfFile:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
+
+
+# The files of a package are asked for the names of one of them, one file after the other.
+@lru_cache(maxsize=2)
+def _hashed(names: tuple[str, ...]) -> tuple[list[bytes], list[int]]:
+    raws = [name.encode("utf-8", "surrogateescape") for name in names]
+    return raws, gnu_hashes(raws)
 
 
 def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFile:

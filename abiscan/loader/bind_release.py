@@ -58,9 +58,9 @@ def bind_to_release(
     scopes = OwnScopes(binary.names_with_prefix)
     python = partial(_of_python, pythons=pythons, one_of=one_of)
     bound = []
+    beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
     for symbol in binary.imports:
-        beside = next((path for path, each in needed.items() if each.exports_name(symbol.name)), None)
-        provider = None if beside is None else beside.rpartition("/")[2]
+        provider = beside.get(symbol.name)
         status = Status.MISSING if provider is None else Status.RESOLVED
         if provider is None and exports is not None:
             provider = exports.library_in(symbol.name, reached)
@@ -88,6 +88,15 @@ def bind_to_release(
         ),
         unfit_libraries=unfit,
     )
+
+
+def _first_exporters(names: tuple[str, ...], needed: Mapping[str, Binary]) -> dict[str, str]:
+    """Name -> file name of the first file that exports it."""
+    found: dict[str, str] = {}
+    for path, each in needed.items():
+        for name in each.exported_among(names):
+            found.setdefault(name, path.rpartition("/")[2])
+    return found
 
 
 def _may_have_anything(soname: str) -> bool:

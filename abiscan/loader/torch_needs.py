@@ -78,13 +78,15 @@ def _of_nobody_else(binary: Binary, imports: Iterable[BoundImport], absent: bool
 
 
 def _of_sibling(path: str, sibling: Binary, scope: Iterable[Binary]) -> SiblingNeeds:
-    own = [
+    own = dict.fromkeys(
         symbol.name
         for symbol in sibling.imports
         if not symbol.may_stay_unbound and owner_of(symbol.name, symbol.version) is Owner.TORCH
-    ]
+    )
+    names = tuple(own)
+    served = set[str]().union(*(each.exported_among(names) for each in scope))
     return SiblingNeeds(
         library=path.rpartition("/")[2],
-        names=tuple(name for name in dict.fromkeys(own) if not any(each.exports_name(name) for each in scope)),
+        names=tuple(name for name in names if name not in served),
         libraries=tuple(name for name in sibling.needed if is_torch_library(name)),
     )

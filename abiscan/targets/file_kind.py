@@ -15,6 +15,7 @@ __all__ = [
     "named_like_archive",
     "named_like_shared_object",
     "named_like_text",
+    "named_like_zip",
     "shared_object_inside",
     "source_kind",
     "source_suffix",
@@ -89,6 +90,11 @@ def named_like_archive(name: str) -> bool:
     """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant;
     .pt2 is a package of AOTInductor's."""
     return name.lower().endswith(_ARCHIVE_SUFFIXES)
+
+
+def named_like_zip(name: str) -> bool:
+    """By suffix: an archive of which one process can unpack some members and another the rest."""
+    return name.lower().endswith((".whl", ".zip"))
 
 
 def archive_form(head: bytes) -> str | None:
