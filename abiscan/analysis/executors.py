@@ -55,13 +55,11 @@ def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
     settings = options.settings
     packed = 0
     for target in targets:
-        path = settings.files.host(os.path.join(settings.cwd, target))
-        with suppress(OSError):
-            if named_like_zip(path):
-                packed += os.stat(path).st_size
-            elif os.path.isdir(path):
-                with os.scandir(path) as entries:
-                    packed += sum(each.stat().st_size for each in entries if named_like_zip(each.name))
+        path = os.path.join(settings.cwd, target)
+        with suppress(OSError):  # said when it is read
+            inside = settings.files.names(path) if settings.files.is_directory(path) else None
+            found = [path] if inside is None else [os.path.join(path, name) for name in inside]
+            packed += sum(os.stat(settings.files.host(each)).st_size for each in found if named_like_zip(each))
     return 2 if packed >= _LARGE else 1
 
 

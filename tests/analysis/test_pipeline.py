@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.executors import in_children, in_process, process_pool
+from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
 from abiscan.analysis.merge import judged
 from abiscan.analysis.run import scan, stream
 from abiscan.analysis.scan_options import ScanOptions
@@ -197,3 +198,22 @@ def _report(path: str, display: str) -> ArtifactReport:
 
     member = display.partition("!")[2]
     return ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 1, "x86_64", ArtifactVerdict.LOADS)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes begin as copies of this one on Linux alone")
+@pytest.mark.parametrize("processors", [1, 2, 64])
+def test_two_processes_look_at_large_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(processors)))
+    sizes = {"a.whl": 9 << 20, "b.whl": 8 << 20, "c.so": 1 << 30, "d.tar.gz": 1 << 30, "dist/e.whl": 1 << 30}
+    (tmp_path / "dist").mkdir()
+    for name, size in sizes.items():
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    expected = {
+        ("a.whl",): 1,
+        ("a.whl", "b.whl"): min(2, processors),
+        ("c.so", "d.tar.gz", "absent.whl"): 1,
+        ("dist",): min(2, processors),
+        (".",): min(2, processors),
+    }
+    assert {targets: default_jobs(targets, options(tmp_path)) for targets in expected} == expected
