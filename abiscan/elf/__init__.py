@@ -10,7 +10,8 @@ from __future__ import annotations
 from abiscan.elf.file import ElfFile, open_elf, read_elf
 from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.sniff import looks_like_elf
-from abiscan.elf.symbols import RawSymbol, SymbolVersion
+from abiscan.elf.symbols import RawSymbol
+from abiscan.elf.version_records import SymbolVersion
 
 __all__ = [
     "ElfFile",

@@ -195,7 +195,7 @@ class ElfFile:
         table = self.symbols
         versions = {
             number: VersionNeed(each.library, each.name, each.weak)
-            for number, each in (table.versions() if table.has_versions else {}).items()
+            for number, each in (table.version_records.versions if table.has_versions else {}).items()
             if each.library is not None
         }
         entries = [symbol for symbol in self.undefined() if symbol.binding != STB_LOCAL]
@@ -258,7 +258,7 @@ class ElfFile:
 
     def _to_export(self, symbol: RawSymbol, name: str) -> Export:
         raw = self.symbols.version_index(symbol.number)
-        version = self.symbols.versions().get(raw & 0x7FFF) if self.symbols.has_versions else None
+        version = self.symbols.version_records.versions.get(raw & 0x7FFF) if self.symbols.has_versions else None
         return Export(
             name=name,
             binding=_BINDINGS.get(symbol.binding, SymbolBinding.OTHER),
@@ -367,13 +367,13 @@ class ElfFile:
     @property
     def version_definitions(self) -> tuple[str, ...]:
         """Names of .gnu.version_d, the file's own included."""
-        return tuple(version.name for version, _index, _flags in self.symbols.definitions)
+        return tuple(version.name for version, _index, _flags in self.symbols.version_records.definitions)
 
     def facts(self) -> SharedObject:
         """Everything that later stages read of the file, as a value."""
         needs = tuple(
             VersionNeed(library, version.name, version.weak)
-            for library, entries in self.symbols.needs
+            for library, entries in self.symbols.version_records.needs
             for version, _index in entries
         )
         return SharedObject(

@@ -15,16 +15,15 @@ from abiscan.elf.dynamic import (
     DT_GNU_HASH,
     DT_HASH,
     DT_SYMTAB,
-    DT_VERDEF,
-    DT_VERNEED,
     DT_VERSYM,
     Dynamic,
 )
 from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, read_sections
+from abiscan.elf.version_records import VersionRecords
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_CHAIN_STEPS, MAX_VERSIONS
+from abiscan.model.limits import MAX_CHAIN_STEPS
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -40,7 +39,6 @@ _DEFINING = frozenset(
 
 VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
-VER_FLG_BASE, VER_FLG_WEAK = 0x1, 0x2
 
 # Bytes of one chain after which it is counted.
 _LONG_CHAIN = 4096
@@ -73,26 +71,11 @@ class RawSymbol(Struct, frozen=True, gc=False):
         return self.other & 0x3
 
 
-class SymbolVersion(Struct, frozen=True):
-    """A version index of the file, resolved.
-
-    Attributes:
-        library: the needed library it is asked of; None for a version that the file defines itself.
-        hidden: the record's own hidden flag is on the symbol, not here; see `SymbolTable.version_of`.
-    """
-
-    name: str
-    hash: int
-    library: str | None
-    weak: bool
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
 class SymbolTable:
     """.dynsym with lookups through DT_GNU_HASH or DT_HASH.
+
+    Attributes:
+        version_records: the versions that the numbers in .gnu.version stand for.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
@@ -104,7 +87,7 @@ class SymbolTable:
         self._layout = struct.Struct(image.endian + ("IBBHQQ" if image.is64 else "IIIBBH"))
         self._offset, self._end = image.extent_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
         self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
-        self._versions: dict[int, SymbolVersion] | None = None
+        self.version_records = VersionRecords(image, dynamic)
         self._hash_start = self._hash_end = 0
         self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
         self._filter: Sequence[int] = b""  # the words of its filter as bytes, the lowest first
@@ -524,112 +507,3 @@ class SymbolTable:
     def has_versions(self) -> bool:
         """Whether the file has a .gnu.version table."""
         return DT_VERSYM in self._dynamic.values
-
-    def versions(self) -> dict[int, SymbolVersion]:
-        """Version index to version, needed and defined ones."""
-        if self._versions is None:
-            found: dict[int, SymbolVersion] = {}
-            for need in self.needs:
-                for version, index in need[1]:
-                    found[index & 0x7FFF] = version
-            for version, index, _flags in self.definitions:
-                found[index & 0x7FFF] = version
-            self._versions = found
-        return self._versions
-
-    @cached_property
-    def needs(self) -> tuple[tuple[str, tuple[tuple[SymbolVersion, int], ...]], ...]:
-        """.gnu.version_r in order: (library, [(version, version index), ...]).
-
-        The loader follows the links and looks at neither count (DT_VERNEEDNUM, vn_cnt); so does this.
-
-        Raises:
-            UnreadableFile: a record or a name lies outside of what is mapped, or there are too many.
-        """
-        image, values = self._image, self._dynamic.values
-        if DT_VERNEED not in values:
-            return ()
-        at, end = image.extent_of(values[DT_VERNEED], "the needed versions")
-        need_layout = struct.Struct(image.endian + "HHIII")
-        aux_layout = struct.Struct(image.endian + "IHHII")
-        result: list[tuple[str, tuple[tuple[SymbolVersion, int], ...]]] = []
-        budget = MAX_VERSIONS
-        following = 1
-        while following:
-            _version, _count, file, aux, following = need_layout.unpack(self._record(at, need_layout.size, end))
-            library = self._version_text(file)
-            entries = []
-            aux_at, aux_next = at + aux, 1
-            while aux_next:
-                budget -= 1
-                if budget < 0:
-                    raise UnreadableFile(image.path, f"more than {MAX_VERSIONS} symbol versions, which are not read")
-                hashed, flags, other, name, aux_next = aux_layout.unpack(self._record(aux_at, aux_layout.size, end))
-                entries.append(
-                    (SymbolVersion(self._version_text(name), hashed, library, bool(flags & VER_FLG_WEAK)), other)
-                )
-                aux_at += aux_next
-            result.append((library, tuple(entries)))
-            at += following
-        return tuple(result)
-
-    @cached_property
-    def definitions(self) -> tuple[tuple[SymbolVersion, int, int], ...]:
-        """.gnu.version_d in order: (version, version index, vd_flags), by the links alone, as `needs`.
-
-        Raises:
-            UnreadableFile: as `needs`.
-        """
-        image, values = self._image, self._dynamic.values
-        if DT_VERDEF not in values:
-            return ()
-        at, end = image.extent_of(values[DT_VERDEF], "the defined versions")
-        layout = struct.Struct(image.endian + "HHHHIII")
-        aux_layout = struct.Struct(image.endian + "II")
-        result: list[tuple[SymbolVersion, int, int]] = []
-        following = 1
-        while following:
-            if len(result) == MAX_VERSIONS:
-                raise UnreadableFile(image.path, f"more than {MAX_VERSIONS} symbol versions, which are not read")
-            _version, flags, index, _count, hashed, aux, following = layout.unpack(self._record(at, layout.size, end))
-            name, _next = aux_layout.unpack(self._record(at + aux, aux_layout.size, end))
-            result.append((SymbolVersion(self._version_text(name), hashed, None, False), index, flags))
-            at += following
-        return tuple(result)
-
-    def _record(self, at: int, size: int, end: int) -> bytes:
-        if at + size > end:
-            raise UnreadableFile(
-                self._image.path, "corrupt ELF file: its symbol versions lead out of what is mapped of it"
-            )
-        return self._image.slice(at, size, "a version record")
-
-    def _version_text(self, name: int) -> str:
-        raw = self._image.terminated(self._strtab + name, self._strtab_end)
-        if raw is None:
-            raise UnreadableFile(self._image.path, "corrupt ELF file: a symbol version's name is outside of it")
-        return _text(raw)
-
-    def revisions(self) -> tuple[int | None, tuple[int, ...]]:
-        """vn_version of the first needed record, None without one, and vd_version of every defined one: 1 is the only
-        revision there is.
-
-        Raises:
-            UnreadableFile: as `needs`.
-        """
-        image, values = self._image, self._dynamic.values
-        half = struct.Struct(image.endian + "H")
-        needed = None
-        if DT_VERNEED in values:
-            at, end = image.extent_of(values[DT_VERNEED], "the needed versions")
-            (needed,) = half.unpack(self._record(at, half.size, end))
-        defined: list[int] = []
-        if DT_VERDEF in values:
-            at, end = image.extent_of(values[DT_VERDEF], "the defined versions")
-            link = struct.Struct(image.endian + "H14xI")
-            following = 1
-            while following and len(defined) < MAX_VERSIONS:
-                version, following = link.unpack(self._record(at, link.size, end))
-                defined.append(version)
-                at += following
-        return needed, tuple(defined)

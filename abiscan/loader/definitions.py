@@ -11,9 +11,9 @@ from abiscan.elf.symbols import (
     SHN_ABS,
     SHN_UNDEF,
     STT_TLS,
-    VER_FLG_BASE,
     VERSYM_HIDDEN,
 )
+from abiscan.elf.version_records import VER_FLG_BASE
 
 PLT_CLASS, COPY_CLASS = 1, 2
 # References whose answer is kept of one object.
@@ -64,10 +64,10 @@ class Definitions:
         if self._versions is None:
             found: dict[int, Version] = {}
             if self._symbols.has_versions:
-                for library, entries in self._symbols.needs:
+                for library, entries in self._symbols.version_records.needs:
                     for version, index in entries:
                         found[index & 0x7FFF] = Version(version.name, version.hash, bool(index & 0x8000), library)
-                for version, index, flags in self._symbols.definitions:
+                for version, index, flags in self._symbols.version_records.definitions:
                     if not flags & VER_FLG_BASE:
                         found[index & 0x7FFF] = Version(version.name, version.hash, False, None)
                     else:

@@ -216,12 +216,12 @@ def check_revisions(elf: ElfFile, path: str) -> None:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
     check_needed_revision(elf, path)
-    _, defined = elf.symbols.revisions()
+    _, defined = elf.symbols.version_records.revisions()
     odd = next((revision for revision in defined if revision != 1), None)
     if odd is not None:
         # Said of whoever asks this file for a version; nobody may.
         raise Undecidable(f"{path} defines versions in records of revision {odd}, which the loader does not know")
-    highest = max(elf.symbols.versions(), default=0)
+    highest = max(elf.symbols.version_records.versions, default=0)
     if highest and DT_VERSYM not in elf.dynamic.values:
         raise _dies(path, "it has version records and no table of versions (DT_VERSYM), which the loader reads")
     strays = [number for number in elf.symbols.version_numbers(elf.referred) if number > highest]
@@ -237,7 +237,7 @@ def check_needed_revision(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure: it is unknown.
     """
-    needed, _ = elf.symbols.revisions()
+    needed, _ = elf.symbols.version_records.revisions()
     if needed is not None and needed != 1:
         words = f"unsupported version {needed} of Verneed record"
         raise LoadFailure(LoaderStop(StopKind.INVALID_FILE, path, detail=words))

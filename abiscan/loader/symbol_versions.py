@@ -27,7 +27,7 @@ def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap],
     if elf is None:
         return
     relr_mark = False
-    for library, entries in elf.symbols.needs:
+    for library, entries in elf.symbols.version_records.needs:
         provider = namespace.find_exact(library)
         if provider is None:
             raise LoadFailure(LoaderStop(StopKind.ASSERTION, item.name, detail=_ASSERTION))
@@ -41,7 +41,7 @@ def check_versions(item: LinkMap, namespace: Namespace, searched: list[LinkMap],
     if (
         knows_relr
         and not relr_mark
-        and elf.symbols.needs
+        and elf.symbols.version_records.needs
         and DT_RELR in elf.dynamic.values
         and any(name.startswith("libc.so.") for name in elf.needed)
     ):
@@ -52,5 +52,5 @@ def _defined(item: LinkMap) -> set[tuple[int, str]] | None:
     """(hash, name) of the versions that an object defines; None for one without versions, which passes everything."""
     if item.elf is None:
         return None
-    definitions = item.elf.symbols.definitions
+    definitions = item.elf.symbols.version_records.definitions
     return {(version.hash, version.name) for version, _index, _flags in definitions} or None

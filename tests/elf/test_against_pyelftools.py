@@ -111,9 +111,9 @@ def test_reads_the_versions_that_pyelftools_reads(find: Callable[[], Path]) -> N
     verdef = next((s for s in sections if isinstance(s, GNUVerDefSection)), None)
 
     needs = [(n.name, a.name) for n, aux in (verneed.iter_versions() if verneed else ()) for a in aux]
-    assert [(library, v.name) for library, entries in ours.symbols.needs for v, _ in entries] == needs
+    assert [(library, v.name) for library, entries in ours.symbols.version_records.needs for v, _ in entries] == needs
     defined = [next(iter(aux)).name for _, aux in (verdef.iter_versions() if verdef else ())]
-    assert [v.name for v, _index, _flags in ours.symbols.definitions] == defined
+    assert [v.name for v, _index, _flags in ours.symbols.version_records.definitions] == defined
 
     for found in ours.imports:
         if versym is None or verneed is None:
