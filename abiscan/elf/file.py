@@ -221,16 +221,19 @@ class ElfFile:
         """Whether some entry of this name can satisfy an unversioned reference's name test: defined, not local, not
         hidden. Versions are not weighed; `loader` does that."""
         raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
-        return any(self._is_export(self.symbols.raw(index)) for index in self.symbols.find(raw))
+        table = self.symbols.hash_table
+        return table is not None and any(self._is_export(self.symbols.raw(index)) for index in table.find(raw))
 
     def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
         """Those for which `exports_name` is true."""
+        table = self.symbols.hash_table
+        if table is None:
+            return frozenset()
         raws, hashes = _hashed(names)
-        table = self.symbols
         return frozenset(
             names[i]
             for i in table.screen(hashes, range(len(names)))
-            if any(self._is_export(table.raw(index)) for index in table.find_screened(raws[i], hashes[i]))
+            if any(self._is_export(self.symbols.raw(index)) for index in table.find_screened(raws[i], hashes[i]))
         )
 
     @staticmethod
@@ -244,7 +247,9 @@ class ElfFile:
     def export(self, name: str) -> Export | None:
         """The export of this name (the default version first), looked up through the hash table."""
         raw = name.encode("utf-8", "surrogateescape")
-        found = [s for s in map(self.symbols.raw, self.symbols.find(raw)) if self._is_export(s)]
+        table = self.symbols.hash_table
+        numbers = () if table is None else table.find(raw)
+        found = [s for s in map(self.symbols.raw, numbers) if self._is_export(s)]
         exports = [self._to_export(s, name) for s in found]
         return min(exports, key=lambda e: e.hidden_version, default=None)
 

@@ -1,4 +1,4 @@
-"""The dynamic symbol table, its hash tables and its versions, read straight from the map.
+"""The dynamic symbol table and the numbers of its versions (.gnu.version), read straight from the map.
 
 .dynsym is the table that the loader uses; .symtab is not consulted, because stripped files have none.
 """
@@ -12,18 +12,15 @@ from functools import cached_property
 from msgspec import Struct
 
 from abiscan.elf.dynamic import (
-    DT_GNU_HASH,
-    DT_HASH,
     DT_SYMTAB,
     DT_VERSYM,
     Dynamic,
 )
-from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
+from abiscan.elf.hash_table import read_hash_table
 from abiscan.elf.image import Image
 from abiscan.elf.sections import SHT_DYNSYM, read_sections
 from abiscan.elf.version_records import VersionRecords
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MAX_CHAIN_STEPS
 
 SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
 STB_LOCAL, STB_GLOBAL, STB_WEAK, STB_GNU_UNIQUE = 0, 1, 2, 10
@@ -39,9 +36,6 @@ _DEFINING = frozenset(
 
 VER_NDX_LOCAL, VER_NDX_GLOBAL = 0, 1
 VERSYM_HIDDEN = 0x8000
-
-# Bytes of one chain after which it is counted.
-_LONG_CHAIN = 4096
 
 
 class RawSymbol(Struct, frozen=True, gc=False):
@@ -72,9 +66,10 @@ class RawSymbol(Struct, frozen=True, gc=False):
 
 
 class SymbolTable:
-    """.dynsym with lookups through DT_GNU_HASH or DT_HASH.
+    """The entries of .dynsym, and the tables beside it.
 
     Attributes:
+        hash_table: through which exports are found; None where the file has none.
         version_records: the versions that the numbers in .gnu.version stand for.
 
     Raises:
@@ -88,161 +83,9 @@ class SymbolTable:
         self._offset, self._end = image.extent_of(dynamic.values[DT_SYMTAB], "the dynamic symbol table")
         self._strtab, self._strtab_end = dynamic.strtab, dynamic.strtab_end
         self.version_records = VersionRecords(image, dynamic)
-        self._hash_start = self._hash_end = 0
-        self._gnu: tuple[memoryview[int], memoryview[int], int, int, int, int] | None = None
-        self._filter: Sequence[int] = b""  # the words of its filter as bytes, the lowest first
-        self._sysv: tuple[memoryview[int], memoryview[int]] | None = None
-        self._u32 = struct.Struct(image.endian + "I").unpack_from
+        self.hash_table = read_hash_table(image, dynamic, self._offset, self._end, self._layout.size)
         self._u16 = struct.Struct(image.endian + "H").unpack_from
-        self._walked = 0
-        self._read_hash()
         self._count: int | None = None
-
-    # --- hash tables ------------------------------------------------------------------------------------------
-
-    def _read_hash(self) -> None:
-        image, values = self._image, self._dynamic.values
-        # glibc looks into DT_GNU_HASH alone where both are there, even if it has no buckets (_dl_setup_hash).
-        if DT_GNU_HASH in values:
-            offset, self._hash_end = image.extent_of(values[DT_GNU_HASH], "the GNU hash table")
-            self._hash_start = offset
-            nbuckets, symoffset, bloom_size, bloom_shift = image.words(offset, 4, "I", "the GNU hash table")
-            word = 8 if image.is64 else 4
-            at = offset + 16 + bloom_size * word
-            if at + 4 * nbuckets > self._hash_end:
-                raise UnreadableFile(image.path, "corrupt ELF file: its GNU hash table ends outside of what is mapped")
-            bloom = image.words(offset + 16, bloom_size, "Q" if image.is64 else "I", "the GNU hash table's filter")
-            buckets = image.words(at, nbuckets, "I", "the GNU hash table's buckets")
-            self._gnu = (bloom, buckets, at + 4 * nbuckets, symoffset, bloom_shift, word * 8)
-            self._filter = memoryview(image.buffer)[offset + 16 : at]
-            if not image.little_endian:
-                import array
-
-                swapped = array.array("Q" if image.is64 else "I", bytes(self._filter))
-                swapped.byteswap()
-                self._filter = memoryview(swapped).cast("B")
-        elif DT_HASH in values:
-            offset, end = image.extent_of(values[DT_HASH], "the hash table")
-            nbucket, nchain = image.words(offset, 2, "I", "the hash table")
-            if offset + 8 + 4 * (nbucket + nchain) > end:
-                raise UnreadableFile(image.path, "corrupt ELF file: its hash table ends outside of what is mapped")
-            self._sysv = (
-                image.words(offset + 8, nbucket, "I", "the hash table's buckets"),
-                image.words(offset + 8 + 4 * nbucket, nchain, "I", "the hash table's chains"),
-            )
-
-    @property
-    def gnu_parameters(self) -> tuple[int, int, int] | None:
-        """(words of the filter, its shift, buckets) of DT_GNU_HASH; None without that table."""
-        return None if self._gnu is None else (len(self._gnu[0]), self._gnu[4], len(self._gnu[1]))
-
-    @property
-    def has_hash(self) -> bool:
-        """Whether exports can be looked up at all."""
-        return self._gnu is not None or self._sysv is not None
-
-    def find(self, name: bytes, hashed: int | None = None) -> list[int]:
-        """Indices of all entries of this name that the hash table reaches, in chain order.
-
-        `hashed` is `gnu_hash(name)` where the caller has it already.
-        """
-        if self._gnu is not None:
-            hashed = gnu_hash(name) if hashed is None else hashed
-            return self._find_gnu(name, hashed) if self.screen((hashed,), (0,)) else []
-        if self._sysv is not None:
-            return self._find_sysv(name)
-        return []
-
-    def find_screened(self, name: bytes, hashed: int) -> list[int]:
-        """The same of a name that `screen` lets through."""
-        return self._find_gnu(name, hashed) if self._gnu is not None else self._find_sysv(name)
-
-    def screen(self, hashes: Sequence[int], positions: Iterable[int]) -> list[int]:
-        """Those of `positions` whose name may be here, by the filter of DT_GNU_HASH: a few in a hundred of the others
-        pass too. Without that table, all of them.
-
-        Args:
-            hashes: `gnu_hash` of each name.
-            positions: indices into `hashes`.
-        """
-        if self._gnu is None:
-            return list(positions) if self._sysv is not None else []
-        _bloom, buckets, _chains, _symoffset, shift, bits = self._gnu
-        data, room, low = self._filter, 8 * len(self._filter), bits - 1
-        if not data or not buckets:
-            return []
-        # Bit h % bits of word h / bits is bit h of all words together, and so one of byte h / 8. A name that is not
-        # here takes 0.12 us so; by words, which are integers of more than one digit to Python, 0.19.
-        return [
-            i
-            for i in positions
-            if data[(bit := (h := hashes[i]) % room) >> 3] >> (bit & 7) & 1
-            and data[(bit := bit & ~low | h >> shift & low) >> 3] >> (bit & 7) & 1
-        ]
-
-    def _find_gnu(self, name: bytes, h: int) -> list[int]:
-        assert self._gnu is not None
-        _bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
-        index = buckets[h % len(buckets)]
-        if not index:
-            return []
-        found = []
-        buffer, size = self._image.buffer, self._hash_end
-        unpack, entry = self._u32, self._layout.size
-        wanted = name + b"\0"
-        # The loader counts from where the chain of symbol 0 would be, which may be in front of the table.
-        at = chains + 4 * (index - symoffset)
-        first = at
-        # st_name is the first field of an entry in either class.
-        symbol, last = self._offset + index * entry, self._end - entry
-        while self._hash_start <= at and at + 4 <= size and symbol <= last:
-            (chain,) = unpack(buffer, at)
-            if (chain ^ h) >> 1 == 0:
-                string = self._strtab + unpack(buffer, symbol)[0]
-                if buffer[string : min(string + len(wanted), self._strtab_end)] == wanted:
-                    found.append((symbol - self._offset) // entry)
-            if chain & 1:
-                break
-            symbol += entry
-            at += 4
-        else:
-            raise UnreadableFile(self._image.path, "corrupt ELF file: its GNU hash table leads out of what is mapped")
-        if at - first > _LONG_CHAIN:
-            self._note_walk((at - first) // 4)
-        return found
-
-    def _note_walk(self, steps: int) -> None:
-        """Chains of a real table have two or three entries; one that a linker did not make must not cost hours.
-
-        Raises:
-            UnreadableFile: the lookups so far have gone through more of them than any real file needs.
-        """
-        self._walked += steps
-        if self._walked > MAX_CHAIN_STEPS:
-            raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
-
-    def _find_sysv(self, name: bytes) -> list[int]:
-        assert self._sysv is not None
-        buckets, chains = self._sysv
-        if not buckets:
-            return []
-        found = []
-        wanted = name + b"\0"
-        index = buckets[sysv_hash(name) % len(buckets)]
-        steps = 0
-        while index:
-            # A cycle in a damaged chain must not hang: no chain is longer than the table.
-            if index >= len(chains) or steps > len(chains):
-                raise UnreadableFile(self._image.path, "corrupt ELF file: its hash table has endless chains")
-            symbol = self.raw(index)
-            string = self._strtab + symbol.name
-            if self._image.buffer[string : min(string + len(wanted), self._strtab_end)] == wanted:
-                found.append(index)
-            index = chains[index]
-            steps += 1
-        if steps > _LONG_CHAIN:
-            self._note_walk(steps)
-        return found
 
     # --- entries ----------------------------------------------------------------------------------------------
 
@@ -341,12 +184,17 @@ class SymbolTable:
                 own.append(index)
             elif mark in open_marks or mark in own_marks:
                 found.append(self.raw(index))
-        lost = self.unreached(own) if own else set()
+        lost = self._unreached(own) if own else set()
         if lost:
             places = {index: place for place, index in enumerate(indices)}
             found += [self.raw(index) for index in lost]
             found.sort(key=lambda symbol: places[symbol.number])
         return found
+
+    def _unreached(self, indices: Sequence[int]) -> set[int]:
+        """Those of the entries that a lookup of their own name does not come upon."""
+        names = self.names_at(indices)
+        return set(indices) if self.hash_table is None else self.hash_table.unreached(indices, names)
 
     def name_of(self, symbol: RawSymbol) -> bytes:
         """The entry's name; empty if its offset lies outside of what is mapped behind the start of .dynstr."""
@@ -370,21 +218,11 @@ class SymbolTable:
 
     def _count_entries(self) -> int:
         counted = self._section_count()
-        if self._sysv is not None:
-            return max(len(self._sysv[1]), counted)
-        if self._gnu is not None:
-            _bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
-            last = max(buckets, default=0)
-            if last >= symoffset:
-                at = chains + 4 * (last - symoffset)
-                unpack = struct.Struct(self._image.endian + "I").unpack_from
-                while at + 4 <= self._hash_end:
-                    last += 1
-                    if unpack(self._image.buffer, at)[0] & 1:
-                        break
-                    at += 4
-                return max(last, counted)
-            counted = max(counted, symoffset)
+        if self.hash_table is not None:
+            least, is_all = self.hash_table.count_entries()
+            counted = max(counted, least)
+            if is_all:
+                return counted
         # Nothing exported, so the hash table says nothing of the length. Linkers place .dynstr behind .dynsym.
         gap = self._strtab - self._offset
         return max(counted, gap // self._layout.size if gap > 0 else 0)
@@ -467,41 +305,6 @@ class SymbolTable:
             if section and info & 0xF == STT_GNU_IFUNC:
                 called.add(mark)
         return [self.raw(index) for index, mark in zip(indices, marked, strict=True) if mark in called]
-
-    def unreached(self, indices: Sequence[int]) -> set[int]:
-        """Those of the entries that a lookup of their own name does not come upon: no hash table leads to them."""
-        if self._gnu is None:
-            names = self.names_at(indices)
-            return {index for index, name in zip(indices, names, strict=True) if index not in self.find(name)}
-        _bloom, buckets, chains, symoffset, _shift, _bits = self._gnu
-        if not buckets:
-            return set(indices)
-        start, count = self._hash_start, len(buckets)
-        # Of the chain's words, that of symbol 0, which may be in front of the table.
-        zero = (chains - start) // 4 - symoffset
-        room = min((self._hash_end - start) // 4, max(0, zero + max(indices, default=-1) + 1))
-        chain = self._image.words(start, room, "I", "the GNU hash table")
-        hashes = gnu_hashes(self.names_at(indices))
-        # By bucket, up to which symbol its chain goes on: it is gone along once, however many are asked about.
-        reached: dict[int, int] = {}
-
-        def leads(at: int, index: int) -> bool:
-            met = reached.get(at, at)
-            while met < index and not chain[zero + met] & 1:
-                met += 1
-            reached[at] = max(met, reached.get(at, at))
-            return met >= index
-
-        first, stop = max(1, -zero), room - zero
-        return set(indices).difference(
-            [
-                index
-                for i in self.screen(hashes, range(len(hashes)))
-                if first <= (at := buckets[(hashed := hashes[i]) % count]) <= (index := indices[i]) < stop
-                and chain[zero + index] ^ hashed < 2
-                and (at == index or leads(at, index))
-            ]
-        )
 
     @property
     def has_versions(self) -> bool:

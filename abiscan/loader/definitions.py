@@ -48,11 +48,11 @@ class Definitions:
     What a reference finds is kept: of what several files of a run ask of a library they share two thirds is the same.
 
     Attributes:
-        table: None where the object has no hash table, and so nothing that can be found.
+        table: its hash table; None where it has none, and so nothing that can be found.
     """
 
     def __init__(self, elf: ElfFile) -> None:
-        self.table = elf.symbols if elf.symbols.has_hash else None
+        self.table = elf.symbols.hash_table
         self._symbols = elf.symbols
         self._versions: dict[int, Version] | None = None
         self._matched: dict[Reference, RawSymbol | None] = {}
@@ -77,7 +77,7 @@ class Definitions:
 
     def match(self, reference: Reference, hashed: int) -> RawSymbol | None:
         """The entry of this object that a reference accepts, whatever its binding, of a name that the object's table
-        has let through (`SymbolTable.screen`)."""
+        has let through (`GnuHashTable.screen`)."""
         known = self._matched
         if reference not in known:
             if len(known) > _KEPT:
@@ -95,7 +95,7 @@ class Definitions:
         versions = self.versions
         defaults: list[RawSymbol] = []
         for index in indices:
-            symbol = self.table.raw(index)
+            symbol = self._symbols.raw(index)
             if symbol.value == 0 and symbol.section != SHN_ABS and symbol.type != STT_TLS:
                 continue
             if symbol.section == SHN_UNDEF and reference.type_class & PLT_CLASS:
@@ -103,7 +103,7 @@ class Definitions:
             if symbol.type not in DEFINITION_TYPES:
                 continue
             if versions:
-                raw = self.table.version_index(index)
+                raw = self._symbols.version_index(index)
                 number = raw & 0x7FFF
                 own = versions.get(number, _NO_VERSION)
                 if wanted is not None:

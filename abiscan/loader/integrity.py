@@ -34,6 +34,7 @@ from abiscan.elf.dynamic import (
     DT_TEXTREL,
     DT_VERSYM,
 )
+from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.image import ET_DYN, PT_NOTE, PT_TLS, Segment
 from abiscan.elf.mapping import PAGE, PF_W, PF_X, Area, doubt, refusal
 from abiscan.elf.relocations import IRELATIVE, RELA_ONLY, RELATIVE, Table
@@ -196,10 +197,10 @@ def check_hash(elf: ElfFile, path: str) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    parameters = elf.symbols.gnu_parameters
-    if parameters is None:
+    table = elf.symbols.hash_table
+    if not isinstance(table, GnuHashTable):
         return
-    words, shift, buckets = parameters
+    words, shift, buckets = table.parameters
     if words & (words - 1):
         raise _aborts(path, _POWER)
     if buckets and (not words or shift >= 32):
@@ -371,9 +372,9 @@ def _tables_in(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[
     yield elf.dynamic.address, elf.dynamic.address + (16 if wide else 8) * (len(values) + len(elf.dynamic.needed) + 1)
     sizes = [(DT_SYMTAB, count * (24 if wide else 16)), (DT_STRTAB, elf.dynamic.strings_end - elf.dynamic.strtab)]
     sizes.append((DT_VERSYM, 2 * count))
-    parameters = elf.symbols.gnu_parameters
-    if parameters is not None:
-        words, _shift, buckets = parameters
+    table = elf.symbols.hash_table
+    if isinstance(table, GnuHashTable):
+        words, _shift, buckets = table.parameters
         sizes.append((DT_GNU_HASH, 16 + words * (8 if wide else 4) + 4 * (buckets + count)))
     elif DT_HASH in values:
         sizes.append((DT_HASH, 4 * (2 + 2 * count)))

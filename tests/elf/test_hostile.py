@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abiscan.elf import ElfFile, open_elf, read_elf
+from abiscan.elf.hash_table import GnuHashTable
 from abiscan.errors import UnreadableFile
 
 SMALL = (Path(__file__).parents[1] / "fixtures" / "stable-abi.so").read_bytes()
@@ -118,15 +119,16 @@ def test_endless_hash_chains_are_given_up() -> None:
 
     path = Path(__file__).parent.parent / "fixtures" / "gcc-const-data-ptr.so"
     elf = ElfFile(path.read_bytes(), "whole")
-    bloom, buckets, chains, symoffset, _shift, _bits = elf.symbols._gnu or (None,) * 6
-    assert bloom is not None
-    assert buckets is not None
+    table = elf.symbols.hash_table
+    assert isinstance(table, GnuHashTable)
+    words, _shift, buckets = table.parameters
+    chains, symoffset = table._chains, table._symoffset
     data = bytearray(path.read_bytes())
-    head = chains - 4 * len(buckets) - 8 * len(bloom)
-    data[head : head + 8 * len(bloom)] = b"\xff" * (8 * len(bloom))  # the filter lets every name through
-    for bucket in range(len(buckets)):
-        at = chains - 4 * len(buckets) + 4 * bucket
-        data[at : at + 4] = int(symoffset).to_bytes(4, "little")
+    head = chains - 4 * buckets - 8 * words
+    data[head : head + 8 * words] = b"\xff" * (8 * words)  # the filter lets every name through
+    for bucket in range(buckets):
+        at = chains - 4 * buckets + 4 * bucket
+        data[at : at + 4] = symoffset.to_bytes(4, "little")
     # Behind the chains nothing ends one: no word has its lowest bit set.
     data = data[:chains] + bytes(b & 0xFE for b in data[chains:]) + bytes(16 << 20)
     started = time.monotonic()
