@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Collection, Container, Iterable, Iterator
-from contextlib import suppress
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-
-from msgspec.structs import replace
 
 from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.hashing import gnu_hashes
 from abiscan.elf.image import Image, Sparse
 from abiscan.elf.relocations import Table, packed_places, relocation_tables, symbol_references
-from abiscan.elf.sniff import describe_other
 from abiscan.elf.symbols import (
     SHN_UNDEF,
     STB_GNU_UNIQUE,
@@ -418,97 +412,3 @@ def _text(raw: bytes) -> str:
 def _hashed(names: tuple[str, ...]) -> tuple[list[bytes], list[int]]:
     raws = [name.encode("utf-8", "surrogateescape") for name in names]
     return raws, gnu_hashes(raws)
-
-
-def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFile:
-    """Map a file and read its headers.
-
-    Args:
-        path: the file on disk; FIFOs, devices and directories are refused without being opened.
-        display: how to call it in messages (default: `path`).
-
-    Raises:
-        UnreadableFile: it cannot be opened or is no ELF file with a dynamic section.
-        FileNotFoundError: nothing is there.
-    """
-    shown = display if display is not None else os.fspath(path)
-    return ElfFile(map_file(path, shown), shown)
-
-
-def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -> bytes | mmap.mmap:
-    """Map a file of any format.
-
-    Args:
-        shown: how to call it in messages.
-        copy_up_to: files of at most so many bytes are read and not mapped: a file that shrinks under a map kills the
-            process.
-
-    Raises:
-        UnreadableFile: it is empty or no regular file, or cannot be opened.
-        FileNotFoundError: nothing is there.
-    """
-    import mmap
-
-    try:
-        # O_NONBLOCK: between a check and the opening a FIFO could take the file's place and block for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise UnreadableFile(shown, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile(shown, f"{_kind_of(status.st_mode)}, not a shared object")
-        if status.st_size == 0:
-            raise UnreadableFile(shown, describe_other(b""))
-        if status.st_size <= copy_up_to:
-            return _read_whole(descriptor, status.st_size, shown)
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise UnreadableFile(shown, f"cannot be read: {(error.strerror or str(error)).lower()}") from error
-    finally:
-        os.close(descriptor)
-
-
-def _read_whole(descriptor: int, size: int, shown: str) -> bytes:
-    data = os.read(descriptor, size)
-    while len(data) < size:
-        part = os.read(descriptor, size - len(data))
-        if not part:
-            raise UnreadableFile(shown, "it became shorter while it was read")
-        data += part
-    return data
-
-
-def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:
-    """The same for bytes that are already in memory, such as a member of a wheel.
-
-    Raises:
-        UnreadableFile: as `open_elf`.
-    """
-    if not isinstance(data, Sparse):
-        return ElfFile(data, display)
-    from abiscan.elf.sparse import is_readable
-
-    sparse = replace(data, whole=cache(data.whole))
-    if not data.left_out:
-        return ElfFile(data.buffer, display, sparse)
-    with suppress(UnreadableFile):
-        elf = ElfFile(data.buffer, display, sparse)
-        if is_readable(elf, sparse):
-            return elf
-    return ElfFile(sparse.whole(), display)
-
-
-def _kind_of(mode: int) -> str:
-    for test, words in (
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISDIR, "a directory"),
-        (stat.S_ISCHR, "a character device"),
-        (stat.S_ISBLK, "a block device"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode):
-            return words
-    return "a special file"

@@ -19,7 +19,7 @@ from abiscan.analysis.run import scan, stream
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, Share, plan, scan_share
 from abiscan.binary import formats
-from abiscan.elf.file import map_file
+from abiscan.elf.opening import map_file
 from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
 from abiscan.model.limits import MAX_COPIED
