@@ -17,9 +17,9 @@ import pytest
 
 GOOD = Path(__file__).parent / "fixtures" / "good-extension.so"
 
-MODULES = 185  # of abiscan; measured: 183
+MODULES = 186  # of abiscan; measured: 184
 # Without a parser of command lines, and beside typing_extensions.
-ALL_MODULES = 297  # measured: 290 with CPython 3.11
+ALL_MODULES = 298  # measured: 291 with CPython 3.11
 PATTERNS_AT_IMPORT = 0
 PATTERNS = 14  # measured: 13
 ALLOCATED = 18 << 20  # bytes; measured: 14.7 MiB, of which 6 are code

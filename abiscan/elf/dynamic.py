@@ -65,6 +65,11 @@ class Dynamic(Struct, frozen=True):
         return DT_SYMBOLIC in self.values or bool(self.values.get(DT_FLAGS, 0) & DF_SYMBOLIC)
 
     @property
+    def has_text_relocations(self) -> bool:
+        """Relocations may write to segments that are not writable: the loader makes them so meanwhile."""
+        return DT_TEXTREL in self.values or bool(self.values.get(DT_FLAGS, 0) & DF_TEXTREL)
+
+    @property
     def flags_1(self) -> int:
         """DT_FLAGS_1, 0 if absent."""
         return self.values.get(DT_FLAGS_1, 0)

@@ -52,19 +52,19 @@ def map_segments(loads: Sequence[Segment], *, is_dynamic: bool = True) -> tuple[
     """
     areas: list[Area] = []
     for number, segment in enumerate(loads):
-        start, end = _page(segment.address), _page_up(segment.address + segment.file_size)
+        start, end = page_start(segment.address), page_end(segment.address + segment.file_size)
         if number == 0 and len(loads) == 1 and is_dynamic:
-            end = _page_up(segment.address + segment.memory_size)
+            end = page_end(segment.address + segment.memory_size)
         offset = segment.offset - (segment.address - start)
         if end > start:
             areas = _paint(areas, Area(start, end, offset, segment.flags))
         data_end, room_end = segment.address + segment.file_size, segment.address + segment.memory_size
         if room_end > data_end:
-            zero_pages = _page_up(data_end)
+            zero_pages = page_end(data_end)
             if zero_pages > data_end:
                 areas = _paint(areas, Area(data_end, min(room_end, zero_pages), None, segment.flags))
             if room_end > zero_pages:
-                areas = _paint(areas, Area(zero_pages, _page_up(room_end), None, segment.flags))
+                areas = _paint(areas, Area(zero_pages, page_end(room_end), None, segment.flags))
     return tuple(areas)
 
 
@@ -86,15 +86,15 @@ def _paint(areas: list[Area], new: Area) -> list[Area]:
 def refusal(loads: Sequence[Segment]) -> str | None:
     """What glibc says of a shared object whose segments it cannot map, wherever it is tried; None where it can."""
     first, last = loads[0], loads[-1]
-    length = (last.address + last.memory_size - _page(first.address)) % (1 << 64)
+    length = (last.address + last.memory_size - page_start(first.address)) % (1 << 64)
     align = max((s.align for s in loads if s.align & (s.align - 1) == 0), default=0)
     if align > PAGE:
         length = max(length, align) + align if length else 0
     if length == 0 or length >= MAX_ADDRESS_SPACE:
         return "failed to map segment from shared object"
-    ends = [_page_up(s.address + s.file_size) for s in loads]
-    holes = any(end != _page(s.address) for end, s in zip(ends, loads[1:], strict=False))
-    if holes and _page(last.address) < ends[0]:
+    ends = [page_end(s.address + s.file_size) for s in loads]
+    holes = any(end != page_start(s.address) for end, s in zip(ends, loads[1:], strict=False))
+    if holes and page_start(last.address) < ends[0]:
         # Since glibc 2.35; before, the attempt itself fails ("cannot change memory protections").
         return "ELF load command address/offset not page-aligned"
     # Nearer to 2**64 the sum with the load base begins at 0 again, and nothing is mapped.
@@ -106,8 +106,8 @@ def refusal(loads: Sequence[Segment]) -> str | None:
 def doubt(loads: Sequence[Segment]) -> str | None:
     """Why it cannot be known what mapping the segments of a shared object does, in words that follow the name of the
     file; None where it can."""
-    start = _page(loads[0].address)
-    end = _page_up(loads[-1].address + loads[-1].memory_size)
+    start = page_start(loads[0].address)
+    end = page_end(loads[-1].address + loads[-1].memory_size)
     if end - start > MAX_CERTAIN_SIZE or any(s.align > MAX_CERTAIN_SIZE for s in loads):
         return f"asks for {end - start} bytes of address space, which not every machine has"
     for segment in loads:
@@ -116,9 +116,32 @@ def doubt(loads: Sequence[Segment]) -> str | None:
     return None
 
 
-def _page(address: int) -> int:
+def mapped_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
+    """(start, end) of what is mapped, neighbours joined."""
+    found: list[tuple[int, int]] = []
+    for area in areas:
+        if found and found[-1][1] == area.start:
+            found[-1] = (found[-1][0], area.end)
+        else:
+            found.append((area.start, area.end))
+    return found
+
+
+def writable_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
+    """The same of what can be written to."""
+    return mapped_runs(tuple(area for area in areas if area.flags & PF_W))
+
+
+def covers(runs: list[tuple[int, int]], address: int, size: int) -> bool:
+    """Whether `size` bytes at an address lie in one of the runs."""
+    return any(start <= address and address + size <= end for start, end in runs)
+
+
+def page_start(address: int) -> int:
+    """The start of its page."""
     return address & -PAGE
 
 
-def _page_up(address: int) -> int:
+def page_end(address: int) -> int:
+    """The first start of a page that is not before it."""
     return -(-address // PAGE) * PAGE

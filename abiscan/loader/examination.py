@@ -8,14 +8,7 @@ from abiscan.elf import ElfFile
 from abiscan.elf.notes import x86_isa_needed
 from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
-from abiscan.loader.integrity import (
-    check_needed_revision,
-    check_relocated,
-    check_resolvers,
-    check_revisions,
-    check_started,
-    unknown_relocation,
-)
+from abiscan.loader.integrity import check_needed_revision, check_revisions
 from abiscan.loader.linker import Flavour
 from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding, Scope, check_version_asserted
@@ -27,6 +20,7 @@ from abiscan.loader.relocate import (
     first_missing,
     lookups_of,
 )
+from abiscan.loader.relocation_checks import check_relocated, check_resolvers, check_started, unknown_relocation
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.model.binding import LoaderStop
+from abiscan.model.binding import LoaderStop, StopKind
 
 
 class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader, not an error of this program
@@ -15,3 +15,13 @@ class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader,
 
 class Undecidable(Exception):  # noqa: N818 - see LoadFailure
     """What the loader does depends on something that files do not tell. `str()` is the reason, a sentence."""
+
+
+def crash(path: str, what: str) -> LoadFailure:
+    """The loader dies of a signal; `what` it does then, in words."""
+    return LoadFailure(LoaderStop(StopKind.CRASH, path, detail=what))
+
+
+def failed_assertion(path: str, text: str) -> LoadFailure:
+    """The loader aborts with the `text` of one of its assertions."""
+    return LoadFailure(LoaderStop(StopKind.ASSERTION, path, detail=text))

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.loader.integrity import unknown_relocation
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import lookups_of
+from abiscan.loader.relocation_checks import unknown_relocation
 from abiscan.model.binding import LoaderStop, StopKind
 from tests.loader import kit
 from tests.loader.debugging import bindings, examined, message, plain_process
