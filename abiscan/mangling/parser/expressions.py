@@ -5,7 +5,6 @@ Apart from the other chapters, because few names need it: it is imported when on
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
 from abiscan.mangling.parser.codes import (
@@ -30,14 +29,10 @@ from abiscan.mangling.parser.codes import (
     UNARY,
 )
 from abiscan.mangling.parser.cursor import DIGITS
-from abiscan.mangling.parser.name_nodes import Closure, Nested, Template
+from abiscan.mangling.parser.name_nodes import Nested, Template
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 from abiscan.mangling.parser.template_nodes import Either, Expansion
-
-_HEX: Final = frozenset("0123456789abcdef")
-# <float> literals: characters of the mangled value and what the type is written as.
-_FLOATS: Final = {"f": "float", "d": "double", "e": "long double", "g": "__float128"}
 
 
 def expression(p: Productions) -> Node:
@@ -386,68 +381,3 @@ _OTHERS: Final = {
     "rq": _requires,
     "rQ": _requires_with_params,
 }
-
-
-def other_literal(p: Productions) -> Node:
-    """<expr-primary> after its L, but for integers, bool and encodings."""
-    text = p.text
-    at = p.at
-    char = text[at]
-    if char in _FLOATS:
-        end = at + 1
-        while text[end] in _HEX:
-            end += 1
-        if end == at + 1 or text[end] != "E":
-            raise p.fail("a floating-point value")
-        p.at = end + 1
-        return Ident(_float_text(char, text[at + 1 : end]))
-    if char == "A":
-        type_ = p.type()
-        p.need("E")
-        return Phrase('"<', type_, '>"')
-    if char == "D" and text[at + 1] == "n":
-        p.at = at + 2
-        p.take("0")
-        p.need("E")
-        return Ident("nullptr")
-    if char == "U":
-        closure = p.unnamed_type()
-        p.need("E")
-        if not isinstance(closure, Closure):
-            raise p.fail("a lambda")
-        return Phrase("[]", closure.signature, "{...}")
-    # A value of a type that has no literals of its own: an enumerator.
-    return Phrase("(", p.type(), ")", p.literal_value())
-
-
-# Type letter -> hexadecimal digits of a value, suffix of the literal in C++.
-_IEEE_FORMATS: Final = {"f": (8, "f"), "d": (16, "")}
-# x87's long double: 15 bits of exponent, then 64 of the significand, the first of which is the integer part.
-_X87_DIGITS: Final = 20
-
-
-def _float_text(letter: str, digits: str) -> str:
-    """A floating-point value as C's `%a` writes it; the raw bits where the type's layout depends on the machine."""
-    sign = "-" if digits[0] > "7" else ""
-    if letter == "e" and len(digits) == _X87_DIGITS:
-        return f"{sign}{_x87_text(digits)}L"
-    length, suffix = _IEEE_FORMATS.get(letter, (0, ""))
-    if len(digits) != length:
-        return f"({_FLOATS[letter]})0x{digits}"
-    stored = memoryview(int(digits, 16).to_bytes(length // 2, sys.byteorder))
-    value = (stored.cast("f") if letter == "f" else stored.cast("d"))[0]
-    whole, exponent, power = value.hex().lstrip("-").partition("p")
-    if exponent:
-        whole = whole.rstrip("0").rstrip(".")
-    return f"{sign}{whole}{exponent}{power}{suffix}"
-
-
-def _x87_text(digits: str) -> str:
-    exponent = int(digits[:4], 16) & 0x7FFF
-    if exponent == 0x7FFF:
-        return "inf" if digits[4:] == "8" + "0" * 15 else "nan"
-    if exponent == 0 and not digits[4:].strip("0"):
-        return "0x0p+0"
-    # glibc writes the first four bits before the point.
-    fraction = digits[5:].rstrip("0")
-    return f"0x{digits[4]}{'.' if fraction else ''}{fraction}p{max(exponent, 1) - 0x3FFF - 3:+d}"

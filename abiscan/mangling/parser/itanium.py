@@ -172,7 +172,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
             self._depth -= 1
             self.need("E")
             return encoding
-        from abiscan.mangling.parser.expressions import other_literal
+        from abiscan.mangling.parser.literals import other_literal
 
         return other_literal(self)
 
