@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from abiscan.elf.record_sizes import LOCATION, NAMESPACE, RECORDS, SPECIFICATION, TYPE, Entry, Walk
+from abiscan.elf.abbreviations import LOCATION, SPECIFICATION, TYPE, Entry
+from abiscan.elf.record_sizes import NAMESPACE, RECORDS, RecordWalk
 
 if TYPE_CHECKING:
     from abiscan.elf.file import ElfFile
@@ -32,8 +33,8 @@ def record_holders(elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ..
     return walk.found() if walk is not None else {}
 
 
-class _HolderWalk(Walk):
-    looked_at = Walk.looked_at | {_MEMBER, _INHERITANCE}
+class _HolderWalk(RecordWalk):
+    looked_at = RecordWalk.looked_at | {_MEMBER, _INHERITANCE}
 
     def prepare(self, foreign: tuple[str, ...]) -> None:
         self._foreign = foreign
@@ -76,6 +77,7 @@ class _HolderWalk(Walk):
                 self._holders.setdefault(self.declared[value], holder)
         self._members.clear()
         self._places.clear()
+        super().end_unit(signature)
 
     def _meant(self, form: int, value: int) -> tuple[int, int]:
         """The type behind typedefs and qualifiers."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf, read_elf
-from abiscan.elf.record_sizes import MAX_STEPS
+from abiscan.elf.debug_entries import MAX_STEPS
 from tests.fuzz.kinds import _with_sections
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"

@@ -1,0 +1,247 @@
+"""Abbreviations of debug information: what an entry has, and how to come over it (DWARF 5, sections 7.5.3 and 7.5.6;
+versions 2 to 5)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE = 0x01, 0x03, 0x0B, 0x3C, 0x47, 0x72
+LOCATION, TYPE = 0x38, 0x49
+# Attributes whose values are read.
+READ: Final = frozenset({SIBLING, NAME, BYTE_SIZE, DECLARATION, SPECIFICATION, STR_OFFSETS_BASE, TYPE})
+
+# DW_FORM_* (section 7.5.6) by their size: of so many bytes, of an offset's, a number of many bytes (LEB128) ...
+_FIXED = {
+    0x05: 2,
+    0x06: 4,
+    0x07: 8,
+    0x0B: 1,
+    0x0C: 1,
+    0x11: 1,
+    0x12: 2,
+    0x13: 4,
+    0x14: 8,
+    0x19: 0,
+    0x1C: 4,
+    0x1E: 16,
+    0x20: 8,
+    0x21: 0,
+    0x24: 8,
+    0x25: 1,
+    0x26: 2,
+    0x27: 3,
+    0x28: 4,
+    0x29: 1,
+    0x2A: 2,
+    0x2B: 3,
+    0x2C: 4,
+}
+_OFFSETS = frozenset({0x0E, 0x17, 0x1D, 0x1F, 0x1F20, 0x1F21})
+NUMBERS = frozenset({0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F02})
+# ... or with a length before them: of so many bytes, 0 for a number of many.
+BLOCKS = {0x03: 2, 0x04: 4, 0x09: 0, 0x0A: 1, 0x18: 0}
+_ADDRESS, _REF_ADDR, STRING, STRP, LINE_STRP, IMPLICIT = 0x01, 0x10, 0x08, 0x0E, 0x1F, 0x21
+STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
+
+
+class Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
+    """It does not hold what it says, or has more than is read."""
+
+
+class Fixed(Struct):
+    """Values of fixed sizes.
+
+    Attributes:
+        numbers: those of `READ` that have bytes.
+        given: (attribute, form) of each of them.
+        constant: the others, by attribute: form and number.
+    """
+
+    numbers: struct.Struct
+    given: tuple[tuple[int, int], ...]
+    constant: dict[int, tuple[int, int]]
+
+
+class Entry(Struct):
+    """An abbreviation.
+
+    Attributes:
+        is_looked_at: its tag is one of `EntryWalk.looked_at`.
+        forms: (attribute, form, constant) in their order.
+        steps: how to come over each value: bytes, or a form.
+        leap: the same over all of it, with bytes that follow each other together.
+        sibling_at: bytes before DW_AT_sibling, where that has four bytes and all before it are of fixed sizes; else -1.
+        fixed: its values, where all are of fixed sizes.
+    """
+
+    tag: int
+    is_looked_at: bool
+    children: bool
+    forms: tuple[tuple[int, int, int], ...]
+    steps: tuple[tuple[int, int], ...]
+    leap: tuple[tuple[int, int], ...]
+    sibling: bool
+    sibling_at: int
+    fixed: Fixed | None
+
+    @property
+    def quick(self) -> int:
+        """How an entry of this abbreviation is passed whose code is one byte, where nothing in it is looked at: how
+        many bytes it has, negative the bytes before DW_AT_sibling, 0 where it takes more."""
+        if self.is_looked_at:
+            return 0
+        if self.children:
+            return -1 - self.sibling_at if self.sibling_at >= 0 else 0
+        if not self.leap:
+            return 1
+        (size, kind), *more = self.leap
+        return 0 if kind or more else 1 + size
+
+
+class Abbreviations(Struct):
+    """The abbreviations of a unit (section 7.5.3).
+
+    Attributes:
+        declared: tag, DW_CHILDREN and forms by code.
+        entries: those that were met, by code.
+        quick: `Entry.quick` by the first byte of an entry; 0 for what was not met, and for a code of several bytes.
+        sizes: bytes of an offset, of an address, of DW_FORM_ref_addr.
+    """
+
+    declared: dict[int, tuple[int, bool, tuple[tuple[int, int, int], ...]]]
+    sizes: tuple[int, int, int]
+    entries: dict[int, Entry]
+    quick: list[int]
+
+
+def uleb(data: memoryview, at: int) -> tuple[int, int]:
+    """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6).
+
+    Raises:
+        Damaged: it has more.
+    """
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise Damaged("a number of more than ten bytes")
+
+
+def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bool, tuple[tuple[int, int, int], ...]]]:
+    """Code, tag, DW_CHILDREN and forms (see `Entry`) of each abbreviation of the table at an offset of .debug_abbrev.
+
+    Raises:
+        Damaged, IndexError: the table has no end, or a number in it is no number.
+    """
+    while True:
+        code, at = uleb(data, at)
+        if not code:
+            return
+        tag, at = uleb(data, at)
+        children, at = bool(data[at]), at + 1
+        forms = []
+        while True:
+            attribute, form = data[at], data[at + 1]
+            # Nearly all are below.
+            if attribute >= 0x80 or form >= 0x80:
+                attribute, at = uleb(data, at)
+                form, at = uleb(data, at)
+            else:
+                at += 2
+            constant = 0
+            if form == IMPLICIT:
+                constant, at = uleb(data, at)
+            if not attribute and not form:
+                break
+            forms.append((attribute, form, constant))
+        yield code, tag, children, tuple(forms)
+
+
+def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], order: str) -> Entry:
+    """What is known of the entries of a code that `table` declares.
+
+    Args:
+        looked_at: tags of entries that are looked at.
+        order: of bytes, for `struct`.
+
+    Raises:
+        Damaged: a form is unknown.
+    """
+    tag, children, forms = table.declared[code]
+    steps = tuple(_steps((form for _a, form, _c in forms), *table.sizes))
+    sibling = any(attribute == SIBLING for attribute, _form, _constant in forms)
+    before = _bytes_before_sibling(forms, steps)
+    leap = tuple(_together(steps))
+    return Entry(tag, tag in looked_at, children, forms, steps, leap, sibling, before, _fixed(forms, steps, order))
+
+
+def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
+    """(bytes, 0) or (0, form) of each form."""
+    for form in forms:
+        if form in _FIXED:
+            yield _FIXED[form], 0
+        elif form in _OFFSETS:
+            yield word, 0
+        elif form in (_ADDRESS, _REF_ADDR):
+            yield address if form == _ADDRESS else reference, 0
+        elif form in NUMBERS or form in BLOCKS or form == STRING:
+            yield 0, form
+        else:
+            raise Damaged(f"a value of form {form:#x}")
+
+
+_CODES: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def _fixed(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]], order: str) -> Fixed | None:
+    """How to read the values of an abbreviation at once; None where one is of no fixed size, or a number of three
+    bytes.
+
+    Args:
+        order: of bytes, for `struct`.
+    """
+    codes, given, constant = [order], [], {}
+    for (attribute, form, number), (size, kind) in zip(forms, steps, strict=True):
+        if kind:
+            return None
+        if attribute not in READ or size > 8:
+            codes.append(f"{size}x")
+        elif not size:
+            constant[attribute] = form, number if form == IMPLICIT else 1
+        elif size not in _CODES:
+            return None
+        else:
+            codes.append(_CODES[size])
+            given.append((attribute, form))
+    return Fixed(struct.Struct("".join(codes)), tuple(given), constant)
+
+
+def _bytes_before_sibling(forms: Sequence[tuple[int, int, int]], steps: Sequence[tuple[int, int]]) -> int:
+    size = 0
+    for (attribute, _form, _constant), (width, kind) in zip(forms, steps, strict=True):
+        if attribute == SIBLING:
+            return size if (width, kind) == (4, 0) else -1
+        if kind:
+            return -1
+        size += width
+    return -1
+
+
+def _together(steps: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int]]:
+    size = 0
+    for each, kind in steps:
+        size += each
+        if kind:
+            if size:
+                yield size, 0
+            yield 0, kind
+            size = 0
+    if size:
+        yield size, 0

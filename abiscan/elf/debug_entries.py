@@ -1,0 +1,327 @@
+"""A walk over the entries of debug information (DWARF 5, section 7.5; versions 2 to 5).
+
+Entries are walked in order and nearly all are stepped over; where DW_AT_sibling tells where one ends, with all that is
+inside of it. A file has tens of thousands of them and some hundred abbreviations, so that how to come over an entry is
+found once for each abbreviation that is met. Sections that lie in another file are not read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from typing import Final, Literal
+
+from abiscan.elf.abbreviations import (
+    BLOCKS,
+    IMPLICIT,
+    LINE_STRP,
+    NAME,
+    NUMBERS,
+    READ,
+    SIBLING,
+    STR_OFFSETS_BASE,
+    STRING,
+    STRP,
+    STRX,
+    Abbreviations,
+    Damaged,
+    Entry,
+    make_entry,
+    read_abbreviations,
+    uleb,
+)
+
+# Entries, attributes of abbreviations, and numbers of many bytes that are looked at in one file; some 1 s.
+MAX_STEPS: Final = 1 << 19
+
+# DW_UT_type and DW_UT_split_type have a signature and an offset, DW_UT_skeleton and DW_UT_split_compile an identity.
+_TYPE_UNITS, _SPLIT_UNITS = frozenset({2, 6}), frozenset({4, 5})
+
+# A name that is read, in bytes.
+_MOST_NAME: Final = 4096
+
+# What a walk reads; only the first must be there.
+SECTIONS = (
+    b".debug_info",
+    b".debug_types",
+    b".debug_abbrev",
+    b".debug_str",
+    b".debug_line_str",
+    b".debug_str_offsets",
+)
+
+
+class EntryWalk:
+    """A walk over all entries.
+
+    Attributes:
+        looked_at: tags of entries that are visited, within a scope that is looked at.
+
+    Args:
+        data: the contents of `SECTIONS`.
+        order: of bytes.
+    """
+
+    looked_at: frozenset[int] = frozenset()
+
+    def __init__(self, data: list[memoryview], order: Literal["little", "big"]) -> None:
+        self._parts = data[:2]
+        self._info = data[0]
+        self._abbreviations, self._strings, self._line_strings, self._str_offsets = data[2:]
+        self._order: Literal["little", "big"] = order
+        self._left = MAX_STEPS
+        self._sibling = struct.Struct("<I" if order == "little" else ">I")
+        self._tables: dict[tuple[int, int, int, int], Abbreviations] = {}
+        self._unit_at = 0, 0, Abbreviations({}, (0, 0, 0), {}, []), 0
+
+    def run(self) -> None:
+        """Walk the units of .debug_info, and those of version 4 in .debug_types, up to what is damaged, or more than is
+        read."""
+        with contextlib.suppress(Damaged, IndexError, struct.error):
+            for part in self._parts:
+                self._info = part
+                at = 0
+                while at + 11 < len(part):
+                    at = self._unit(at, in_types=part is not self._parts[0])
+
+    def _spend(self, steps: int = 1) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise Damaged("more than is read")
+
+    def _number(self, data: memoryview, at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], self._order)
+
+    def _unit(self, start: int, *, in_types: bool) -> int:
+        """Walk one unit; the place behind it."""
+        info = self._info
+        length, at, word = self._number(info, start, 4), start + 4, 4
+        if length == 0xFFFFFFFF:
+            length, at, word = self._number(info, at, 8), at + 8, 8
+        end = at + length
+        version = self._number(info, at, 2)
+        if end > len(info) or not 2 <= version <= 5:
+            raise Damaged(f"a unit of version {version}")
+        at += 2
+        kind = 0
+        if version == 5:
+            kind, address = info[at], info[at + 1]
+            table = self._number(info, at + 2, word)
+            at += 2 + word
+            at += 8 if kind in _SPLIT_UNITS else 0
+        else:
+            table = self._number(info, at, word)
+            address = info[at + word]
+            at += word + 1
+        signature = None
+        if in_types or kind in _TYPE_UNITS:
+            signature = self._number(info, at, 8), self._number(info, at + 8, word)
+            at += 8 + word
+        self._spend()
+        reference = address if version == 2 else word
+        self._entries(start, at, end, self._table(table, word, address, reference), word)
+        self.end_unit(signature)
+        return end
+
+    def _table(self, offset: int, word: int, address: int, reference: int) -> Abbreviations:
+        """The abbreviations at an offset."""
+        key = (offset, word, address, reference)
+        known = self._tables.get(key)
+        if known is not None:
+            return known
+        declared = {}
+        for code, tag, children, forms in read_abbreviations(self._abbreviations, offset):
+            self._spend(len(forms) + 1)
+            declared[code] = tag, children, forms
+        found = Abbreviations(declared, (word, address, reference), {}, [0] * 256)
+        self._tables[key] = found
+        return found
+
+    def _entry(self, table: Abbreviations, code: int) -> Entry | None:
+        """The abbreviation of a code; None for what is none."""
+        known = table.entries.get(code)
+        if known is not None or code not in table.declared:
+            return known
+        found = make_entry(table, code, self.looked_at, self._sibling.format[:1])
+        table.entries[code] = found
+        if code < 0x80:
+            table.quick[code] = found.quick
+        return found
+
+    def _entries(self, start: int, at: int, end: int, table: Abbreviations, word: int) -> None:
+        """The entries of a unit (section 7.5.2).
+
+        `scopes` has the qualified name of each entry that is open; None for one in which nothing is looked for.
+        """
+        info = self._info
+        self._unit_at = start, end, table, word
+        scopes: list[str | None] = []
+        base = 8 if word == 4 else 16
+        while at < end:
+            if scopes:
+                at = self._pass(start, at, end, table.quick)
+                if at >= end:
+                    return
+            self._spend()
+            place = at - start
+            code = info[at]
+            at += 1
+            if code >= 0x80:
+                code, at = uleb(info, at - 1)
+            if not code:
+                if not scopes:
+                    return
+                scopes.pop()
+                if not scopes:
+                    return
+                continue
+            entry = self._entry(table, code)
+            if entry is None:
+                raise Damaged(f"no abbreviation {code}")
+            scope: str | None = None
+            outer = scopes[-1] if scopes else None
+            is_looked_at = outer is not None and entry.is_looked_at
+            if scopes and not is_looked_at and entry.children and entry.sibling_at >= 0:
+                following = start + self._number(info, at + entry.sibling_at, 4)
+                if at < following < end:
+                    at = following
+                    continue
+            if not scopes or is_looked_at or (entry.sibling and entry.children):
+                values, at = self._values(info, at, entry, word)
+                if not scopes:
+                    scope = ""
+                    base = values.get(STR_OFFSETS_BASE, (0, base))[1]
+                elif outer is not None and is_looked_at:
+                    text = self._text(*values[NAME], word, base) if NAME in values else ""
+                    scope = self.visit(entry, place, outer, text, values)
+                following = start + values.get(SIBLING, (0, 0))[1]
+                if scopes and scope is None and entry.children and at < following < end:
+                    at = following
+                    continue
+            else:
+                at = self._over(info, at, entry.leap)
+            if entry.children:
+                scopes.append(scope)
+            elif not scopes:
+                return
+
+    def _pass(self, start: int, at: int, end: int, quick: list[int]) -> int:
+        """The next entry that takes more than a look at its code: with a loop of its own, since nearly all take no
+        more."""
+        info, left, sibling = self._info, self._left, self._sibling.unpack_from
+        while at < end:
+            size = quick[info[at]]
+            if size > 0:
+                at += size
+            elif size:
+                following = start + sibling(info, at - size)[0]
+                if not at < following < end:
+                    break
+                at = following
+            else:
+                break
+            left -= 1
+            if left < 0:
+                break
+        self._left = left
+        self._spend(0)
+        return at
+
+    def entry_at(self, place: int) -> tuple[Entry | None, dict[int, tuple[int, int]]]:
+        """An entry of the unit that is walked, and its values; None for what is none."""
+        start, end, table, word = self._unit_at
+        self._spend()
+        if not 0 < place < end - start:
+            return None, {}
+        code, at = uleb(self._info, start + place)
+        entry = self._entry(table, code)
+        return (None, {}) if entry is None else (entry, self._values(self._info, at, entry, word)[0])
+
+    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+        """Take an entry of `looked_at`.
+
+        Args:
+            place: from the start of the unit.
+            outer, text: the qualified name of the scope that it stands in; its own name, empty for none.
+
+        Returns:
+            The scope that it opens; None where nothing in it is looked at.
+        """
+        raise NotImplementedError
+
+    def end_unit(self, signature: tuple[int, int] | None) -> None:
+        """A unit is through.
+
+        Args:
+            signature: of a unit of a type the type's signature, and its place.
+        """
+
+    def _values(self, info: memoryview, at: int, entry: Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
+        """The numbers among the values of `READ` in an entry, by attribute: form and number, of a text its place; and
+        the end."""
+        if entry.fixed is not None:
+            numbers = entry.fixed.numbers
+            found = dict(entry.fixed.constant)
+            for (attribute, form), number in zip(entry.fixed.given, numbers.unpack_from(info, at), strict=True):
+                found[attribute] = form, number
+            return found, at + numbers.size
+        found = {}
+        for (attribute, form, constant), (size, kind) in zip(entry.forms, entry.steps, strict=True):
+            if attribute not in READ:
+                pass
+            elif form == IMPLICIT:
+                found[attribute] = form, constant
+            elif form == STRING:
+                found[attribute] = form, at
+            elif not kind and size <= 8:
+                found[attribute] = form, self._number(info, at, size) if size else 1
+            elif form in NUMBERS:
+                found[attribute] = form, uleb(info, at)[0]
+            at = self._over(info, at, ((size, kind),))
+        return found, at
+
+    def _over(self, info: memoryview, at: int, steps: tuple[tuple[int, int], ...]) -> int:
+        """The place behind values."""
+        for size, kind in steps:
+            if not kind:
+                at += size
+            elif kind in NUMBERS:
+                while info[at] >= 0x80:
+                    at += 1
+                    self._spend()
+                at += 1
+            elif kind == STRING:
+                at = _end_of_text(info, at) + 1
+            else:
+                width = BLOCKS[kind]
+                if width:
+                    length, at = self._number(info, at, width), at + width
+                else:
+                    length, at = uleb(info, at)
+                at += length
+        return at
+
+    def _text(self, form: int, value: int, word: int, base: int) -> str:
+        data, at = self._strings, value
+        if form == STRING:
+            data = self._info
+        elif form == LINE_STRP:
+            data = self._line_strings
+        elif form in STRX:
+            at = self._number(self._str_offsets, base + value * word, word)
+        elif form != STRP:
+            return ""
+        text, end, _rest = bytes(data[at : at + _MOST_NAME]).partition(b"\0")
+        return text.decode("utf-8", "replace") if end else ""
+
+
+def _end_of_text(data: memoryview, at: int) -> int:
+    """The place of the zero byte that ends a text."""
+    length = _MOST_NAME
+    while True:
+        end = bytes(data[at : at + length]).find(b"\0")
+        if end >= 0:
+            return at + end
+        if at + length >= len(data):
+            raise Damaged("a text without an end")
+        length *= 16
