@@ -102,6 +102,14 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
     assert not heavy & set(plain["all"])
 
 
+def test_operators_are_read_where_they_are_told_or_compared(plain: dict[str, Any]) -> None:
+    """In a library of 250 MB they take as long as the rest of its provenance."""
+    reader = "abiscan.analysis.read_operators"
+    assert reader not in plain["own"]
+    for arguments in ([str(GOOD), "-v"], [str(GOOD), "-f", "json"], [str(GOOD), str(GOOD.with_name("stable-abi.so"))]):
+        assert reader in costs(*arguments)["own"], arguments
+
+
 @pytest.mark.parametrize("what", ["plain", "no options"])
 def test_a_scan_needs_no_parser_of_options(what: str) -> None:
     """click imports inspect, and msgspec typing_extensions, which imports inspect too."""

@@ -90,10 +90,11 @@ def operators_of(binary: Binary, imports: Collection[str]) -> tuple[Operator, ..
     only = next(iter(defined)) if len(defined) == 1 else None
     found: dict[tuple[str, str], Operator] = {}
     broken: list[str] = []
+    head, rest = re.compile(_HEAD).match, re.compile(_REST).fullmatch
     for text in texts:
         whole = text.strip()
-        match = re.match(_HEAD, whole)
-        if match is None or re.compile(_REST).fullmatch(whole, match.end()) is None:
+        match = head(whole)
+        if match is None or rest(whole, match.end()) is None:
             broken.append(text)
             continue
         sure = Confidence.LOW if match[1] in _TORCHS_OWN else Confidence.HIGH
@@ -162,11 +163,11 @@ def _namespaces(binary: Binary) -> tuple[set[str], set[str]]:
 
 def _named(binary: Binary, namespace: str, interface: Registration, *, defines: bool | None) -> Iterator[Operator]:
     """The operators of a namespace whose names are texts of their own."""
-    pattern, start = re.compile(_NAME), f"{namespace}::".encode()
+    fullmatch, start = re.compile(_NAME).fullmatch, f"{namespace}::".encode()
     for raw in binary.strings_with(start, _GAP):
-        if len(raw) > _LONGEST_NAME or not raw.startswith(start):
+        if not raw.startswith(start) or len(raw) > _LONGEST_NAME:
             continue
-        match = pattern.fullmatch(_put_together(raw.decode("utf-8", "replace")))
+        match = fullmatch(_put_together(raw.decode("utf-8", "replace")))
         if match is not None and match[1] == namespace:
             # No name is mangled: this one runs into the next text.
             sure = Confidence.LOW if _MANGLED in match[2] else Confidence.MEDIUM

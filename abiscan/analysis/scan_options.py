@@ -32,6 +32,7 @@ class ScanOptions(Struct, frozen=True):
         cache: directory in which what was read from a `--torch` wheel is kept; None to read it in each run.
         gpus: those on which the device code of every file must run; none where nobody asks.
         driver: the version of NVIDIA's driver beside them; None where nobody asks.
+        operators: also of a file that is looked at alone; of several files they are compared, and always read.
         progress: is told how far the run is.
         called: absolute path -> what the report calls it, for targets that the user knows by another name.
     """
@@ -49,5 +50,6 @@ class ScanOptions(Struct, frozen=True):
     gpus: tuple[Stated, ...] = ()
     driver: Stated | None = None
     compared: bool = False
+    operators: bool = True
     progress: Progress | None = None
     called: Mapping[str, str] = {}

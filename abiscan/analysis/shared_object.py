@@ -21,7 +21,6 @@ from abiscan.analysis.bind_in_setting import bind_in_setting, not_of_torch, unfi
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.layouts import drifting_on, exported_to_all, shared_layouts
 from abiscan.analysis.provenance_facts import CALLS_BY_NAME, Origin, provenance_facts
-from abiscan.analysis.read_operators import operators_of
 from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
@@ -39,6 +38,7 @@ from abiscan.model.binding import (
 from abiscan.model.facts import Export, SharedObject
 from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_key
+from abiscan.model.operators import Operator
 from abiscan.model.report import (
     ArtifactReport,
     ArtifactVerdict,
@@ -154,7 +154,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         releases=drift_of_releases(bound, context) if matrix is not None and context.options.matrix else None,
         what_if=what_if,
         provenance=made,
-        operators=operators_of(binary, [bound.name for bound in imports]) if concerns_torch else (),
+        operators=_operators(binary, imports, asked=context.options.operators or not alone) if concerns_torch else (),
         findings=findings,
         exports=_exports(binary) if context.options.compared else None,
         pythons=_pythons(imports, judged_in) if context.options.compared else None,
@@ -213,6 +213,16 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     if concerns_torch and torch is not None:
         context.judged_on(torch)
     return with_kernels(report, device, context.gpus, bound.module, context.driver)
+
+
+def _operators(binary: Binary, imports: Sequence[BoundImport], *, asked: bool) -> tuple[Operator, ...]:
+    """What it registers: where somebody asks, or it calls some that it may register itself."""
+    names = [bound.name for bound in imports]
+    if not asked and CALLS_BY_NAME not in names:
+        return ()
+    from abiscan.analysis.read_operators import operators_of
+
+    return operators_of(binary, names)
 
 
 def _beside(artifact: Artifact, needed: Sequence[NeededLibrary]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def scan_options(
     *,
     matrix: bool = False,
     within: str | None = None,
+    operators: bool = True,
     called: Mapping[str, str] | None = None,
 ) -> ScanOptions:
     from abiscan.analysis.scan_options import ScanOptions
@@ -58,6 +59,7 @@ def scan_options(
         driver=driver_of(given),
         progress=None if given.get("quiet") else progress(),
         called=called or {},
+        operators=operators,
     )
 
 

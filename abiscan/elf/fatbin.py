@@ -23,7 +23,7 @@ from abiscan.model.device_code import DeviceCode
 from abiscan.model.limits import MAX_DEVICE_IMAGES
 
 if TYPE_CHECKING:
-    from abiscan.elf.image import Image
+    from abiscan.elf.scattered_reads import Read
 
 MAGIC = 0xBA55ED50
 _MAGIC_BYTES = MAGIC.to_bytes(4, "little")
@@ -31,6 +31,8 @@ _CONTAINER = struct.Struct("<IHHQ")
 _ENTRY = struct.Struct("<HHIQ8xHHI8xQ")
 # What a container, and an entry, takes at least; of its header this much must be there.
 CONTAINER_HEADER, LEAST_HEADER = _CONTAINER.size, _ENTRY.size
+# A container mostly begins where the one before ends, and its first image behind a header of this size.
+_BEGINS = CONTAINER_HEADER + LEAST_HEADER
 # How the containers of all known compilers begin: magic, version 1, a header of 16 bytes.
 BEGINNING = _CONTAINER.pack(MAGIC, 1, _CONTAINER.size, 0)[:8]
 _PTX, _ELF, _LTO_IR = 1, 2, 8
@@ -42,10 +44,10 @@ _KINDS = {
 # LZ4 (nvcc up to 12.x, and -compress-mode=speed) and zstd.
 _COMPRESSED = 0x2000 | 0x8000
 _ARCHITECTURE_SPECIFIC, _FAMILY_SPECIFIC = 1 << 20, 1 << 21
-_TOLD = _COMPRESSED | _ARCHITECTURE_SPECIFIC | _FAMILY_SPECIFIC
-# Of an image: kind, architecture, flags that tell something, version of the code. A file has thousands of images and
-# some dozens of these.
-Head = tuple[int, int, int, int, int]
+# What tells an image, as it stands in its header: a file has thousands of images and some dozens of these.
+_APART = struct.Struct("<4sIQ8x24s")
+_HEAD = struct.Struct("<H2xHHI8xQ")
+Head = bytes
 # No alignment puts more than this between two containers; mostly it is less than the first.
 _GAPS = (16, 4096)
 
@@ -68,42 +70,47 @@ class ContainerError(ValueError):
     """What follows in a section cannot be read; the text says why."""
 
 
-def read_containers(image: Image, start: int, end: int) -> Iterator[tuple[Head, ...]]:
+def read_containers(read: Read, start: int, end: int) -> Iterator[tuple[Head, ...]]:
     """The images of each container in these bytes of a section, in their order; `entry_of` says what each is.
+
+    Args:
+        read: of the file, up to `end` at least.
 
     Raises:
         ContainerError: something else stands there. What came before is whole.
     """
     at, budget = start, MAX_DEVICE_IMAGES
     while at < end:
-        found = _next(image, at, end)
-        if found >= end:
-            return
-        if found + CONTAINER_HEADER > end:
+        data = read(_BEGINS, at)
+        if not data.startswith(_MAGIC_BYTES):
+            at = _next(read, at, end)
+            if at >= end:
+                return
+            data = read(_BEGINS, at)
+        if at + CONTAINER_HEADER > end or len(data) < CONTAINER_HEADER:
             raise ContainerError("the section ends within a container")
-        _magic, version, header, payload = image.unpack(_CONTAINER, found)
-        if version != 1 or header < CONTAINER_HEADER or found + header + payload > end:
+        _magic, version, header, payload = _CONTAINER.unpack_from(data)
+        if version != 1 or header < CONTAINER_HEADER or at + header + payload > end:
             raise ContainerError("a container ends beyond its section, or is of an unknown version")
-        at = found + header + payload
-        heads = _heads(image, found + header, at)
+        first = at + header
+        at = first + payload
+        heads = _heads(read, first, at, data[header:] if header == CONTAINER_HEADER else b"", budget)
         budget -= len(heads) + 1
-        if budget < 0:
-            raise ContainerError(f"more than {MAX_DEVICE_IMAGES:,} images")
         yield heads
 
 
 def entry_of(head: Head) -> Entry:
     """What the header of an image says."""
-    kind, number, flags, major, minor = head
+    kind, minor, major, number, flags = _HEAD.unpack(head)
     prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
     suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
     return Entry(f"{prefix}_{number}{suffix}", code, bool(flags & _COMPRESSED), (major, minor))
 
 
-def _next(image: Image, at: int, end: int) -> int:
+def _next(read: Read, at: int, end: int) -> int:
     """Where the next container begins, behind zeros; `end` where none does."""
     for gap in _GAPS:
-        window = image[at : min(end, at + gap)]
+        window = read(min(end - at, gap), at)
         found = window.find(_MAGIC_BYTES)
         if window[: len(window) if found < 0 else found].strip(b"\0"):
             continue  # in the shorter window a part of the next one's magic may stand
@@ -128,14 +135,28 @@ def sizes_at(data: bytes, at: int, *, container: bool) -> tuple[int, int] | None
     return (header, size) if header >= LEAST_HEADER else None
 
 
-def _heads(image: Image, at: int, end: int) -> tuple[Head, ...]:
+def _heads(read: Read, at: int, end: int, data: bytes, budget: int) -> tuple[Head, ...]:
+    """The heads of the images between two offsets.
+
+    Args:
+        data: what the first begins with, as far as it was read.
+        budget: images that may yet follow.
+    """
     found: list[Head] = []
-    while at < end:
-        if at + LEAST_HEADER > end:
-            raise ContainerError("a container ends within the header of an image")
-        kind, _, header, size, minor, major, number, flags = image.unpack(_ENTRY, at)
-        at += header + size
-        if header < LEAST_HEADER or at > end:
-            raise ContainerError("an image ends beyond its container")
-        found.append((kind, number, flags & _TOLD, major, minor))
-    return tuple(found)
+    append, apart, least = found.append, _APART.unpack, LEAST_HEADER
+    last = end - least
+    try:
+        for _ in range(budget):
+            if at >= end:
+                return tuple(found)
+            if at > last:
+                raise ContainerError("a container ends within the header of an image")
+            kind, header, size, rest = apart(data or read(least, at))
+            at += header + size
+            if header < least or at > end:
+                raise ContainerError("an image ends beyond its container")
+            append(kind + rest)
+            data = b""
+    except struct.error:
+        raise ContainerError("the file became shorter while it was read") from None
+    raise ContainerError(f"more than {MAX_DEVICE_IMAGES:,} images")

@@ -40,6 +40,7 @@ from abiscan.model.facts import (
 
 if TYPE_CHECKING:
     import mmap
+    import os
 
     from abiscan.model.device_code import DeviceImages
 
@@ -67,14 +68,23 @@ class ElfFile:
 
     Attributes:
         path: as the user would write it; used in messages.
+        mapped: path of the file on disk that `buffer` is a map of.
         image, dynamic, symbols: the layers below, for stages that need the raw tables.
 
     Raises:
         UnreadableFile: it is no such file; the message says what it is.
     """
 
-    def __init__(self, buffer: bytes | mmap.mmap, path: str, sparse: Sparse | None = None) -> None:
+    def __init__(
+        self,
+        buffer: bytes | mmap.mmap,
+        path: str,
+        sparse: Sparse | None = None,
+        *,
+        mapped: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.path = path
+        self._mapped = mapped
         self.image = Image(buffer, path, sparse)
         self._sha256 = None if sparse is None else sparse.sha256
         cut = self.image.truncated_segment()
@@ -323,7 +333,7 @@ class ElfFile:
         """See `gpu.device_images`."""
         from abiscan.elf.gpu import device_images
 
-        return device_images(self.image)
+        return device_images(self.image, self._mapped)
 
     def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
         """See `strings.strings_with`."""

@@ -6,12 +6,17 @@ Sections: .nv_fatbin and __nv_relfatbin of nvcc and of clang's CUDA mode, .hip_f
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from abiscan.elf.image import Image
 from abiscan.elf.sections import named_sections, read_sections
 from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
+
+if TYPE_CHECKING:
+    from abiscan.elf.scattered_reads import Read
 
 _CUDA = {b".nv_fatbin": False, b"__nv_relfatbin": True}
 _HIP = b".hip_fatbin"
@@ -40,8 +45,12 @@ class _Found:
             self.modules[relocatable, listed, ptx] += count
 
 
-def device_images(image: Image) -> DeviceImages:
-    """All device code of a file; where something stops the reading, what was read and why."""
+def device_images(image: Image, path: str | os.PathLike[str] | None = None) -> DeviceImages:
+    """All device code of a file; where something stops the reading, what was read and why.
+
+    Args:
+        path: of the file that is mapped, where it is one.
+    """
     found = _Found()
     if not read_sections(image):
         return DeviceImages(unread="it has no section headers, which say where device code lies")
@@ -49,7 +58,10 @@ def device_images(image: Image) -> DeviceImages:
         start, end = header.offset, min(header.offset + header.size, image.size)
         try:
             if name in _CUDA:
-                _cuda(image, start, end, found, relocatable=_CUDA[name])
+                from abiscan.elf.scattered_reads import scattered_reads
+
+                with scattered_reads(image, path) as read:
+                    _cuda(read, start, end, found, relocatable=_CUDA[name])
             elif name == _HIP:
                 _hip(image, start, end, found)
         except ValueError as error:
@@ -85,13 +97,13 @@ def _order(name: str) -> tuple[str, int, str]:
     return name.rstrip("0123456789abcdef"), len(name.rstrip("af")), name
 
 
-def _cuda(image: Image, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
+def _cuda(read: Read, start: int, end: int, found: _Found, *, relocatable: bool) -> None:
     from abiscan.elf.fatbin import Head, entry_of, read_containers
 
     containers: Counter[tuple[Head, ...]] = Counter()
     try:
         # What an image is, is told once for each kind of container and not for each container.
-        containers.update(read_containers(image, start, end))
+        containers.update(read_containers(read, start, end))
     finally:
         for heads, count in containers.items():
             names, ptx = [], None

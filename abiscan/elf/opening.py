@@ -31,7 +31,7 @@ def open_elf(path: str | os.PathLike[str], display: str | None = None) -> ElfFil
         FileNotFoundError: nothing is there.
     """
     shown = display if display is not None else os.fspath(path)
-    return ElfFile(map_file(path, shown), shown)
+    return ElfFile(map_file(path, shown), shown, mapped=path)
 
 
 def read_elf(data: bytes | mmap.mmap | Sparse, display: str) -> ElfFile:

@@ -202,10 +202,9 @@ _DUAL: Final = frozenset(
 )
 
 
-# How a name that mentions one is spelt: in full, or by an abbreviation.
-_DUAL_MARKS: Final = ("__cxx11", "Ss", "Sb", *(f"{len(name)}{name}" for name in sorted(_DUAL)))
-# `std::__cxx11`.
+# `std::__cxx11`, and how a name spells one that is outside of it: in full, or by an abbreviation.
 _NEW_MARK: Final = "St7__cxx11"
+_OLD_MARKS: Final = ("Ss", "Sb", *(f"St{len(name)}{name}" for name in sorted(_DUAL)))
 
 
 @functools.lru_cache(maxsize=KEPT_NAMES)
@@ -217,7 +216,7 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
     counterpart in the other ABI.
     """
     # What no part can mention is not worth parsing.
-    if not any(mark in mangled for mark in _DUAL_MARKS):
+    if _NEW_MARK not in mangled and not any(mark in mangled for mark in _OLD_MARKS):
         return None
     name = parse(mangled)
     if name is None:
@@ -244,25 +243,27 @@ def string_abi(mangled: str) -> Literal["old", "new"] | None:
 
 def string_abis(names: Iterable[str]) -> dict[Literal["old", "new"], str]:
     """Which of the two the C++ names among these mention, and the first that does."""
-    text = "\n".join(name for name in names if name.startswith("_Z")) + "\n"
-    # Place of the name in the text -> the name.
-    mentioning: dict[int, str] = {}
-    for mark in _DUAL_MARKS:
-        at = text.find(mark)
-        while at >= 0:
-            start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-            mentioning[start] = text[start:stop]
-            at = text.find(mark, stop)
+    text = "\n".join([name for name in names if name.startswith("_Z")]) + "\n"
     first: dict[Literal["old", "new"], str] = {}
-    for _, name in sorted(mentioning.items()):
-        if "new" in first and _NEW_MARK in name:
-            continue  # whatever else it mentions, it is of the new one
-        abi = string_abi(name)
-        if abi is not None:
-            first.setdefault(abi, name)
-        if len(first) == 2:
+    for _, name in _mentioning(text, _NEW_MARK):
+        if string_abi(name) == "new":
+            first["new"] = name
+            break
+    for _, name in sorted({found for mark in _OLD_MARKS for found in _mentioning(text, mark)}):
+        # Whatever else it mentions, one that mentions std::__cxx11 is of the new one.
+        if _NEW_MARK not in name and string_abi(name) == "old":
+            first["old"] = name
             break
     return first
+
+
+def _mentioning(text: str, mark: str) -> Iterator[tuple[int, str]]:
+    """(place, name) of the lines that contain a mark, in their order."""
+    at = text.find(mark)
+    while at >= 0:
+        start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        yield start, text[start:stop]
+        at = text.find(mark, stop)
 
 
 # --- where to look ------------------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.elf import open_elf, read_elf
+from abiscan.elf import fatbin, open_elf, read_elf
 from abiscan.elf.fatbin import ContainerError, entry_of, read_containers
 from abiscan.elf.image import Image
 from abiscan.elf.offload_bundle import BundleError, read_bundles
+from abiscan.elf.scattered_reads import scattered_reads
 from abiscan.model.device_code import DeviceCode, DeviceImages
 
 ALL = Counter(
@@ -100,7 +101,8 @@ NO_TABLES = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1
 
 def read(data: bytes) -> list[list[str]]:
     image = Image(NO_TABLES + data, "containers")
-    found = read_containers(image, len(NO_TABLES), image.size)
+    with scattered_reads(image, None) as bytes_at:
+        found = [*read_containers(bytes_at, len(NO_TABLES), image.size)]
     return [[entry_of(head).architecture for head in heads] for heads in found]
 
 
@@ -126,6 +128,35 @@ def test_containers_follow_each_other_with_zeros_between() -> None:
 def test_what_is_no_container_is_no_silence(data: bytes) -> None:
     with pytest.raises(ContainerError):
         read(data)
+
+
+def test_images_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fatbin, "MAX_DEVICE_IMAGES", 3)
+    assert read(container(image(), image())) == [["sm_90", "sm_90"]]
+    with pytest.raises(ContainerError, match="more than 3 images"):
+        read(container(*[image()] * 4))
+
+
+@pytest.mark.parametrize("name", ["gpu-cuda.so", "gpu-cuda-compressed.so", "gpu-cuda-relocatable.so"])
+def test_headers_come_from_the_file_as_from_its_map(name: str, fixtures_dir: Path, tmp_path: Path) -> None:
+    path = fixtures_dir / name
+    expected = read_elf(path.read_bytes(), name).device_images()
+    assert open_elf(path).device_images() == expected
+    # Another file in its place, or none, is not what was mapped.
+    for other in (b"", path.read_bytes()[:-1], bytes(path.stat().st_size)):
+        copy = tmp_path / name
+        copy.write_bytes(path.read_bytes())
+        elf = open_elf(copy)
+        copy.unlink()
+        if other:
+            copy.write_bytes(other)
+        assert elf.device_images() == expected
+
+
+def test_a_file_that_became_shorter_is_told() -> None:
+    data = NO_TABLES + container(image(), image())
+    with pytest.raises(ContainerError, match="shorter"):
+        list(read_containers(lambda size, at: data[at : at + size][: 200 - at], len(NO_TABLES), len(data)))
 
 
 def test_an_image_of_an_unknown_kind_is_told(fixtures_dir: Path) -> None:
