@@ -12,6 +12,7 @@ from abiscan.model.module_name import module_name
 from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.setting.declared import Declared, marker_environments, pythons_of_tags, without_build
 from abiscan.setting.file_setting import importing_pythons
 from abiscan.setting.package_builds import covered
@@ -19,7 +20,7 @@ from abiscan.wheel.tags import System, TorchRequirement, applicable, promise_of,
 
 
 class NamedBuild(Protocol):
-    """A known build of torch, as `releases.Build` has it: its unique key, public version and variant."""
+    """A known build of torch, as `releases.Build` has it: its unique key, public version, variant."""
 
     @property
     def key(self) -> str: ...
@@ -51,6 +52,7 @@ def reach_of(scope: Scope, builds: Builds) -> Reach:
     if len(machines) > 1:
         undecided.append(f"{scope.path}: has files for {', '.join(machines)}")
     families = _families(scope)
+    own = _own_names(scope)
     return Reach(
         machines=machines,
         torch=_torch(scope, machines, builds),
@@ -58,7 +60,7 @@ def reach_of(scope: Scope, builds: Builds) -> Reach:
         gpus=gpus_of(files),
         device_code=tuple(sorted({name for f in files for name in f.provenance.gpu_archs})),
         floors=tuple(_floors(scope, families)),
-        cuda=tuple(sorted({version for family in families for version in _cuda(family)})),
+        cuda=tuple(sorted({version for family in families for version in _cuda(family, own)})),
         undecided=(*scope.unread_sentences, *undecided),
     )
 
@@ -179,16 +181,28 @@ def _families(scope: Scope) -> list[Family]:
     return list(found.values())
 
 
-def _cuda(family: Family) -> set[str]:
-    """The CUDA that a module needs; nothing for one with builds for several, or with one that needs none."""
-    each = {(file.provenance.cuda or "").partition(".")[0] for _place, file in family}
+def _cuda(family: Family, own: Collection[str]) -> set[str]:
+    """The CUDA that a module needs from elsewhere; nothing for one with builds for several, or with one that needs
+    none.
+
+    Args:
+        own: file names of libraries that its package brings itself.
+    """
+    each = set()
+    for _place, file in family:
+        toolkit = toolkit_of(library.soname for library in file.needed if library.soname not in own)
+        each.add(toolkit.version.partition(".")[0] if toolkit is not None and toolkit.kind == "CUDA" else "")
     return each - {""} if len(each) == 1 else set()
+
+
+def _own_names(scope: Scope) -> frozenset[str]:
+    return frozenset(place_of(file).rpartition("/")[2] for file in scope.files.values())
 
 
 def _floors(scope: Scope, families: Iterable[Family]) -> Iterator[Floor]:
     """Of the versions that the files ask for, and of the platform tag; the higher one. Of the builds of one module the
     one that asks for the oldest counts."""
-    own = {place_of(f).rpartition("/")[2] for f in scope.files.values()}
+    own = _own_names(scope)
     found: dict[str, Floor] = {}
     for family in families:
         each = [_file_floors(place, file, own) for place, file in family]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from abiscan import __version__
+from abiscan.compare.cuda_majors import cuda_notes
 from abiscan.compare.reach_changes import by_reason
-from abiscan.compare.reach_of import Builds, compared
+from abiscan.compare.reach_of import compared
 from abiscan.compare.scope import Scope
 from abiscan.model.reach import Aspect, BuildOfTorch, Compared, Floor, Reach
 from abiscan.model.together import Exclusion, Together
+from abiscan.releases.build import Build
 
 
-def together(scopes: Sequence[Scope], builds: Builds) -> Together:
+def together(scopes: Sequence[Scope], builds: Callable[[str], Sequence[Build]]) -> Together:
     """What all of them work on.
 
     Args:
         scopes: at least one.
     """
-    return together_of_targets(tuple(compared(scope, builds) for scope in scopes))
+    found = together_of_targets(tuple(compared(scope, builds) for scope in scopes))
+    return replace(found, notes=tuple(cuda_notes(found.targets, builds)))
 
 
 def together_of_targets(targets: Sequence[Compared]) -> Together:

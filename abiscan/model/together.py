@@ -29,6 +29,7 @@ class Together(Struct, frozen=True):
         common: the same of all of them; of the floors the highest, with who asks for it.
         exclusions: in the order of the aspects, then of the targets.
         conflicts: the aspects in which nothing is left that all work on.
+        notes: what else comes of putting them together, in sentences.
     """
 
     version: str
@@ -36,6 +37,7 @@ class Together(Struct, frozen=True):
     common: Reach
     exclusions: tuple[Exclusion, ...]
     conflicts: tuple[Aspect, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def undecided(self) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ def together(value: Together) -> str:
             "common": _plain(value.common),
             "targets": _plain(value.targets),
             "exclusions": _plain(value.exclusions),
+            "notes": _plain(value.notes),
             "undecided": _plain(value.undecided),
         },
     )

@@ -25,7 +25,7 @@ def sheet(found: Together) -> Sheet:
         word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("TOGETHER", Tone.GOOD)
         parts = [f"{_NAMES[aspect]} {_words(aspect, found.common)}" for aspect in aspects]
         headline = f"{names}: all work on {'; '.join(parts) or 'everything that abiscan knows of'}"
-    return Sheet(word, headline, tone, (Table(("what", "target", "works on"), rows),), found.undecided)
+    return Sheet(word, headline, tone, (Table(("what", "target", "works on"), rows),), (*found.notes, *found.undecided))
 
 
 def _rows(aspect: Aspect, found: Together) -> list[Row]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from abiscan.compare import together_of
+from abiscan.compare.cuda_majors import cuda_notes
 from abiscan.model.reach import Aspect, Compared, Reach
 from abiscan.model.together import Together
 from tests.compare.typed import builds, floor, reach
@@ -56,3 +62,41 @@ def test_the_highest_floor_counts_with_who_asks_for_it() -> None:
 def test_what_binds_nothing_binds_nothing_together() -> None:
     found = _together([reach(), reach()])
     assert (found.common.torch, found.common.pythons, found.common.gpus, found.conflicts) == (None, None, None, ())
+
+
+CU12 = reach(builds(v2_9="", v2_12="has CUDA 13"), cuda=("12",))
+CU13 = reach(builds(v2_9="has CUDA 12", v2_12=""), cuda=("13",))
+PLAIN12, PLAIN13 = reach(cuda=("12",)), reach(cuda=("13",))
+
+
+def notes(*reaches: Reach) -> list[str]:
+    known: dict[str, Any] = {
+        "x86_64": [
+            SimpleNamespace(torch=t, cuda=c) for t, c in (("2.9.0", "12.8"), ("2.12.0", "13.0"), ("2.13.0", None))
+        ]
+    }
+    targets = [Compared(f"{n}.whl", f"p{n}", "1", 1, each) for n, each in enumerate(reaches)]
+    return list(cuda_notes(targets, lambda machine: known.get(machine, [])))
+
+
+@pytest.mark.parametrize("reaches", [(CU12, CU12, reach()), (reach(), reach()), (PLAIN13,), (CU13, PLAIN13)])
+def test_one_cuda_needs_no_word(reaches: tuple[Reach, ...]) -> None:
+    assert notes(*reaches) == []
+
+
+def test_two_cudas_of_torch_are_of_two_builds() -> None:
+    (note,) = notes(CU13, CU12, CU12)
+    assert "p1 1 and p2 1 need libraries of CUDA 12, p0 1 needs libraries of CUDA 13" in note
+    assert "CUDA 12 comes with torch 2.9.0, CUDA 13 comes with torch 2.12.0" in note
+    assert "side by side" not in note
+
+
+def test_without_torch_one_process_can_have_two_cudas() -> None:
+    """The oracle: ctypes.CDLL of libcudart.so.12 and libcudart.so.13 of NVIDIA's wheels in one process, and
+    cudaRuntimeGetVersion of each (12080, 13000)."""
+    (alone,) = notes(PLAIN12, PLAIN13)
+    assert "torch" not in alone
+    assert "branch 580" in alone
+    (beside,) = notes(PLAIN12, CU13)
+    assert "must be installed beside it" in beside
+    assert "side by side" in beside
