@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from abiscan.binary import Binary
 from abiscan.binary.stored import StoredBinary
+from abiscan.binary.stored_file import StoredCalls
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.model.operators import CalledOperator
@@ -25,6 +26,7 @@ _TARGET = r"(\w+)::(\w+)(?:\.(\w+))?"
 _MOST = 10_000
 # The overload that has no name of its own.
 _DEFAULT = "default"
+_UNKNOWN = "which operators it calls by name is not known: "
 # at::_ops::NAME::call, an export of libtorch_cpu for each operator that torch's native_functions.yaml has.
 _ENTRY_POINT = "_ZN2at4_ops{length}{name}4callE"
 
@@ -50,27 +52,30 @@ def called_operators(
         artifact: a file that calls some (`provenance_facts.CALLS_BY_NAME`).
         exports: of the torch that it is judged against, None for none; files: where the file is.
     """
-    if isinstance(binary, StoredBinary):
-        return (), None  # its facts are stored without them
-    unknown = "which operators it calls by name is not known: "
+    calls = binary.calls if isinstance(binary, StoredBinary) else read_calls(artifact, files)
+    if calls is None:
+        return (), f"{_UNKNOWN}it is not among its stored facts: scan the file itself"
+    told = (_called(*each, exports) for each in calls.names)
+    return tuple(sorted(told, key=lambda each: (each.name, each.overload))), calls.unknown
+
+
+def read_calls(artifact: Artifact, files: FileSystem) -> StoredCalls:
+    """What the file beside a model lists, whatever the torch."""
     try:
         raw = artifact.beside(_SUFFIX, files)
     except UnreadableFile as error:
-        return (), f"{unknown}the {_SUFFIX} file beside it cannot be read: {error.reason}"
+        return StoredCalls((), f"{_UNKNOWN}the {_SUFFIX} file beside it cannot be read: {error.reason}")
     if raw is None:
-        return (), f"{unknown}no {_SUFFIX} file of its name lies beside it"
+        return StoredCalls((), f"{_UNKNOWN}no {_SUFFIX} file of its name lies beside it")
     try:
         calls = msgspec.json.decode(raw, type=_Calls).nodes
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return (), f"{unknown}the {_SUFFIX} file beside it does not list them as torch writes it"
+        return StoredCalls((), f"{_UNKNOWN}the {_SUFFIX} file beside it does not list them as torch writes it")
     matches = [re.fullmatch(_TARGET, call.node.target) for call in calls[:_MOST]]
     found = {(match[1], match[2], match[3] or "") for match in matches if match is not None}
-    told = tuple(sorted((_called(*each, exports) for each in found), key=lambda each: (each.name, each.overload)))
     rest = len(calls) - sum(match is not None for match in matches)
-    return (
-        told,
-        f"{unknown}{rest} of {len(calls)} in the {_SUFFIX} file beside it are not told by name" if rest else None,
-    )
+    more = f"{_UNKNOWN}{rest} of {len(calls)} in the {_SUFFIX} file beside it are not told by name" if rest else None
+    return StoredCalls(tuple(sorted(found)), more)
 
 
 def _called(namespace: str, name: str, overload: str, exports: TargetExports | None) -> CalledOperator:

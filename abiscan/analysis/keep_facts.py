@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from abiscan.analysis.called_operators import read_calls
 from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
 from abiscan.analysis.layouts import NOT_ITS_OWN
-from abiscan.analysis.provenance_facts import AOTINDUCTOR, PYBIND11, pybind11_ids
+from abiscan.analysis.provenance_facts import AOTINDUCTOR, CALLS_BY_NAME, PYBIND11, pybind11_ids
 from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
 from abiscan.binary.stored import StoredBinary
 from abiscan.binary.stored_file import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import HERE
 from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactKind
@@ -63,7 +66,10 @@ class FactKeeper:
             UnreadableFile: a table lies outside of the file.
         """
         self._of(artifact)
-        self._files[artifact.display] = stored_file(artifact.open())
+        found = stored_file(artifact.open())
+        if CALLS_BY_NAME in found.imports.names:
+            found = replace(found, calls=read_calls(artifact, HERE))
+        self._files[artifact.display] = found
 
     def refuse(self, artifact: Artifact, reason: str) -> None:
         """One that could not be read."""
@@ -81,8 +87,6 @@ class FactKeeper:
             yield StoredContainer(group.facts, group.aliases, tuple(self._stored(each, exported) for each in artifacts))
 
     def _stored(self, artifact: Artifact, exported: Mapping[str, tuple[str, ...]]) -> StoredArtifact:
-        from msgspec.structs import replace
-
         found = self._files.get(artifact.display)
         if found is not None:
             more = exported.get(artifact.display, ())
@@ -126,8 +130,6 @@ def stored_file(binary: Binary) -> StoredFile:
         owner_of(each.name, each.version, None, scopes)
     of_torch = [name for name in names if owner_of(name) is Owner.TORCH]
     layouts = layouts_of(binary.machine, None) if of_torch else None
-    from msgspec.structs import replace
-
     return StoredFile(
         facts=replace(facts, imports=()),
         imports=StoredImports.of(facts.imports),

@@ -31,6 +31,7 @@ class StoredBinary:
         self.version_definitions = stored.facts.version_definitions
         self.problem = stored.problem
         self.operators = stored.operators
+        self.calls = stored.calls
 
     def _not_kept(self, what: str) -> NoReturn:
         raise UnreadableFile(self.path, f"{what} is not among its stored facts: scan the file itself")

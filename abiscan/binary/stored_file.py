@@ -71,6 +71,18 @@ class StoredImports(Struct, frozen=True, array_like=True):
         )
 
 
+class StoredCalls(Struct, frozen=True, array_like=True):
+    """The operators that a model of AOTInductor calls by name, as the file beside it has them.
+
+    Attributes:
+        names: (namespace, name, overload).
+        unknown: why there are others, or may be; None where these are all.
+    """
+
+    names: tuple[tuple[str, str, str], ...]
+    unknown: str | None = None
+
+
 class StoredFile(Struct, frozen=True):
     """The answers of one file.
 
@@ -85,6 +97,7 @@ class StoredFile(Struct, frozen=True):
             the torch that the file is judged against.
         constants: import -> what each use of it passes, of those and of the argument that `analysis.dispatch_keys` has.
         sites: import -> where it is used, of those that are torch's.
+        calls: of a model that calls operators by name; None for others, and where it was read before this was kept.
     """
 
     facts: SharedObject
@@ -101,3 +114,4 @@ class StoredFile(Struct, frozen=True):
     record_sizes: dict[str, int] = {}
     record_holders: dict[str, str] = {}
     constants: dict[str, tuple[tuple[int | None, ...], ...]] = {}
+    calls: StoredCalls | None = None

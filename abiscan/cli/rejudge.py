@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     "--torch", metavar="SPEC", shell_complete=completion.torches, help="A release, or declared (default: declared)."
 )
 @click.option("--gpu", "gpus", multiple=True, metavar="ARCH", help="A GPU that must run its kernels; repeatable.")
+@click.option("--driver", metavar="VERSION", help="Beside --gpu: the version of NVIDIA's driver (535.104.05).")
 @click.option("--fail-on", type=click.Choice(["error", "warning", "note", "never"]), help="As of abiscan scan.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
 _GLANCE = 64
+# What may lie beside a shared object and be asked for (`Artifact.beside`).
+_NEIGHBOUR = ".json"
 # What a member's head takes at most: bzip2 and zstd give nothing before a whole block is in. The slack is for the
 # local header's extra field.
 _MAX_AHEAD, _SLACK = 1 << 20, 256
@@ -318,15 +320,45 @@ class TarArchive:
     ) -> None:
         self.source, self.codec, self.display, self.limits = source, codec, display, limits
         self.kept = KeptFiles(limits.kept, hashes=hashes)
+        # What may be asked for as the neighbour of a member: name -> number, and once it is asked for, the bytes.
+        self.neighbours: dict[str, int] = {}
+        self._read: dict[int, bytes] | None = None
         self._reader: TarReader | None = None
         self._members: Iterator[tuple[int, Any]] = iter(())
         self._next = 0
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.source, self.codec, self.display, self.limits
+        return (self.source, self.codec, self.display, self.limits), self.neighbours
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+        self.__init__(*state[0])  # type: ignore[misc]
+        self.neighbours = state[1]
+
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """The bytes of a neighbour; all of them are read when the first is asked for, as going back means starting
+        again. None where there is none.
+
+        Raises:
+            UnreadableFile: it has more than `limit` bytes, or all of them together have too many.
+        """
+        number = self.neighbours.get(name)
+        if number is None:
+            return None
+        if self._read is None:
+            self._read = dict(self._neighbours(limit))
+        if number not in self._read:
+            raise UnreadableFile(f"{self.display}!{name}", f"larger than {limit} bytes, or one of too many")
+        return self._read[number]
+
+    def _neighbours(self, limit: int) -> Iterator[tuple[int, bytes]]:
+        from abiscan.targets.tars import TarReader
+
+        wanted, budget = frozenset(self.neighbours.values()), self.limits.kept
+        reader = TarReader(self.source, self.codec, self.display, self.limits)
+        for number, member in enumerate(reader):
+            if number in wanted and member.size <= min(limit, budget):
+                budget -= member.size
+                yield number, bytes(reader.rest(member, reader.head(member, 0)))
 
     def unpack(self, number: int, display: str, into: Unpacked | None = None) -> Buffer:
         """Member `number`, counted from 0 over all entries, into what is given or to memory."""
@@ -366,8 +398,8 @@ class TarContent:
         return bytes(self._archive.unpack(self._number, display))
 
     def beside(self, suffix: str, limit: int) -> bytes | None:
-        """As `Artifact.beside`; what is packed in a stream is not looked for, as going back means starting again."""
-        return None
+        """As `Artifact.beside`."""
+        return self._archive.neighbour(posixpath.splitext(self._name)[0] + suffix, limit)
 
 
 def _expand_tar(
@@ -403,9 +435,15 @@ def _expand_tar(
                         collector.error(name, "a sparse member of a tar archive: unpack it first")
                     continue
                 collector.names.append(name)
+                if name.endswith(_NEIGHBOUR):
+                    archive.neighbours[name] = number
                 _judge_tar_member(archive, reader, (number, member, name), collector, nested)
     except UnreadableFile as error:
         broken = error
+    stems = {posixpath.splitext(name)[0] for name in collector.names if not name.endswith(_NEIGHBOUR)}
+    archive.neighbours = {
+        name: number for name, number in archive.neighbours.items() if posixpath.splitext(name)[0] in stems
+    }
     kind = kind_of(place.name, collector.metadata)
     results = list(collector.finish(kind, largest_first=False))
     if broken is not None:

@@ -6,12 +6,17 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from abiscan.errors import UnreadableFile
+from abiscan.targets.archives import TarArchive
+from abiscan.targets.artifact import Limits
+from abiscan.targets.tree import FileBytes
 from tests import torch_here
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "aotinductor" / "model.so"
@@ -138,6 +143,34 @@ def test_beside_a_file_on_the_disk(tmp_path: Path) -> None:
     )
     (tmp_path / "model.wrapper.json").write_text(CALLS)
     assert "mylib::twice" in called(scanned(library, "--torch", "2.13.0"))
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+@pytest.mark.parametrize("first", [".so", ".json"])
+def test_beside_a_file_in_a_stream(tmp_path: Path, mode: Any, first: str) -> None:
+    out = tmp_path / "models.tar.gz"
+    with tarfile.open(out, mode) as archive:
+        for suffix in sorted((".so", ".json"), key=lambda each: each != first):
+            source = tmp_path / f"x{suffix}"
+            source.write_bytes(MODEL.read_bytes() if suffix == ".so" else CALLS.encode())
+            archive.add(source, f"models/a{suffix}")
+        archive.add(tmp_path / "x.json", "models/of-another.json")
+    assert called(scanned(out, "--torch", "2.13.0"))["aten::no_such"] is False
+
+
+def test_what_lies_beside_files_in_a_stream_is_bounded(tmp_path: Path) -> None:
+    out = tmp_path / "models.tar"
+    with tarfile.open(out, "w") as archive:
+        for name in ("a.so", "a.json", "b.so", "b.json"):
+            source = tmp_path / "member"
+            source.write_bytes(CALLS.encode())
+            archive.add(source, name)
+    tar = TarArchive(FileBytes(str(out), "models.tar", None), None, "models.tar", Limits(kept=len(CALLS) + 1))
+    tar.neighbours = {"a.json": 1, "b.json": 3}
+    assert tar.neighbour("a.json", 1 << 20) == CALLS.encode()
+    assert tar.neighbour("c.json", 1 << 20) is None
+    with pytest.raises(UnreadableFile, match="too many"):
+        tar.neighbour("b.json", 1 << 20)
 
 
 def test_the_releases_that_have_its_shims() -> None:

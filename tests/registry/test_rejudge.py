@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from pathlib import Path
 
 import msgspec
@@ -62,6 +64,31 @@ def test_a_file_of_each_kind_is_judged_as_if_it_were_read(tmp_path: Path, fixtur
     again = judged_again(facts, "2.13.0")
     assert again.artifacts == truth.artifacts
     assert again.containers == truth.containers
+
+
+def test_a_model_calls_what_it_called(tmp_path: Path) -> None:
+    """`torch.ops.aten` has _linalg_svd; at::_ops::_scaled_grouped_mm_v2::call came in 2.10.0 (the release index)."""
+    path = tmp_path / "model.pt2"
+    calls = ("aten::_linalg_svd", "aten::_scaled_grouped_mm_v2", "mine::f.out")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(FIXTURES / "aotinductor" / "model.so", "model/m.so")
+        archive.writestr("model/m.json", json.dumps({"nodes": [{"node": {"target": each}} for each in calls]}))
+    facts = stored(path, "2.6.0")
+    for torch in ("2.8.0", "2.13.0"):
+        (truth,) = scanned(path, torch).artifacts
+        assert [each.in_torch for each in truth.called] == [True, torch == "2.13.0", None]
+        assert judged_again(facts, torch).artifacts == (truth,)
+
+
+def test_facts_from_before_calls_were_kept_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(FIXTURES / "aotinductor" / "model.so", "model/m.so")
+    (container,) = msgspec.msgpack.decode(stored(path, "2.6.0") or b"")
+    (artifact,) = container["artifacts"]
+    del artifact["file"]["calls"]
+    (again,) = judged_again(msgspec.msgpack.encode([container]), "2.13.0").artifacts
+    assert [note for note in again.notes if "not among its stored facts" in note]
 
 
 @pytest.mark.parametrize("torch", ["1.13.1", "2.4.1", "2.13.0", "declared"])

@@ -462,6 +462,18 @@ def test_the_summary_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     assert "; 2 in the tables; out/run=" in said
 
 
+def test_a_gpu_and_its_driver_are_judged_by_stored_facts(tmp_path: Path) -> None:
+    """For sm_110 the fixture has PTX alone, of CUDA 13.0 (cuobjdump), which came with driver 580."""
+    path = wheel(tmp_path, "demo", "gpu-cuda.so")
+    assert abiscan("scan", path.name, "-f", "parquet:out", "--torch", "2.13.0", cwd=tmp_path).returncode == 0
+    for driver, status in (("470", 1), ("580.65.06", 0)):
+        options = ("--torch", "2.13.0", "--gpu", "sm_110", "--driver", driver)
+        assert abiscan("scan", path.name, *options, cwd=tmp_path).returncode == status
+        assert abiscan("rejudge", "out", *options, cwd=tmp_path).returncode == status
+        assert [row["rule"] for row in table(tmp_path / "out", "findings")] == ["ptx-newer-than-driver"] * status
+    assert "name the GPU too" in abiscan("rejudge", "out", "--driver", "580", cwd=tmp_path).stderr
+
+
 def test_the_exit_status_is_of_the_wheels_that_were_asked_for(folder: Path) -> None:
     """As README.md has it for one report: what was found before counts where the command asks for it again."""
     one = {path.name.partition("-")[0]: f"wheels/{path.name}" for path in (folder / "wheels").iterdir()}
