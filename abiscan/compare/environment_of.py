@@ -64,6 +64,9 @@ def environment_report(looked: Looked) -> EnvironmentReport:
 _RANKS = (PackageState.FAILS, PackageState.UNDECIDED, PackageState.PARTLY, PackageState.LOADS, PackageState.NOT_TORCH)
 
 
+_ACTIONS = {PackageState.PARTLY: Action.INSTALL, PackageState.UNDECIDED: Action.CHECK}
+
+
 def _rank(row: PackageReport) -> int:
     return _RANKS.index((row.after or row.now).state)
 
@@ -72,8 +75,10 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
     files = looked.now.get(package.name, ())
     requires = applicable(torch_requirements(package.requires_dist), (looked.markers,))
     now = _allowed(fate_of(files), package, looked.torch, looked.markers)
+    waits = False
     if looked.torch is None:
-        now = _without_torch(now, files, required=bool(requires))
+        alone, now = now, _without_torch(now, files, required=bool(requires))
+        waits = looked.after is None and now != alone
     after = None
     if looked.after is not None:
         later = looked.later.get(package.name)
@@ -88,7 +93,7 @@ def _package(package: Distribution, looked: Looked) -> PackageReport:
         torch_files=sum(file.uses_torch for file in files),
         now=now,
         after=after,
-        action=_action(now if after is None else after, now, package),
+        action=Action.INSTALL if waits else _action(now if after is None else after, package),
         step=None,
         requires_torch=", ".join(f"torch{r.specifier}" for r in requires),
         loads_on=loads_on(files),
@@ -116,10 +121,8 @@ def _allowed(fate: Fate, package: Distribution, torch: str | None, markers: Mapp
     return replace(fate, allowed=allowed is None or bool(allowed))
 
 
-def _action(fate: Fate, now: Fate, package: Distribution) -> Action:
-    """What to do for this fate; a package that is no worse off than now for another reason than torch is kept."""
+def _action(fate: Fate, package: Distribution) -> Action:
+    """What to do for this fate."""
     if fate.state is PackageState.FAILS or not fate.allowed:
         return Action.REBUILD if package.from_source else Action.REPLACE
-    if fate.state is PackageState.UNDECIDED and fate != now:
-        return Action.CHECK
-    return Action.CHECK if fate.state is PackageState.UNDECIDED else Action.KEEP
+    return _ACTIONS.get(fate.state, Action.KEEP)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from abiscan.compare.scope import place_of
 from abiscan.model.binding import LoaderOutcome, NeededLibrary
-from abiscan.model.environment_report import Fate, PackageState
+from abiscan.model.environment_report import NO_RELEASE, Fate, PackageState, on_releases
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
@@ -79,7 +79,7 @@ def after_upgrade(later: Sequence[FileFate], now: Sequence[FileFate]) -> list[Fi
         missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
         missing = [soname for soname in missing if not is_driver(soname)]
         if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
-            file = replace(file, why=f"{', '.join(missing)} is not found")  # noqa: PLW2901
+            file = replace(file, why=f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found")  # noqa: PLW2901
         if file.path in others and file.verdict is ArtifactVerdict.FAILS:
             file = replace(file, for_another=True, releases=others[file.path])  # noqa: PLW2901
         found.append(replace(file, without_driver=file.path in driverless))
@@ -111,7 +111,10 @@ def fate_of(files: Sequence[FileFate]) -> Fate:
     elif refused:
         state, why = PackageState.PARTLY, _told(refused[0])
     elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
-        state, why = PackageState.UNDECIDED, f"none of its builds is for this torch: they load on {loads_on(builds)}"
+        state, why = (
+            PackageState.UNDECIDED,
+            f"none of its builds is for this torch: they load on {on_releases(loads_on(builds))}",
+        )
     elif open_files:
         state, why = PackageState.UNDECIDED, f"{open_files[0].place}: cannot be decided"
     elif any(file.uses_torch for file in judged):
@@ -137,4 +140,4 @@ def loads_on(files: Sequence[FileFate]) -> str:
     if not any(file.uses_torch for file in files):
         return ""
     on = covered(rows)[0]
-    return Windows.of_known(known, on.__contains__).text(last=", ") or "no known release"
+    return Windows.of_known(known, on.__contains__).text(last=", ") or NO_RELEASE

@@ -6,6 +6,14 @@ import enum
 
 from msgspec import Struct
 
+# What stands for an empty list of releases.
+NO_RELEASE = "no known release"
+
+
+def on_releases(releases: str) -> str:
+    """`torch 2.6.0`, `no known release of torch`: a list of releases behind a preposition."""
+    return f"{NO_RELEASE} of torch" if releases == NO_RELEASE else f"torch {releases}"
+
 
 class PackageState(enum.StrEnum):
     """How the shared objects of a package fare."""
@@ -29,6 +37,8 @@ class Action(enum.StrEnum):
     """It was installed from a directory or a repository."""
     CHECK = "check"
     """Whether it goes on working is not known."""
+    INSTALL = "install"
+    """It stays, and wants what is not installed: a library that no torch brings, or torch itself."""
 
 
 class Fate(Struct, frozen=True):

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState
+from abiscan.model.environment_report import (
+    Action,
+    EnvironmentReport,
+    Fate,
+    PackageReport,
+    PackageState,
+    on_releases,
+)
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted
 
@@ -19,15 +26,15 @@ _WORDS = {PackageState.NOT_TORCH: "no torch"}
 def sheet(found: EnvironmentReport) -> Sheet:
     """The environment as a page."""
     upgrade = found.after is not None
-    rows = tuple(_row(package, upgrade=upgrade) for package in found.packages)
-    columns = ("package", "now", *(["after", "do"] if upgrade else []), "why")
+    rows = tuple(map(_row, found.packages))
+    columns = ("package", "now", *(["after"] if upgrade else []), "do", "why")
     due = [package for package in found.packages if package.action is not Action.KEEP]
     torch = f"torch {found.torch}" if found.torch else "no torch"
     where = found.python if found.root is None else f"{found.python} in {found.root}"
     of = f"{len(due)} of {counted(len(found.packages), 'package')} with shared objects"
     if upgrade:
         lead = f"{where}, {torch} -> {'' if found.torch else 'torch '}{found.after}: "
-        headline = lead + (f"{of} must be replaced or looked at" if due else f"all of the {of[5:]} go on")
+        headline = lead + (f"{of} need something done" if due else f"all of the {of[5:]} go on")
         word, tone = ("BREAKS", Tone.BAD) if found.fails else ("GOES ON", Tone.GOOD)
     else:
         broken = [p for p in found.packages if p.now.state is PackageState.FAILS or not p.now.allowed]
@@ -42,14 +49,14 @@ def sheet(found: EnvironmentReport) -> Sheet:
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)
 
 
-def _row(package: PackageReport, *, upgrade: bool) -> Row:
+def _row(package: PackageReport) -> Row:
     fate = package.now if package.after is None else package.after
     name = f"{package.name} {package.version}"
     cells = [name, _state(package.now)]
-    if upgrade:
-        assert package.after is not None
-        step = f"{package.step}. " if package.step is not None else ""
-        cells += [_state(package.after), step + package.action.value]
+    if package.after is not None:
+        cells.append(_state(package.after))
+    step = f"{package.step}. " if package.step is not None else ""
+    cells.append(step + package.action.value)
     tone = _TONES[fate.state] if fate.allowed else Tone.BAD
     minor = package.action is Action.KEEP and fate == package.now and fate.state is PackageState.NOT_TORCH
     return Row((*cells, _why(package, fate)), tone, minor=minor)
@@ -72,5 +79,5 @@ def _why(package: PackageReport, fate: Fate) -> str:
     if fate.without_driver:
         parts.append(f"{counted(fate.without_driver, 'file')} without the GPU's driver, which is not here")
     if package.loads_on and (fate.failing or not fate.allowed):
-        parts.append(f"loads on torch {package.loads_on}")
+        parts.append(f"loads on {on_releases(package.loads_on)}")
     return "; ".join(parts)

@@ -18,6 +18,7 @@ from abiscan.report.style import Style, wrap
 # Names below a row that are shown without -v: none; with it, as many as a person reads.
 DETAILS = 1000
 _CELL = 60
+_BAR = 20
 
 
 class Tone(enum.Enum):
@@ -58,6 +59,7 @@ class Sheet(Struct, frozen=True):
     Attributes:
         word: the answer in a word; `headline`: in a sentence.
         notes: sentences below the tables.
+        done: the part of something that is done, for a bar; None where there is nothing to do.
     """
 
     word: str
@@ -65,6 +67,20 @@ class Sheet(Struct, frozen=True):
     tone: Tone
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
+    done: float | None = None
+
+    @property
+    def percent(self) -> int | None:
+        """Of what is done; 100 only where all is."""
+        return None if self.done is None else int(self.done * 100)
+
+
+def bar(sheet: Sheet) -> list[str]:
+    """`[#####---------------] 25 %`; full only where all is done."""
+    if sheet.done is None:
+        return []
+    filled = int(sheet.done * _BAR)
+    return [f"[{'#' * filled}{'-' * (_BAR - filled)}] {sheet.percent} %"]
 
 
 # --- text -------------------------------------------------------------------------------------------------------
@@ -73,6 +89,7 @@ class Sheet(Struct, frozen=True):
 def text(sheet: Sheet, style: Style) -> str:
     """For a person at a terminal, ending in a newline."""
     lines = wrap(sheet.headline, style, style.paint(sheet.word, sheet.tone.value) + " ", "  ")
+    lines += (f"  {style.paint(each, sheet.tone.value)}" for each in bar(sheet))
     for table in sheet.tables:
         if not table.rows:
             continue
@@ -119,6 +136,8 @@ def markdown(sheet: Sheet) -> str:
     """For a job summary or a review comment (GitHub's Markdown), ending in a newline."""
     marks = {Tone.BAD: "❌ ", Tone.GOOD: "✅ ", Tone.DOUBT: "⚠️ ", Tone.PLAIN: ""}
     parts = [f"## abiscan: {marks[sheet.tone]}{plain(sheet.word)}", plain(sheet.headline)]
+    if sheet.done is not None:
+        parts.append(f"**{sheet.percent} %** done")
     for table in sheet.tables:
         if not table.rows:
             continue

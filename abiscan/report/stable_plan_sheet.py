@@ -6,7 +6,6 @@ from abiscan.model.stable_plan import CounterpartKind, PlanFile, Replacement, St
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import counted, source_place
 
-_BAR = 20
 # Names and places that a row tells without -v.
 _NAMES, _SITES = 2, 1
 _TONES = {CounterpartKind.NONE: Tone.BAD, CounterpartKind.UNKNOWN: Tone.DOUBT}
@@ -19,9 +18,8 @@ def sheet(plan: StablePlan) -> Sheet:
     without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
     if plan.done is None and not plan.replacements:
         return Sheet("NO TORCH", f"{plan.target}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
-    done = plan.done or 0.0
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
-    parts = [f"{plan.target}: {bar(done)} {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
+    parts = [f"{plan.target}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
     if without:
         parts.append(f"{without} of them without a counterpart")
     if plan.minimum:
@@ -31,13 +29,7 @@ def sheet(plan: StablePlan) -> Sheet:
     tables = [Table(("what", "since", "names", "write instead"), rows)]
     if len(plan.files) > 1:
         tables.append(Table(("stable", "to rewrite", "go with them", "file"), tuple(map(_file, plan.files)), "files"))
-    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors)
-
-
-def bar(part: float) -> str:
-    """`[#####---------------] 25 %`; full only where all is done."""
-    filled = int(part * _BAR)
-    return f"[{'#' * filled}{'-' * (_BAR - filled)}] {int(part * 100)} %"
+    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, plan.done or 0.0)
 
 
 def _row(replacement: Replacement, plan: StablePlan) -> Row:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from abiscan.model.environment_report import EnvironmentReport
 from abiscan.report import sheet
 from abiscan.report.environment_sheet import sheet as page_of
+from abiscan.report.html.sheet_page import page
 from abiscan.report.style import Style
 
 EMPTY = EnvironmentReport("1", "Python 3.11 at /v", None, None, (), (), 0)
@@ -23,3 +24,13 @@ def test_a_table_without_rows_to_show_has_no_heads() -> None:
     shown = sheet.text(sheet.Sheet("LOADS", "all", sheet.Tone.GOOD, (table,)), Style())
     assert "package" not in shown
     assert "1 more with nothing to do" in shown
+
+
+def test_a_bar_is_drawn_in_text_and_told_in_figures_elsewhere() -> None:
+    quarter = sheet.Sheet("PLAN", "x", sheet.Tone.DOUBT, (), done=0.257)
+    assert "  [#####---------------] 25 %" in sheet.text(quarter, Style()).splitlines()
+    assert "**25 %** done" in sheet.markdown(quarter)
+    assert '<progress max="100" value="25"' in page(quarter)
+    nothing = sheet.Sheet("NO TORCH", "x", sheet.Tone.PLAIN, ())
+    assert "%" not in sheet.text(nothing, Style()) + sheet.markdown(nothing)
+    assert "<progress" not in page(nothing)

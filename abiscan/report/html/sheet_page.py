@@ -40,6 +40,7 @@ class _PageSheet(Struct, frozen=True):
     verdict: str
     tables: tuple[_PageTable, ...]
     notes: tuple[str, ...]
+    percent: int | None
 
 
 def page(sheet: Sheet) -> str:
@@ -56,6 +57,7 @@ def page(sheet: Sheet) -> str:
         _VERDICTS[sheet.tone],
         tuple(_table(table) for table in sheet.tables if table.rows),
         tuple(map(printable, sheet.notes)),
+        sheet.percent,
     )
     return document("sheet.html", "{}", sheet=view, version=__version__) + "\n"
 
