@@ -78,7 +78,8 @@ def _files(old: Scope, new: Scope, pairs: Sequence[tuple[str, ArtifactReport, Ar
             broken.setdefault(file.torch_words, []).append(place)
     if come:
         tail = "".join(
-            f"; {_listed(tuple(places))} {'does' if len(places) == 1 else 'do'} not load on {words}"
+            (", which" if len(places) == len(come) else f"; {_listed(tuple(places))}")
+            + f" {'does' if len(places) == 1 else 'do'} not load on {words}"
             for words, places in broken.items()
         )
         yield Change(

@@ -111,7 +111,7 @@ def _gpus(old: Reach, new: Reach) -> Iterator[Change]:
     if gained:
         yield Change(Aspect.GPU, Effect.GAINED, f"runs on {' '.join(gained)} now{tail}", added=gained)
     elif images and not lost:
-        text = f"{images}; runs on the same GPUs"
+        text = f"{images}; in all it has code for the same GPUs"
         yield Change(Aspect.GPU, Effect.CHANGED, text, removed=removed, added=added)
 
 

@@ -44,9 +44,14 @@ def _change(what: str, old: Sequence[str], new: Sequence[str]) -> Change:
     kept = set(old) & set(new)
     removed, added = (tuple(line for line in lines if line not in kept) for lines in (old, new))
     if removed and added:
-        text, effect = f"{lead}{'; '.join(removed)} -> {'; '.join(added)}", Effect.CHANGED
+        text, effect = f"{lead}{_listed(removed)} -> {_listed(added)}", Effect.CHANGED
     elif added:
-        text, effect = f"{lead}{'; '.join(added)}: not asked for before", Effect.GAINED
+        text, effect = f"{lead}{_listed(added)}: not asked for before", Effect.GAINED
     else:
-        text, effect = f"{lead}{'; '.join(removed)}: not asked for any more", Effect.LOST
+        text, effect = f"{lead}{_listed(removed)}: not asked for any more", Effect.LOST
     return Change(Aspect.REQUIREMENT, effect, text, removed=removed, added=added)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    """Markers have semicolons and `and` of their own."""
+    return ", and ".join(lines)

@@ -21,7 +21,9 @@ def sheet(difference: Difference) -> Sheet:
         word, tone = "SHRANK", Tone.BAD
         headline = f"{both}: works on less than before ({lost} of {counted(len(rows), 'change')})"
     elif difference.undecided:
-        word, tone, headline = "UNDECIDED", Tone.DOUBT, f"{both}: not everything could be compared"
+        word, tone = "UNDECIDED", Tone.DOUBT
+        seen = f"{counted(len(rows), 'change')} told" if rows else "no change seen"
+        headline = f"{both}: not everything could be compared; {seen}"
     elif rows:
         word, tone = "CHANGED", Tone.GOOD
         headline = f"{both}: {counted(len(rows), 'change')}; works on everything that the old one works on"

@@ -26,7 +26,8 @@ def requirements_by_name(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def spelled(line: str) -> str:
     """`torch (==2.4.1)` and `torch ==2.4.1`, as older builders write it, are `torch==2.4.1`."""
-    required, semicolon, marker = re.sub(r"\s*\(([^()]*)\)", r"\1", line).partition(";")
+    required, semicolon, marker = line.partition(";")
+    required = re.sub(r"\s*\(([^()]*)\)", r"\1", required)
     if "@" not in required:
         required = re.sub(r"\s+", "", required)
     return (required + semicolon + marker).strip()

@@ -48,7 +48,34 @@ def of_torch(names: set[str]) -> set[str]:
     return {name for name in names if re.match(r"_ZT?[NIVS]?[KNR]*(2at|3c10|5torch|6caffe2)|aoti_torch_|torch_", name)}
 
 
+@pytest.fixture
+def two_wheels(tmp_path: Path) -> tuple[Path, Path]:
+    """The newer one has a file more that no CPU or CUDA build of 2.13.0 loads, and requires twice what it required."""
+    marker = 'os_name == "nt" and python_version > "3.9"'
+    wheels = []
+    for version, files, requires in (
+        ("1.0", {"demo/_C.so": GOOD}, ["numpy<2"]),
+        ("2.0", {"demo/_C.so": GOOD, "demo/_D.so": OLD_STRING}, ["numpy", f"numpy<3; {marker}"]),
+    ):
+        path = tmp_path / f"demo-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, source in files.items():
+                archive.write(source, name)
+            lines = "".join(f"Requires-Dist: {line}\n" for line in requires)
+            archive.writestr(
+                f"demo-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: demo\nVersion: {version}\n{lines}"
+            )
+        wheels.append(path)
+    return wheels[0], wheels[1]
+
+
 # --- diff -------------------------------------------------------------------------------------------------------
+
+
+def test_diff_says_what_came_and_how_it_fares(two_wheels: tuple[Path, Path]) -> None:
+    shown = run("diff", *two_wheels, COLUMNS="400").stdout
+    assert re.search(r"brings demo/_D\.so, which does not load on \S", shown)
+    assert 'numpy<2 -> numpy, and numpy<3; os_name == "nt" and python_version > "3.9"' in shown
 
 
 def test_diff_has_the_names_of_torch_that_nm_has() -> None:
@@ -389,5 +416,5 @@ def test_a_new_file_that_fails_is_for_no_torch_that_it_does_not_declare(tmp_path
     done = run("diff", tmp_path / "old", tmp_path / "new")
     said = " ".join(done.stdout.split())
     words = "the (torch that is installed|newest known release for its tags), 2[.]"
-    assert re.search(f"old-string-extension.so does not load on {words}", said)
+    assert re.search(f"old-string-extension.so, which does not load on {words}", said)
     assert "that it is for" not in said
