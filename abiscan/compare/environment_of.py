@@ -64,7 +64,7 @@ def environment_report(looked: Looked) -> EnvironmentReport:
 _RANKS = (PackageState.FAILS, PackageState.UNDECIDED, PackageState.PARTLY, PackageState.LOADS, PackageState.NOT_TORCH)
 
 
-_ACTIONS = {PackageState.PARTLY: Action.INSTALL, PackageState.UNDECIDED: Action.CHECK}
+_ACTIONS = {PackageState.PARTLY: Action.CHECK, PackageState.UNDECIDED: Action.CHECK}
 
 
 def _rank(row: PackageReport) -> int:
@@ -123,6 +123,8 @@ def _allowed(fate: Fate, package: Distribution, torch: str | None, markers: Mapp
 
 def _action(fate: Fate, package: Distribution) -> Action:
     """What to do for this fate."""
+    if fate.allowed and fate.absent:
+        return Action.INSTALL
     if fate.state is PackageState.FAILS or not fate.allowed:
         return Action.REBUILD if package.from_source else Action.REPLACE
     return _ACTIONS.get(fate.state, Action.KEEP)

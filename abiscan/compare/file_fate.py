@@ -125,6 +125,8 @@ def fate_of(files: Sequence[FileFate]) -> Fate:
         why,
         for_another=len(builds),
         without_driver=sum(file.without_driver for file in judged),
+        # A file whose library lacks one is refused for that, too.
+        absent=not failing and any(n.found is None and not is_driver(n.soname) for f in refused for n in f.needed),
     )
 
 

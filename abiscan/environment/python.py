@@ -79,10 +79,11 @@ def read_environment(
         UsageError: nothing is there, or it is no Python.
     """
     if files.is_directory(path):
-        for name in ("bin/python3", "bin/python"):
-            launcher = os.path.join(path, name)
-            if files.exists(launcher):
-                return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
+        launchers = [os.path.join(path, name) for name in ("bin/python3", "bin/python")]
+        for launcher in filter(files.exists, launchers):
+            return read_environment(launcher, python_path=python_path, user_base=user_base, files=files)
+        for launcher in filter(files.is_named, launchers):
+            raise UsageError(f"{launcher}: a link to an interpreter that is not there")
         raise UsageError(f"{path}: a directory without bin/python: name an interpreter or a virtual environment")
     if not files.is_file(path):
         raise UsageError(f"{path}: no such interpreter")

@@ -50,6 +50,7 @@ class Fate(Struct, frozen=True):
         allowed: whether its requirements admit that torch.
         for_another: how many are made for another torch, CUDA or ROCm by their names, and are not judged.
         without_driver: how many don't load for want of the GPU's driver alone, which says nothing of the package.
+        absent: those that don't load want libraries that are not here, and no torch brings; nothing else is wrong.
     """
 
     state: PackageState
@@ -58,6 +59,7 @@ class Fate(Struct, frozen=True):
     allowed: bool = True
     for_another: int = 0
     without_driver: int = 0
+    absent: bool = False
 
 
 class PackageReport(Struct, frozen=True):

@@ -45,7 +45,8 @@ def sheet(found: EnvironmentReport) -> Sheet:
         word, tone = "UNDECIDED", Tone.DOUBT
     notes = (*(problem.text for problem in found.problems), *found.errors)
     if found.pure:
-        notes += (f"{counted(found.pure, 'distribution')} without shared objects are left out",)
+        verb = "is" if found.pure == 1 else "are"
+        notes += (f"{counted(found.pure, 'distribution')} without shared objects {verb} left out",)
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)
 
 

@@ -40,7 +40,7 @@ def _row(replacement: Replacement, plan: StablePlan) -> Row:
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     tail = f" for {shown}{more}"
     if places:
-        rest = f" and {replacement.total - _SITES} more places" if replacement.total > _SITES else ""
+        rest = f" and {counted(replacement.total - _SITES, 'more place')}" if replacement.total > _SITES else ""
         tail += f"; at {', '.join(_short(place) for place in places[:_SITES])}{rest}"
     details = (*names, *(f"at {place}" for place in places))
     tone = _TONES.get(replacement.kind, Tone.PLAIN)

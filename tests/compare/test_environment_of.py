@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from abiscan.compare.environment_of import Looked, environment_report
 from abiscan.compare.file_fate import FileFate
+from abiscan.model.binding import NeededLibrary
 from abiscan.model.environment_report import Action, PackageState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.report import sheet
@@ -17,6 +18,8 @@ from tests.compare.typed import distribution
 LOADS = FileFate("p/_C.so", "/p/_C.so", ArtifactVerdict.LOADS, "", True, False, False, (("2.13.0", True),), ())
 FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", False),))
 REFUSED = replace(LOADS, place="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
+REFUSED = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None),))
+OTHERWISE = replace(REFUSED, why="GLIBC_2.99 not found", needed=())
 PLAIN = replace(LOADS, uses_torch=False, verdict=ArtifactVerdict.NOT_TORCH, releases=())
 
 
@@ -36,6 +39,10 @@ def looked(*files: FileFate, torch: str | None = "2.13.0+cpu", later: tuple[File
         # It is no better and no worse for the upgrade, and still wants its library.
         (looked(LOADS, REFUSED, later=(LOADS, REFUSED)), PackageState.PARTLY, Action.INSTALL),
         (looked(FAILS, later=(FAILS,)), PackageState.FAILS, Action.REPLACE),
+        # No other torch helps a package all of whose files want what is not there.
+        (looked(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
+        (looked(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
+        (looked(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
         (looked(LOADS, torch=None), PackageState.FAILS, Action.INSTALL),
         (looked(LOADS, torch=None, later=(LOADS,)), PackageState.LOADS, Action.KEEP),
         (looked(PLAIN, torch=None), PackageState.NOT_TORCH, Action.KEEP),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from abiscan.model.stable_plan import CounterpartKind
-from abiscan.releases.stable_counterparts import counterpart_of, counterparts
+from abiscan.releases.stable_counterparts import counterpart_of, counterparts, source_words
 from tools.check_stable_counterparts import found_in, guard_of, installed, problems
 
 
@@ -51,6 +53,24 @@ def test_the_row_of_a_name(name: str, kind: str) -> None:
     found = counterpart_of(name)
     assert found is not None
     assert found.kind.value == kind
+
+
+@pytest.mark.torch
+def test_every_type_of_an_element_has_its_row() -> None:
+    """By the macros of the installed torch's headers; quantized types, bits and integers of fewer bits are left out."""
+    words = source_words()
+    (headers,) = installed().values()
+    scalars = re.findall(
+        r"_\([\w:]+, ([A-Z]\w+)\)", (headers / "headeronly/core/ScalarType.h").read_text(encoding="utf-8")
+    )
+    others = ("Q", "Bits", "U")
+    for name in {each for each in scalars if not each.startswith(others)} | {"UInt16", "UInt32", "UInt64"}:
+        assert re.fullmatch(r"(Int|UInt)[1-7]", name) or {f"at::k{name}", f"torch::k{name}"} <= words.keys(), name
+    sized = re.findall(
+        r"constexpr auto (k\w+) = ", (headers / "csrc/api/include/torch/types.h").read_text(encoding="utf-8")
+    )
+    assert len(sized) > 10
+    assert {f"torch::{name}" for name in sized} <= words.keys()
 
 
 def test_a_guard_is_read() -> None:
