@@ -295,6 +295,11 @@ class AnalysisContext:
         if self.gpus:
             from abiscan.analysis.kernels_on import of_released, torchs_own
 
+            found += (
+                f"no GPU {gpu} (compute capability {gpu.capability}) is known: it is judged by its number"
+                for gpu in self.gpus
+                if not gpu.is_listed
+            )
             if self._chosen is not None and self._chosen.installed is not None:
                 found += torchs_own(self._chosen.installed, self.gpus)
             for build in self.history.builds() if self._judged_on else ():

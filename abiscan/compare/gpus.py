@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.device_code import DeviceImages
-from abiscan.model.gpu_architecture import Runs, code_runs, parse_architecture
+from abiscan.model.gpu_architecture import NVIDIA_GPUS, Runs, code_runs, parse_architecture
 from abiscan.model.report import ArtifactReport
 
-# The GPUs that there are: NVIDIA's by compute capability from 5.0 on (https://developer.nvidia.com/cuda-gpus and
-# https://developer.nvidia.com/cuda-legacy-gpus), AMD's that ROCm has had libraries for.
-_NVIDIA = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
+# AMD's that ROCm has had libraries for.
 _AMD = (
     *(
         "gfx900",
@@ -27,7 +25,8 @@ _AMD = (
     ),
     *("gfx1150", "gfx1151", "gfx1200", "gfx1201"),
 )
-KNOWN = tuple(found for name in (*(f"sm_{n}" for n in _NVIDIA), *_AMD) if (found := parse_architecture(name)))
+# The GPUs that there are.
+KNOWN = tuple(found for name in (*(f"sm_{n}" for n in NVIDIA_GPUS), *_AMD) if (found := parse_architecture(name)))
 
 
 # Of Tegra: on boards with an Arm processor alone.

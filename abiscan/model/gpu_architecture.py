@@ -40,6 +40,11 @@ _AMD = re.compile(r"(gfx[0-9a-f]+|gfx\d+(?:-\d+)?-generic)((?::(?:xnack|sramecc)
 # Tegra's: Jetson Nano, TX2, Xavier, Orin, and Thor under its two names (CUDA 12.8 - 12.9 and from 13.0 on).
 _TEGRA = frozenset({53, 62, 72, 87, 101})
 _RENAMED = {101: 110}
+# NVIDIA's GPUs by compute capability from 5.0 on (https://developer.nvidia.com/cuda-gpus and
+# https://developer.nvidia.com/cuda-legacy-gpus).
+NVIDIA_GPUS = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
+# Those before, one under its old name, and one that nvcc 13.0 compiles for and no list has.
+_OTHERS = (30, 32, 35, 37, 88, 101)
 
 _GENERIC = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
@@ -84,6 +89,11 @@ class GpuArchitecture(Struct, frozen=True):
     def is_gpu(self) -> bool:
         """Whether there can be a GPU of it: no form of code, and no family."""
         return self.kind == "sm" or (self.kind == "gfx" and self.processor != SPIRV and self.processor not in _GENERIC)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is one of NVIDIA's that are known, or AMD's."""
+        return self.kind != "sm" or self.number in (*NVIDIA_GPUS, *_OTHERS)
 
     @property
     def capability(self) -> str:

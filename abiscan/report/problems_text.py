@@ -89,7 +89,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     for rule in told:
         lines += _rule_lines(by_rule[rule], style)
     if len(rules) > len(told):
-        lines.append(style.dim(f"  findings of {len(rules) - len(told)} more rules: -v shows all"))
+        lines.append(style.dim(f"  findings of {counted(len(rules) - len(told), 'more rule')}: -v shows all"))
     hidden = 0 if style.fails(Severity.NOTE) else severity_counts(artifact.standing)[Severity.NOTE]
     if hidden and not style.verbose and len(lines) == 0 and not artifact.causes:
         lines.append(style.dim(f"  {counted(hidden, 'note')}: -v shows {'it' if hidden == 1 else 'them'}"))

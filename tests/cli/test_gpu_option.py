@@ -151,3 +151,9 @@ def test_the_torch_that_a_file_is_judged_against_is_asked_too(fixtures_dir: Path
     for named, told in ((files, 1), (files[2:], 0)):
         notes = json.loads(abiscan("--gpu", "sm_70", "-f", "json", *named).stdout)["notes"]
         assert len([n for n in notes if "torch 2.13.0 (cu130) itself has no kernel image for sm_70" in n]) == told
+
+
+@pytest.mark.parametrize(("gpu", "told"), [("sm_90", 0), ("sm_101", 0), ("sm_35", 0), ("gfx942", 0), ("sm_900", 1)])
+def test_a_gpu_that_is_in_no_list_is_said(gpu: str, told: int, fixtures_dir: Path) -> None:
+    notes = json.loads(abiscan("--gpu", gpu, "-f", "json", str(fixtures_dir / "gpu-cuda.so")).stdout)["notes"]
+    assert len([n for n in notes if "no GPU sm_900 (compute capability 90.0) is known" in n]) == told
