@@ -67,7 +67,15 @@ def _built(made: Provenance) -> Iterator[str]:
     cuda = next((fact.value for fact in _about(made, Topic.CUDA) if fact.confidence is Confidence.MEDIUM), made.cuda)
     if cuda:
         yield f"CUDA {cuda}"
-    yield from [fact.value for fact in _about(made, Topic.COMPILER)][:2] or made.compilers[:2]
+    yield from _compilers(made)[:2]
+
+
+def _compilers(made: Provenance) -> list[str]:
+    """rustc first: beside it GCC made nothing but what starts every file, and LLD, the linker, last; a compiler whose
+    language is told is told once."""
+    told = [fact.value for fact in _about(made, Topic.COMPILER)] or list(made.compilers)
+    whole = [each for each in told if not any(other.startswith(f"{each} (") for other in told)]
+    return sorted(whole, key=lambda each: (each.startswith("LLD "), not each.startswith("rustc ")))
 
 
 def _gpu_words(made: Provenance) -> str:
