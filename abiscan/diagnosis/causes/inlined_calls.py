@@ -117,5 +117,4 @@ def causes(missing: MissingName) -> Candidates:
     if row.instead:
         fix += f"\nor write {row.instead}."
     # It says where the name comes from; the release or ABI says why it is missing.
-    score = 0.56 if row.instead else 0.4
-    yield Candidate(CauseId.INLINED_CALL, score, evidence, fix)
+    yield Candidate(CauseId.INLINED_CALL, 0.4, evidence, fix)

@@ -59,7 +59,7 @@ def causes(missing: MissingName) -> Candidates:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.
         form = min(elsewhere, key=_distance)
         gone = not missing.windows or missing.windows[-1][1] != missing.known_versions[-1]
-        score = 0.55 if gone else 0.45
+        score = 0.53 if gone else 0.45
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
