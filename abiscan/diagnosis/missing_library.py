@@ -12,11 +12,13 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
-from abiscan.ownership.torch_names import accelerator_of, is_torch_library
+from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
 from abiscan.releases.build import windows_of
 
 # Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
 _SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
+# Into these, builds for CUDA 11 split libtorch_cuda.so up to torch 1.13, which alone is on the package index.
+_SPLIT_FOR_CUDA_11 = frozenset(("libtorch_cuda_cpp.so", "libtorch_cuda_cu.so"))
 _SPLIT_SINCE = "1.5.0"
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
 # torch that is there.
@@ -27,12 +29,48 @@ _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 def causes(name: str, missing: MissingName, *, at_link_time: bool = False) -> Candidates:
     """Why a library was not found, by its file name."""
-    if is_torch_library(name):
+    if name.endswith(".lib"):
+        yield from _import_library(name, missing)
+    elif is_torch_library(name):
         yield from _torch(name, missing, at_link_time)
+    elif name.startswith("ld-linux"):
+        evidence = (
+            f"{name} is the loader of glibc: the file is built for a system with glibc, and this one has "
+            "another C library."
+        )
+        fix = "Use a system (or container image) with glibc, such as Debian's, in place of Alpine; or build it here."
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (evidence,), fix)
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
     elif (torch := _FOR_TORCH.search(name)) is not None:
         yield from _for_one_torch(name, torch[1], missing)
+    else:
+        yield from explain_library(name, missing)
+
+
+_PYTHON_IMPORT = re.compile(r"python(\d)(\d{1,2})(?:_d)?\.lib")
+
+
+def _import_library(name: str, missing: MissingName) -> Candidates:
+    """link.exe asks for an import library: `torch_python.lib`, `python310.lib`."""
+    python = _PYTHON_IMPORT.fullmatch(name)
+    as_library = f"lib{name.removesuffix('.lib')}.so"
+    if python is not None:
+        evidence = (
+            f"{name} is the import library of CPython {python[1]}.{python[2]}, in the folder libs beside python.exe.",
+        )
+        fix = (
+            "Add /LIBPATH: with that folder; environments made by venv have none: that of the installation they are of."
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.75, evidence, fix)
+        yield Candidate(
+            CauseId.PYTHON_ABI_MISMATCH,
+            0.55,
+            (*evidence, "Or the build is set up for another Python than that one."),
+            fix,
+        )
+    elif is_torch_library(as_library):
+        yield from _torch(as_library, missing, at_link_time=True)
     else:
         yield from explain_library(name, missing)
 
@@ -48,8 +86,9 @@ def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
         f"Install the release of the extension that was made for torch {version}, or another torch for which the "
         "folder beside it has a library."
     )
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.8, evidence, fix)
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.6, evidence[:1], fix)
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.82, evidence, fix)
+    older = "Most often that torch is newer than the extension's release; an extension drops old ones too."
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, (*evidence, older), fix)
 
 
 def shipped_in(name: str, missing: MissingName) -> Windows | None:
@@ -77,12 +116,18 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             score = 0.3
             older = windows.all_before(target.torch)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
-            yield Candidate(
-                cause,
-                0.9,
-                (*evidence, f"{missing.target_label} does not ship it."),
-                fixes.rebuild_or_install(missing, windows),
-            )
+            lacks = f"{missing.target_label} does not ship it."
+            if name in _SPLIT_FOR_CUDA_11 and not older:
+                lacks = (
+                    f"The build of torch {target.torch} on the package index, for CUDA 10.2 or older, does not ship it."
+                )
+                other = "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may."
+                way = (
+                    "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source\n"
+                    "Install all of them from one index, or one channel with strict priority."
+                )
+                yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.86, (*evidence, lacks, other), way)
+            yield Candidate(cause, 0.9, (*evidence, lacks), fixes.rebuild_or_install(missing, windows))
         elif not ships:
             score = 0.3
             yield Candidate(
@@ -101,12 +146,26 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
                 (*evidence, f"None of the known builds ({first} - {last}) ships it."),
                 fixes.rebuild_or_install(missing, windows),
             )
+    elif windows is not None and not windows and is_former_library(name):
+        first, last = missing.known_versions[0], missing.known_versions[-1]
+        score = 0.5
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH,
+            0.92,
+            (*evidence, f"None of the known builds ({first} - {last}) ships it: it is of a torch before them."),
+            fixes.rebuild(missing),
+        )
     elif windows and windows[-1][1] != missing.known_versions[-1]:
         score = 0.5
         evidence.append("Later releases have no library of that name.")
         yield Candidate(
             CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, windows)
         )
+        if windows[0][0] != missing.known_versions[0]:
+            before = f"If your torch is older than {windows[0][0]}: it has none of that name yet."
+            yield Candidate(
+                CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, windows)
+            )
     elif gpu:
         behind = not at_link_time and not _is_program(missing.base_name) and _stands_behind_base(name, missing)
         needs = 0.78 if _is_program(missing.base_name) else 0.7
@@ -140,7 +199,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         )
         yield Candidate(
             CauseId.ROCM_NAMING,
-            0.94 if target is not None else 0.8,
+            0.94,
             (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
             "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
         )
@@ -210,6 +269,7 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
     environment = missing.environment
     evidence = [f"{name} is CPython {version}'s shared library."]
     score = 0.75
+    otherwise = 0.78
     if environment is not None and environment.python is not None:
         here = str(environment.python)
         if here == version:
@@ -218,7 +278,7 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
                 f"This interpreter is CPython {here} too; it may be linked statically, with no libpython beside it."
             )
         else:
-            score = 0.92
+            score, otherwise = 0.92, 0.6
             evidence.append(f"This interpreter is CPython {here}.")
     fix = (
         f"Use CPython {version}, or install the build of the extension for this interpreter.\nWheels must not "
@@ -227,8 +287,11 @@ def _python(name: str, version: str, missing: MissingName) -> Candidates:
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
     yield Candidate(
         CauseId.LIBRARY_MISSING,
-        0.6,
-        tuple(evidence),
+        otherwise,
+        (
+            *evidence,
+            "Where that CPython is there, its folder lib (of conda, of pyenv) is none that the loader searches.",
+        ),
         f"Install it (Debian: apt install libpython{version}; conda: conda install python={version}), or "
         f"export LD_LIBRARY_PATH with its directory.",
     )

@@ -39,6 +39,8 @@ _C_PREFIXES = (
     *("initModule", "DisableTorch", "ParameterClass"),
 )
 
+# Libraries that torch had up to 1.0, of which the release index knows none.
+_FORMER = ("libATen", "libATen_cuda", "libATen_cpu", "libTH", "libTHC", "libTHCUNN", "libTHD", "libTHNN", "libTHS")
 # Libraries of torch without their suffix. What else begins with libtorch (libtorchaudio, libtorch_npu) is others'.
 _LIBRARIES = frozenset(
     (
@@ -48,8 +50,7 @@ _LIBRARIES = frozenset(
         *("libcaffe2", "libcaffe2_gpu", "libcaffe2_nvrtc", "libcaffe2_observers", "libnvfuser_codegen"),
         # Of its tests.
         *("libtorchbind_test", "libaoti_custom_ops", "libjitbackend_test", "libbackend_with_compiler"),
-        # Up to 1.0.
-        *("libATen", "libATen_cuda", "libATen_cpu", "libTH", "libTHC", "libTHCUNN", "libTHD", "libTHNN", "libTHS"),
+        *_FORMER,
     )
 )
 _LIBRARY_PREFIXES = ("libtorch_xpu_ops", "libtorch-xpu-ops", "libc10d", "libcaffe2_detectron_ops", "libcaffe2_module")
@@ -101,6 +102,11 @@ def is_former_source_name(name: str) -> bool:
     return name == "AT_CHECK" or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
 
 
+def is_header(path: str) -> bool:
+    """Whether a header, as an `#include` names it, is of torch (`ATen/ATen.h`, `torch/extension.h`)."""
+    return path.startswith(("ATen/", "c10/", "torch/", "caffe2/"))
+
+
 def is_torch_function(base: str) -> bool:
     """Whether a C++ function or class of the global namespace is torch's: of its binding to Python, of TH. What is
     called torch_f there is an extension's."""
@@ -112,6 +118,11 @@ def is_torch_library(name: str) -> bool:
     """Whether a library is torch's own, of any variant, release and system, by its file name (or path)."""
     stem = _stem(name)
     return stem in _LIBRARIES or (stem is not None and stem.startswith(_LIBRARY_PREFIXES))
+
+
+def is_former_library(name: str) -> bool:
+    """Whether a library is one that torch had up to 1.0."""
+    return _stem(name) in _FORMER
 
 
 def is_of_torch_folder(name: str) -> bool:

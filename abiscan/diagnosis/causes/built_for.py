@@ -102,6 +102,12 @@ def _newer(missing: MissingName) -> Candidates:
     else:
         score = 0.85 if missing.before_index else 0.82
         evidence.append(missing.exported_text)
+        if (versions.order(missing.target.torch) or ())[:3] == (versions.order(first) or ())[:3]:
+            score = 0.6
+            evidence.append(
+                f"Against it: {missing.target_label} is a snapshot on the way to {first}, which may "
+                "have the name already."
+            )
     yield Candidate(
         CauseId.BUILT_FOR_NEWER_TORCH, score, tuple(evidence), fixes.rebuild_or_install(missing, missing.windows)
     )

@@ -49,11 +49,12 @@ def causes(missing: MissingName) -> Candidates:
         elif len(here) > 3:
             # Many overloads: that some other one is exported says little of this one.
             score -= 0.15
-        if missing.position is Position.BEFORE:
-            # Which torch the file was built for says more than how the function differs there.
-            score = min(score, 0.81)
-        elif _is_entry_point(missing) and missing.position is Position.AFTER:
+        if _is_entry_point(missing) and missing.position is Position.AFTER:
             score = min(score, 0.78)
+        elif missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file is None):
+            # Which torch the file was built for says more than how the function differs there; of a file that was read,
+            # its other imports tell that.
+            score = min(score, 0.81)
         where = missing.target_label
     elif elsewhere:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.

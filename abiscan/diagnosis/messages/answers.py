@@ -119,6 +119,22 @@ def _answer(
             return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
         case Complaint.UNDECLARED:
             return _subject(mention, ranked(build_errors.undeclared(mention)), Owner.TORCH)
+        case Complaint.NO_HEADER:
+            return _subject(mention, ranked(build_errors.no_header(mention)), None)
+        case Complaint.NO_MEMBER:
+            return _subject(mention, ranked(build_errors.no_member(mention, missing)), Owner.TORCH)
+        case Complaint.NO_TOOLKIT:
+            return _subject(mention, ranked(build_errors.no_toolkit(mention)), Owner.CUDA)
+        case Complaint.NO_PYTHON_ATTRIBUTE:
+            return _subject(mention, ranked(python_errors.no_attribute(mention)), Owner.TORCH)
+        case Complaint.OTHER_PYTHON:
+            return _subject(mention, ranked(python_errors.other_python(mention)), None)
+        case Complaint.NO_FAKE:
+            return _subject(mention, ranked(missing_operators.no_fake(mention)), Owner.SELF)
+        case Complaint.REGISTERED_TWICE:
+            return _subject(mention, ranked(missing_operators.registered_twice(mention)), Owner.SELF)
+        case Complaint.NO_BACKEND:
+            return _subject(mention, ranked(missing_operators.no_backend(mention)), Owner.TORCH)
         case Complaint.OLD_STANDARD:
             return _subject(mention, ranked(build_errors.old_standard(mention, missing)), Owner.TORCH)
         case Complaint.NOT_LOADABLE:

@@ -22,6 +22,11 @@ _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
+# A word that no language has: with capitals or underscores inside of it. It is a symbol's where something failed.
+_PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])")
+_FAILURE = re.compile(
+    r"undefined|unresolved|missing|not found|import error|ImportError|\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49"
+)
 # Words of Chinese and Japanese stand right before a name and behind it, without a blank.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")
 # In prose: "numpy does not find GLIBCXX_3.4.30".
@@ -50,6 +55,9 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     if not names:
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
         names = [name for name in quoted if is_known(name, knowledge)]
+    if not names and _FAILURE.search(text) is not None:
+        words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
+        names = [word for word in words if is_known(word, knowledge)]
     return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
 
 

@@ -1,4 +1,4 @@
-"""A source that does not compile with the headers of the torch that is there: built-for-older-torch."""
+"""A source that does not compile with the headers of the torch, or the toolkit, that is there."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
+from abiscan.model.versions import Windows
+from abiscan.ownership import torch_names
 
 
 def undeclared(mention: Mention) -> Candidates:
     """`'AT_CHECK' was not declared`, `THC/THC.h: No such file`"""
     name = mention.text
+    if name == "at::DeprecatedTypeProperties":
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH,
+            0.9,
+            (
+                "The source gives x.type(), an at::DeprecatedTypeProperties, where the headers of this torch take a "
+                "c10::ScalarType alone: it was written for an older torch.",
+            ),
+            "Write x.scalar_type() in place of x.type(), as in AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), ...)\n"
+            "or build a newer release of the project, which is made for this torch.",
+        )
+        return
     of_thc = name != "AT_CHECK"
     first = f"The source was written for an older torch: today's headers have no {name}."
     if of_thc:
@@ -21,6 +35,115 @@ def undeclared(mention: Mention) -> Candidates:
         fix = "abiscan fix DIRECTORY  # writes TORCH_CHECK in place of AT_CHECK"
     newer = f"{fix}\nor build a newer release of the project, which is made for this torch."
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.9, evidence, newer)
+
+
+_WRITTEN_FOR = (
+    "Build the release of the project that was made for this torch (python -c 'import torch; "
+    "print(torch.__version__)')\n"
+    "or install the torch that its setup.py or its README names."
+)
+# Headers that every torch has: where one is not found, the folder is.
+_ALWAYS_THERE = frozenset(
+    (
+        "<torch/extension.h>",
+        "<torch/torch.h>",
+        "<torch/script.h>",
+        "<torch/all.h>",
+        "<ATen/ATen.h>",
+        "<c10/util/Exception.h>",
+    )
+)
+
+
+def no_header(mention: Mention) -> Candidates:
+    """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`; also a header of CUDA's"""
+    name = mention.text
+    if not torch_names.is_header(name[1:-1]):
+        yield Candidate(
+            CauseId.LIBRARY_MISSING,
+            0.8,
+            (f"The compiler found no {name}, a header of the CUDA toolkit or of a library that comes with it.",),
+            'ls "$CUDA_HOME/include"; nvcc --version  # a toolkit with headers, of the release in torch.version.cuda\n'
+            "conda: conda install -c nvidia cuda-toolkit; Debian: the -dev package of the library",
+        )
+        return
+    folder = (
+        f"The compiler found no {name}.",
+        "torch's headers are in torch/include of the environment that has torch; a build that is "
+        "isolated from it, or has "
+        "no torch, does not see them.",
+    )
+    include = "python -c 'from torch.utils.cpp_extension import include_paths; print(include_paths())'"
+    fix = f"{include}  # what -I must name\npip install --no-build-isolation .  # uses the torch that is installed"
+    if name in _ALWAYS_THERE:
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*folder, "Every release of torch has this header."), fix)
+        return
+    text = f"The compiler found no {name}: headers of torch come, move and go with its releases."
+    yield Candidate(
+        CauseId.BUILT_FOR_OLDER_TORCH,
+        0.66,
+        (text, "Most often the source was written for an older torch than the one that is there."),
+        _WRITTEN_FOR,
+    )
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (text, "Or for a newer one, which has added it."), _WRITTEN_FOR)
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.5, folder, fix)
+
+
+def no_member(mention: Mention, missing: MissingName) -> Candidates:
+    """`'class at::Tensor' has no member named 'const_data_ptr'`: the source names what another torch has."""
+    name = mention.text
+    windows = _released(name, missing)
+    known = missing.known_versions
+    text = f"The headers of the torch that is there declare no {name}, which the source names."
+    older, newer = 0.62, 0.6
+    if windows:
+        text = f"{text} Functions of that name are exported by torch {windows.text()}."
+        if windows[-1][1] == known[-1]:
+            older, newer = 0.5, 0.8
+        elif windows[0][0] == known[0]:
+            older, newer = 0.8, 0.4
+    yield Candidate(
+        CauseId.BUILT_FOR_OLDER_TORCH, older, (text, "It was written for an older torch, which had it."), _WRITTEN_FOR
+    )
+    yield Candidate(
+        CauseId.BUILT_FOR_NEWER_TORCH, newer, (text, "It was written for a newer torch, which has it."), _WRITTEN_FOR
+    )
+
+
+def _released(name: str, missing: MissingName) -> Windows | None:
+    """The releases that export any function of a qualified name; None where none is known."""
+    releases = missing.knowledge.releases
+    if releases is None:
+        return None
+    parts = name.split("::")
+    scopes = [parts[:-1]]
+    if parts[:-1] == ["at", "Tensor"]:
+        # Since 1.10 the methods that are no operators are of its base.
+        scopes.append(["at", "TensorBase"])
+    found = []
+    for scope in scopes:
+        encoded = "".join(f"{len(part)}{part}" for part in (*scope, parts[-1]))
+        for prefix in (f"_ZN{encoded}", f"_ZNK{encoded}"):
+            found += [history.windows for history in releases.prefix(prefix, missing.knowledge.machine)]
+    if not found:
+        return None
+    with_any = [release for release in missing.known_versions if any(windows.contains(release) for windows in found)]
+    return Windows.of_known(missing.known_versions, set(with_any).__contains__)
+
+
+def no_toolkit(mention: Mention) -> Candidates:
+    """torch.utils.cpp_extension found no CUDA toolkit."""
+    evidence = (
+        "torch.utils.cpp_extension found no CUDA toolkit: neither CUDA_HOME, nor nvcc in PATH, nor /usr/local/cuda.",
+        "Wheels of torch bring the libraries to run with, and no nvcc.",
+    )
+    fix = (
+        "python -c 'import torch; print(torch.version.cuda)'  # the release to install; None is a CPU build\n"
+        "export CUDA_HOME=/usr/local/cuda-X.Y  # where it is\n"
+        "or install a wheel of the extension that is built already."
+    )
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.8, evidence, fix)
+    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.5, (evidence[0], "A torch without CUDA has no use for one."), fix)
 
 
 def old_standard(mention: Mention, missing: MissingName) -> Candidates:

@@ -51,13 +51,58 @@ def no_header(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.UNDECLARED, f"<{hit.word}{found[1]}>", hit.at, location=_location(hit.before))
 
 
-_STANDARD = re.compile(r"(C\+\+\d\d) $")
+# What a compiler asks for, in its own quotation marks or without.
+_INCLUDED = re.compile(r"['\"<\u2018]?([\w./+-]{1,256}\.(?:h|hpp|cuh))['\"\u2019]?(?=[:\uff1a ,]|$)")
+# Of the CUDA toolkit and the libraries that come with it, by the names of NVIDIA's own headers.
+_TOOLKIT = re.compile(r"(?:cuda|cublas|cusparse|cusolver|curand|cufft|cudnn|nvToolsExt|nvrtc|nccl|cub/|thrust/)[\w./]*")
+
+
+def no_header_of_release(hit: Hit) -> Iterator[Mention]:
+    """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`, `fatal error: 'torch/extension.h' file not
+    found`; MSVC: `C1083: Cannot open include file: 'x.h'`; nvcc: `cannot open source file "x.h"`. Of headers of torch
+    and of CUDA alone."""
+    found = _INCLUDED.match(hit.rest)
+    if found is None:
+        return
+    header = found[1]
+    if torch_names.is_header(header) or _TOOLKIT.fullmatch(header) is not None:
+        yield Mention(Complaint.NO_HEADER, f"<{header}>", hit.at, location=_location(hit.before))
+
+
+_OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
+
+
+def no_member(hit: Hit) -> Iterator[Mention]:
+    """GCC: `'class at::Tensor' has no member named 'f'`, `'f' is not a member of 'at::cuda'`; Clang: `no member
+    named 'f' in namespace 'at'`; nvcc: `class "at::Tensor" has no member "f"`, `namespace "at" has no member "f"`"""
+    behind = first_quoted(hit.rest[:320])
+    if hit.word == "has no member":
+        scope, name = last_quoted(hit.before), behind
+    elif hit.word == "no member named":
+        scope, name = first_quoted(hit.rest[:640].partition(" in ")[2]), behind
+    else:
+        scope, name = behind, last_quoted(hit.before)
+    for word in ("const ", "class ", "struct "):
+        scope = (scope or "").removeprefix(word)
+    scope = (scope or "").partition(" ")[0].rstrip("&*")
+    if name is not None and name.isidentifier() and _OF_SCOPE.fullmatch(scope) is not None:
+        yield Mention(Complaint.NO_MEMBER, f"{scope}::{name}", hit.at, location=_location(hit.before))
+
+
+def deprecated_type(hit: Hit) -> Iterator[Mention]:
+    """GCC: `cannot convert 'at::DeprecatedTypeProperties' to 'c10::ScalarType'`; nvcc: `no suitable conversion function
+    from "const at::DeprecatedTypeProperties" to "c10::ScalarType" exists`"""
+    if ("onver" in hit.before[-200:] or "onver" in hit.rest[:200]) and "ScalarType" in hit.rest[:200]:
+        yield Mention(Complaint.UNDECLARED, "at::DeprecatedTypeProperties", hit.at, location=_location(hit.before))
+
+
+_STANDARD = re.compile(r"(C\+\+\d\d) ?$")
 
 
 def old_standard(hit: Hit) -> Iterator[Mention]:
     """`#error C++17 or later compatible compiler is required to use ATen.`"""
     found = _STANDARD.search(hit.before[-16:])
-    if found is not None and ("ATen" in hit.rest or "PyTorch" in hit.rest):
+    if found is not None and ("ATen" in hit.rest or "PyTorch" in hit.word + hit.rest):
         yield Mention(Complaint.OLD_STANDARD, found[1], hit.at, location=_location(hit.before))
 
 

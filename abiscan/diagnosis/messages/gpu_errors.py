@@ -23,6 +23,31 @@ def device_code(mention: Mention, missing: MissingName) -> Candidates:
     if mention.text == said.NOT_COMPATIBLE:
         yield _torch_without(mention)
         return
+    if mention.text == said.NEWER_ONLY:
+        text = (
+            f"The message says it itself: {mention.needed_by} has code for {mention.releases[0]} GPUs and newer alone."
+        )
+        yield Candidate(
+            CauseId.GPU_ARCHITECTURE_MISMATCH,
+            0.92,
+            (text,),
+            f"{_WHICH}  # the first is the GPU\nUse another implementation on this GPU (torch's "
+            "scaled_dot_product_attention "
+            "for attention), or an older release of "
+            f"{fixes.word(mention.needed_by or '', 'the package')} that supports it.",
+        )
+        return
+    if mention.text == said.NO_TENSILE:
+        text = f"rocBLAS was built without kernels for {mention.version}, as the message says."
+        yield Candidate(
+            CauseId.GPU_ARCHITECTURE_MISMATCH,
+            0.92,
+            (text,),
+            "Use a GPU, or a build of ROCm and torch, whose list has "
+            f"{fixes.word(mention.version or '', 'the GPU')}: {_WHICH}\n"
+            "A GPU whose instructions are those of a supported one can be run as it: HSA_OVERRIDE_GFX_VERSION.",
+        )
+        return
     hip = "HIP" in mention.context or "hip" in mention.context or "gfx" in (mention.version or "")
     score, evidence = {
         said.NO_KERNEL_IMAGE: (
@@ -105,6 +130,25 @@ def _number(name: str) -> int:
 
 def unknown_gpu(mention: Mention) -> Candidates:
     """`Unsupported gpu architecture 'compute_86'`"""
+    if mention.version is not None:
+        feature = (
+            f"{mention.version} needs a GPU of {mention.text} or newer, and the code is compiled for an older one too.",
+        )
+        fix = (
+            f'Leave the older GPUs out: TORCH_CUDA_ARCH_LIST="{_capability(mention.text)}"\n'
+            "or put the code under #if __CUDA_ARCH__ >= N00"
+        )
+        yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, feature, fix)
+        return
+    if mention.library == "torch":
+        wanted = _capability(mention.text)
+        known = (f"torch.utils.cpp_extension of this torch does not know a GPU of compute capability {wanted}.",)
+        fix = (
+            "Install a newer torch, which knows it\n"
+            f'or leave {wanted} out of the list of GPUs: TORCH_CUDA_ARCH_LIST="X.Y+PTX"'
+        )
+        yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.88, known, fix)
+        return
     evidence = (
         f"The compiler of device code that was found does not know {mention.text}: its CUDA release is older than that "
         "GPU, or so new that it has dropped it.",
@@ -149,6 +193,18 @@ def driver(mention: Mention, missing: MissingName) -> Candidates:
         first = "libcuda and the driver in the kernel are of different releases."
         fix = f"Reboot, where the driver was updated since; install both of one release: {_DRIVER}"
         yield Candidate(CauseId.DRIVER_MISMATCH, 0.85, (first,), fix)
+        return
+    if text == said.NO_DRIVER:
+        yield Candidate(
+            CauseId.LIBRARY_MISSING,
+            0.8,
+            ("The message says it itself: torch found no driver of NVIDIA, which brings libcuda.so.1.",),
+            "nvidia-smi  # tells whether one is there\n"
+            "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit).",
+        )
+        yield Candidate(
+            CauseId.DRIVER_MISMATCH, 0.55, ("A driver that does not answer is taken for none.",), f"Reboot; {_UPDATE}"
+        )
         return
     evidence = ["The driver is older than the CUDA release that torch, or the extension, was built with."]
     if mention.releases:

@@ -20,6 +20,9 @@ UNSUPPORTED_PTX: Final = "the provided PTX was compiled with an unsupported tool
 INSUFFICIENT_DRIVER: Final = "CUDA driver version is insufficient for CUDA runtime version"
 NO_FORWARD_COMPATIBILITY: Final = "forward compatibility was attempted on non supported HW"
 DRIVER_COMBINATION: Final = "system has unsupported display driver / cuda driver combination"
+NO_TENSILE: Final = "rocBLAS has no kernels for the GPU"
+NEWER_ONLY: Final = "GPUs of a newer generation alone are supported"
+NO_DRIVER: Final = "Found no NVIDIA driver on your system"
 TOO_OLD: Final = "The NVIDIA driver on your system is too old"
 
 _GPU = re.compile(r"\b(?:CUDA capability (sm_\d{2,3})|cuda capability (\d{1,2}\.\d)|(gfx[0-9a-f]{3,5}))\b")
@@ -81,10 +84,53 @@ def _gpu_in(text: str) -> str | None:
 
 def unknown_gpu(hit: Hit) -> Iterator[Mention]:
     """`nvcc fatal : Unsupported gpu architecture 'compute_86'`; `ptxas fatal : Value 'sm_120a' is not defined for
-    option 'gpu-name'`"""
-    quoted = first_quoted(hit.rest if hit.word.startswith("U") else hit.before.rpartition("Value")[2])
-    if quoted and re.fullmatch(r"(?:sm|compute)_\d{2,3}[af]?", quoted):
+    option 'gpu-name'`; Clang: `invalid target ID 'gfx1201'`, `unsupported HIP gpu architecture: gfx1151`"""
+    if hit.word.endswith("'gpu-name'") or hit.word.endswith("'gpu-architecture'"):
+        quoted = first_quoted(hit.before.rpartition("Value")[2])
+    elif hit.word.endswith("'"):
+        quoted = hit.rest[:16].partition("'")[0]
+    else:
+        quoted = first_quoted(hit.rest) or hit.rest[:32].strip(" :").partition(" ")[0]
+    if quoted and re.fullmatch(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,5}", quoted):
         yield Mention(Complaint.UNKNOWN_GPU, quoted, hit.at, context=hit.line)
+
+
+_ARCH = re.compile(r" \((\d{1,2}\.\d)(?:\+PTX)?\) or GPU not supported")
+
+
+def unknown_arch(hit: Hit) -> Iterator[Mention]:
+    """torch.utils.cpp_extension: `ValueError: Unknown CUDA arch (12.0) or GPU not supported`"""
+    found = _ARCH.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.UNKNOWN_GPU, f"sm_{found[1].replace('.', '')}", hit.at, library="torch")
+
+
+_FEATURE = re.compile(r"Feature '([^'\n]{1,64})' $")
+_TARGET = re.compile(r" (sm_\d{2,3}[af]?)")
+
+
+def feature_of_newer_gpu(hit: Hit) -> Iterator[Mention]:
+    """ptxas: `Feature '.bf16' requires .target sm_80 or higher`"""
+    feature, target = _FEATURE.search(hit.before[-96:]), _TARGET.match(hit.rest)
+    if feature is not None and target is not None:
+        yield Mention(Complaint.UNKNOWN_GPU, target[1], hit.at, version=feature[1])
+
+
+def no_tensile(hit: Hit) -> Iterator[Mention]:
+    """rocBLAS: `Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: ... for GPU arch : gfx1032`"""
+    gpu = _GPU.search(hit.rest[:256])
+    if gpu is not None and gpu[3]:
+        yield Mention(Complaint.DEVICE_CODE, NO_TENSILE, hit.at, version=gpu[3], context="HIP")
+
+
+_GENERATION = re.compile(r"(\w{1,64}) only supports (\w{1,16}) $")
+
+
+def newer_gpu_only(hit: Hit) -> Iterator[Mention]:
+    """flash-attn: `RuntimeError: FlashAttention only supports Ampere GPUs or newer.`"""
+    found = _GENERATION.search(hit.before[-96:])
+    if found is not None:
+        yield Mention(Complaint.DEVICE_CODE, NEWER_ONLY, hit.at, needed_by=found[1], releases=(found[2],))
 
 
 # --- the driver -----------------------------------------------------------------------------------------------------
@@ -112,6 +158,11 @@ def driver_combination(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.DRIVER, DRIVER_COMBINATION, hit.at)
 
 
+def no_driver(hit: Hit) -> Iterator[Mention]:
+    """torch: `RuntimeError: Found no NVIDIA driver on your system.`"""
+    yield Mention(Complaint.DRIVER, NO_DRIVER, hit.at)
+
+
 def driver_too_old(hit: Hit) -> Iterator[Mention]:
     """torch: `The NVIDIA driver on your system is too old (found version 11040).`"""
     found = _FOUND_VERSION.search(hit.rest[:64])
@@ -135,7 +186,12 @@ def torch_without_gpu(hit: Hit) -> Iterator[Mention]:
 
 
 def extension_without_gpu(hit: Hit) -> Iterator[Mention]:
-    """detectron2, MMCV, bitsandbytes: `Not compiled with GPU support`, `nms is not compiled with GPU support`"""
+    """detectron2, MMCV, bitsandbytes: `Not compiled with GPU support`, `nms is not compiled with GPU support`;
+    `xFormers wasn't build with CUDA support`"""
+    if hit.word.startswith("wasn't"):
+        name = hit.before.rstrip().rpartition(" ")[2]
+        yield Mention(Complaint.WITHOUT_GPU, f"{name} {hit.word}", hit.at)
+        return
     named = _WITHOUT.search(hit.before[-80:])
     text = "Not compiled with GPU support" if named is None else f"{named[1]} is not compiled with GPU support"
     yield Mention(Complaint.WITHOUT_GPU, text, hit.at)
@@ -144,5 +200,8 @@ def extension_without_gpu(hit: Hit) -> Iterator[Mention]:
 def operator_without_backend(hit: Hit) -> Iterator[Mention]:
     """torch's dispatcher: `Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.`"""
     found = _OPERATOR.match(hit.rest)
+    if found is not None and "'Meta' backend" in hit.rest[:512]:
+        yield Mention(Complaint.NO_FAKE, found[1], hit.at)
+        return
     if found is not None and "'CUDA' backend" in hit.rest[:512] and not found[1].startswith(("aten::", "prim")):
         yield Mention(Complaint.WITHOUT_GPU, found[1], hit.at, needed_by=found[1].partition("::")[0])

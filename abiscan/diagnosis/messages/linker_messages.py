@@ -83,8 +83,21 @@ def needed_by(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=file, by_linker=True)
 
 
+_IMPORT_LIBRARY = re.compile(r"cannot open (?:input )?file '(?:[^'\n]{0,1024}\\)?([\w.+-]{1,200})\.lib'")
+
+
+def cannot_open_import_library(hit: Hit) -> Iterator[Mention]:
+    """link.exe: `LNK1181: cannot open input file 'torch_python.lib'`, `LNK1104: cannot open file 'python310.lib'`"""
+    found = _IMPORT_LIBRARY.search(hit.word + hit.rest[:1_280])
+    if found is not None:
+        yield Mention(Complaint.LIBRARY, f"{found[1]}.lib", hit.at, by_linker=True)
+
+
 def cannot_find_library(hit: Hit) -> Iterator[Mention]:
-    """ld: `cannot find -lc10`"""
-    name = re.split(r"[\s:'\"`)]", hit.rest, maxsplit=1)[0].rstrip(".,")
+    """ld: `cannot find -lc10`; ld64: `library not found for -lc10`, `library 'c10' not found`; lld: `unable to find
+    library -lc10`; mold: `library not found: c10`"""
+    name = re.split(r"[\s:'\"`)]", hit.rest[:512], maxsplit=1)[0].rstrip(".,")
+    if hit.word.endswith("'") and "' not found" not in hit.rest[:512]:
+        return
     if name:
         yield Mention(Complaint.LIBRARY, f"lib{name}.so", hit.at, by_linker=True)

@@ -182,12 +182,19 @@ def dlsym(hit: Hit) -> Iterator[Mention]:
 # --- libraries ------------------------------------------------------------------------------------------------------
 
 _LOADING = "error while loading shared libraries"
+_DENIED = "Permission denied"
+# glibc names a library that it did not find as it was asked for, one that it found with its folders: whatever language
+# it speaks, only the former stands alone behind Python's exception.
+_ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: \S")
 
 
 def cannot_open(hit: Hit) -> Iterator[Mention]:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
     name = path_before(hit.before) or _last_word(hit.before)
     if not name:
+        return
+    if hit.rest.startswith(f": {_DENIED}") and "/" in name:
+        yield Mention(Complaint.NOT_LOADABLE, name.rsplit("/", 1)[-1], hit.at, library=name, version=_DENIED)
         return
     # `PROGRAM: error while loading shared libraries: libX` names the program before.
     program, loading, _ = hit.before.partition(_LOADING)
@@ -200,6 +207,39 @@ def _last_word(before: str) -> str | None:
     line = before.rstrip(" :\uff1a'\"`)")
     word = line.rpartition(" ")[2].lstrip("'\"`([\u201c\u2018\uff1a")
     return word.rpartition(":")[2] or None
+
+
+def library_alone(hit: Hit) -> Iterator[Mention]:
+    """`ImportError: libc10.so: Kann die Shared-Object-Datei nicht öffnen: Datei oder Verzeichnis nicht gefunden`"""
+    found = _ALONE.match(hit.word.removeprefix("Error: ") + hit.rest[:512])
+    if found is not None and "symbol" not in found[0] and "static TLS" not in found[0]:
+        yield Mention(Complaint.LIBRARY, found[1], hit.at)
+
+
+_MUSL = re.compile(r" ([^\s:]{1,1024}): [^\n]{3,200}?\(needed by ([^)\n]{1,4096})\)")
+
+
+def musl_library(hit: Hit) -> Iterator[Mention]:
+    """musl: `Error loading shared library libc10.so: No such file or directory (needed by FILE)`"""
+    found = _MUSL.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.LIBRARY, found[1].rsplit("/", 1)[-1], hit.at, needed_by=found[2])
+
+
+def library_before(hit: Hit) -> Iterator[Mention]:
+    """Windows: `because c10.dll was not found`; Triton: `libcuda.so cannot found!`; Horovod: `FILE not found`"""
+    name = hit.before.rpartition(" ")[2].strip("'\"`")
+    if is_file(name):
+        yield Mention(Complaint.LIBRARY, name.replace("\\", "/").rsplit("/", 1)[-1], hit.at)
+
+
+def library_behind(hit: Hit) -> Iterator[Mention]:
+    """`Could not locate zlibwapi.dll`; bitsandbytes: `Required library version not found: libx.so`, `Configured CUDA
+    binary not found at FILE`"""
+    words = hit.rest.lstrip(": ").split(None, 1)
+    name = words[0].strip("'\"`,.;()") if words else ""
+    if is_file(name):
+        yield Mention(Complaint.LIBRARY, name.replace("\\", "/").rsplit("/", 1)[-1], hit.at)
 
 
 def not_loaded(hit: Hit) -> Iterator[Mention]:
@@ -247,15 +287,18 @@ def static_tls(hit: Hit) -> Iterator[Mention]:
 
 def not_loadable(hit: Hit) -> Iterator[Mention]:
     """glibc: `FILE: invalid ELF header`, `wrong ELF class: ELFCLASS32`, `file too short`, `cannot enable executable
-    stack as shared object requires`, `failed to map segment from shared object`."""
-    file = path_before(hit.before)
+    stack as shared object requires`, `failed to map segment from shared object` and others; dyld: `'FILE' (not a mach-o
+    file)`."""
+    file = path_before(hit.before.removesuffix("(")) or name_tokens.last_quoted(hit.before.removesuffix("("))
+    if file is not None and not is_file(file):
+        return
     if file is not None:
         yield Mention(Complaint.NOT_LOADABLE, file.rsplit("/", 1)[-1], hit.at, library=file, version=hit.word)
 
 
 def wrong_architecture(hit: Hit) -> Iterator[Mention]:
     """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
-    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0])
+    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before)
     if file and is_file(file):
         machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
         name = file.rsplit("/", 1)[-1]

@@ -100,6 +100,77 @@ _UNUSABLE = {
         "or GLIBC_TUNABLES=glibc.rtld.execstack=2 python ...  # glibc 2.41 and later\n"
         "or a newer release of the package",
     ),
+    "ELF load command past end of file": (
+        0.9,
+        "The file is shorter than its own headers say: an installation or a download was cut off, or "
+        "the disk was full.",
+        "df -h; pip install --no-cache-dir --force-reinstall the package that ships it",
+    ),
+    "ELF load command": (
+        0.8,
+        "The file's segments do not lie as this system's page size asks for: it was made for another "
+        "page size, or by a "
+        "tool that rewrote it.",
+        "getconf PAGESIZE; readelf -lW {file}  # Align of LOAD must be a multiple of it; then another build of it",
+    ),
+    "only ET_DYN and ET_EXEC can be loaded": (
+        0.9,
+        "The file is an object file or a core dump, and no shared object: it was not linked with -shared.",
+        "readelf -h {file}  # Type must be DYN; then link it again with -shared",
+    ),
+    "cannot dynamically load": (
+        0.9,
+        "The file is a program, and no shared object: it was linked without -shared.",
+        "readelf -h {file}; then link it again with -shared -fPIC",
+    ),
+    "CPU ISA level is lower than required": (
+        0.92,
+        "The file, or a library of it, is built for a newer level of the processor (x86-64-v2, -v3, -v4) than this one "
+        "has.",
+        "/lib64/ld-linux-x86-64.so.2 --help | grep -A4 'hwcaps'  # which levels are supported here; "
+        "then a build for it",
+    ),
+    "cannot read file data": (
+        0.85,
+        "What is there under its name could not be read: it is a directory, or the disk has an error.",
+        "ls -ld {file}; dmesg | tail",
+    ),
+    "object file has no loadable segments": (
+        0.85,
+        "The file holds nothing to load, as one that has debugging information alone, or is damaged.",
+        "readelf -lW {file}; then install its package again",
+    ),
+    "ELF file OS ABI invalid": (
+        0.85,
+        "The file is marked as one for another system, or for GNU extensions that this loader does not know.",
+        "readelf -h {file}; then install the build for this system",
+    ),
+    "cannot restore segment prot after reloc": (
+        0.8,
+        "The system refuses to make its pages executable again, as SELinux does where a file was not "
+        "compiled with -fPIC.",
+        "getenforce; chcon -t textrel_shlib_t {file}  # or build it with -fPIC",
+    ),
+    "Permission denied": (
+        0.85,
+        "The file is there, and the user of this process may not read it, or not enter a folder above it.",
+        "namei -l {file}; id",
+    ),
+    "not a mach-o file": (
+        0.85,
+        "What is in the file is not made for macOS: a file of another system, or one that is damaged.",
+        "file {file}  # what it is; then install its package again, for this system",
+    ),
+    "slice is not valid mach-o file": (
+        0.85,
+        "What is in the file is not made for macOS: a file of another system, or one that is damaged.",
+        "file {file}  # what it is; then install its package again, for this system",
+    ),
+    "not valid for use in process": (
+        0.88,
+        "macOS refuses its code signature beside that of the process.",
+        "codesign -dv {file}; codesign --force --sign - {file}  # signs it for this machine alone",
+    ),
     NO_WIN32_APPLICATION: (
         0.88,
         "It, or a DLL that it needs, is for the other word size (32 or 64 bits) than this Python, or is damaged.",
@@ -126,7 +197,8 @@ def not_loadable(mention: Mention) -> Candidates:
         fix = "python -c 'import platform; print(platform.machine())'; then install its build for that processor"
         yield Candidate(CauseId.UNUSABLE_FILE, 0.95, tuple(evidence), fix)
         return
-    score, why, fix = _UNUSABLE[mention.version or ""]
+    said = mention.version or ""
+    score, why, fix = _UNUSABLE[said]
     refused = (f"The loader found {name} and refused it: {mention.version}.", why)
     yield Candidate(CauseId.UNUSABLE_FILE, score, refused, fix.format(file=path))
 
@@ -138,6 +210,27 @@ def no_module(mention: Mention, missing: MissingName) -> Candidates:
     """`ModuleNotFoundError: No module named 'mmcv._ext'`: a compiled module, by its name."""
     name = mention.text
     package = fixes.word(name.partition(".")[0], "PACKAGE")
+    if mention.context:
+        said = (f"The message says it itself: {package} was installed without the extension that {name} needs.",)
+        fix = (
+            "Build it where torch (with nvcc, where it is for CUDA) is installed, and read its log: "
+            f"{fixes.rebuild(missing, project=package)}"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.8, said, fix)
+        text = "A build that found no nvcc, or no CUDA build of torch, leaves it out."
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.6, (*said, text), fix)
+        return
+    if mention.version is not None:
+        here = None if missing.environment is None else missing.environment.python
+        same = here is not None and f"{here.major}.{here.minor}" == mention.version
+        shown = f"The text shows its file for CPython {mention.version}, which another CPython does not look at."
+        known = () if here is None else (f"The interpreter is CPython {here}.",)
+        tagged = f"python -V  # must be {mention.version}; or {fixes.rebuild(missing, project=package)}"
+        first = f"Python found no module {name}."
+        yield Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.5 if same else 0.9, (first, shown, *known), tagged)
+        away = "Where the interpreter is that one, the file's folder is not among those of sys.path."
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.6, (first, away), "python -c 'import sys; print(sys.path)'")
+        return
     evidence = (f"Python found no module {name}; by its name it is a compiled one.",)
     yield Candidate(
         CauseId.LIBRARY_MISSING,

@@ -18,32 +18,47 @@ from abiscan.model.versions import is_version
 
 _VERSION = (
     r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
-    r"(?![\w-]|\.\d)"
+    r"(?![\w+-]|\.\d)"
 )
+# Marks of Markdown, JSON and quotations that stand around a name or a version.
+_MARK = r"[*`'\"]{0,3}"
+# What a prompt prints before a value: `Out[2]: `.
+_PRINTED = r"(?:Out\[\d{1,4}\]: {0,4})?['\"]?"
 # Matched where `torch` stands, the surest first; each says which torch is there.
 _SAID: Final = (
-    # collect_env and what imitates it; a prompt; pip show; xFormers.
+    # collect_env and what imitates it, forms of issues; a prompt; pip show; ds_report.
     (
-        re.compile(rf"orch [Vv]ersion {{0,8}}[:=] {{0,20}}['\"]?{_VERSION}"),
         re.compile(
-            rf"orch\.(?:__version__|version(?:\.__version__)?)\)?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+)['\"]?{_VERSION}"
+            rf"orch[ _][Vv]ersion(?: {{0,2}}\([^()\n]{{1,24}}\))?{_MARK}(?: {{0,8}}[:=\uff1a|]| \.{{2,80}}){_MARK}"
+            rf"[ \t]{{0,20}}{_MARK}{_VERSION}"
+        ),
+        re.compile(rf"orch [Vv]ersion{_MARK}\n{{1,3}}[ \t]{{0,4}}{_MARK}{_VERSION}"),
+        re.compile(
+            rf"orch\.(?:__version__|version(?:\.__version__)?)\)?"
+            rf"(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}# {{0,4}}){_PRINTED}{_VERSION}"
         ),
         # print(torch.__version__, torch.cuda.is_available())
         re.compile(rf"orch\.__version__,[^\n]{{1,120}}\)\n{{1,2}}{_VERSION}"),
         re.compile(rf"orch\nVersion: {_VERSION}"),
     ),
-    # pip list, conda list; torch==2.1.0 (of pip freeze and of a command).
+    # pip list, conda list; torch==2.1.0 (of pip freeze and of a command); a table; JSON.
     (
         re.compile(rf"orch[ \t]{{2,80}}{_VERSION}"),
         re.compile(rf"orch {{0,2}}={{1,2}} {{0,2}}{_VERSION}"),
+        re.compile(rf"orch{_MARK} {{0,40}}\| {{0,40}}{_MARK}{_VERSION}"),
+        re.compile(rf"orch['\"]: {{0,2}}['\"]{_VERSION}"),
     ),
     # A sentence.
     (
-        re.compile(rf"orch(?: version)?[ :]{{1,3}}{_VERSION}"),
-        re.compile(rf"orch {{0,2}}[:=\uff1a]{{1,2}} {{0,2}}{_VERSION}"),
-        re.compile(rf"orch(?:\u7248\u672c)?(?:\u662f|\u4e3a| is| version is)?[ \uff1a:]{{0,3}}{_VERSION}"),
+        re.compile(
+            rf"orch{_MARK}(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is|\u662f|\u4e3a)?"
+            rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(){_MARK}{_VERSION}(?! ?->)"
+        ),
+        re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
     ),
 )
+# "the 1.2.0 version of pytorch"
+_VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
 # What refuses a torch names the one that it found.
 _HERE = re.compile(rf"(?:\(you have |but found version ){_VERSION}")
 # What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit.
@@ -51,11 +66,12 @@ _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git[0-9a-f]{6,40})
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
-_PYTHON = re.compile(r"Python(?: version)?:? {1,20}(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
+_PYTHON = re.compile(r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
 # A prompt or `python -c` that asked torch how it was built; not the flag of a compiler's command line.
 _CXX11_ABI = re.compile(
     r"(?:torch\._C\._GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)\){0,2}[\s:=>]{1,8}"
+    r"(?:Out\[\d{1,4}\]: )?"
     r"(True|False|TRUE|FALSE)\b"
 )
 # `torchvision   0.18.1`, `torchvision==0.18.1`, `Name: torchvision` and `Version: 0.18.1`, `torchvision.__version__`.
@@ -68,6 +84,8 @@ _COMPANION = re.compile(
 _MOST = 20_000
 # A command that builds or installs names what shall be there, and a failed one what was not.
 _NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ", "Expected ")
+# pip says so of what it replaces.
+_REPLACED = ("uninstalled ", "existing installation: ")
 
 
 class LogFacts(Struct, frozen=True):
@@ -118,6 +136,10 @@ def _torch(text: str) -> str | None:
                 if found is not None and is_version(found[1]):
                     said[rank][found[1]] = None
                     break
+            else:
+                before = _VERSION_OF.search(text[max(0, at - 32) : at - 1])
+                if before is not None:
+                    said[-1][before[1]] = None
         at = text.find("orch", at + 4)
     for versions in said:
         if versions:
@@ -132,10 +154,14 @@ def _is_torch_itself(text: str, at: int) -> bool:
         return False
     if text[max(0, start - 2) : start].lower() == "py":
         start -= 2
+    if text[max(0, start - 3) : start] == "lib":
+        start -= 3
     before = text[max(0, start - 24) : start]
+    if before.endswith(("envs/", "envs\\")):
+        return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
         return False
-    return not before.endswith(_NOT_THERE)
+    return not before.endswith(_NOT_THERE + _REPLACED)
 
 
 def _one_of(versions: list[str]) -> str | None:

@@ -44,6 +44,22 @@ class Complaint(enum.Enum):
     """A function does not take these arguments."""
     UNDECLARED = enum.auto()
     """A compiler does not know a name or a header of torch."""
+    NO_HEADER = enum.auto()
+    """A compiler does not find a header of torch or of CUDA."""
+    NO_MEMBER = enum.auto()
+    """A class or a namespace of torch has no member of a name."""
+    NO_PYTHON_ATTRIBUTE = enum.auto()
+    """A Python module of torch has no attribute of a name."""
+    NO_FAKE = enum.auto()
+    """An operator has no implementation that gives shapes alone."""
+    REGISTERED_TWICE = enum.auto()
+    """Two libraries register the same operators."""
+    NO_BACKEND = enum.auto()
+    """Torch's library of a device was not loaded."""
+    OTHER_PYTHON = enum.auto()
+    """A compiled module says itself that it is for another Python."""
+    NO_TOOLKIT = enum.auto()
+    """The CUDA toolkit was not found."""
     OLD_STANDARD = enum.auto()
     """Torch's headers ask for a newer C++."""
     DEVICE_CODE = enum.auto()
@@ -81,6 +97,14 @@ _KINDS: Final = {
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
     Complaint.UNDECLARED: SubjectKind.COMPILE_ERROR,
     Complaint.OLD_STANDARD: SubjectKind.COMPILE_ERROR,
+    Complaint.NO_HEADER: SubjectKind.COMPILE_ERROR,
+    Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
+    Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
+    Complaint.NO_FAKE: SubjectKind.DYNAMO,
+    Complaint.REGISTERED_TWICE: SubjectKind.LIBRARY,
+    Complaint.NO_BACKEND: SubjectKind.RUNTIME_ERROR,
+    Complaint.OTHER_PYTHON: SubjectKind.VERSION,
+    Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
     Complaint.DEVICE_CODE: SubjectKind.RUNTIME_ERROR,
     Complaint.UNKNOWN_GPU: SubjectKind.COMPILE_ERROR,
     Complaint.DRIVER: SubjectKind.RUNTIME_ERROR,

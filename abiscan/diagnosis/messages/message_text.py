@@ -27,6 +27,8 @@ _BROKEN = re.compile(
 )
 # One of these stands in a text that the pattern may match: most logs need not be searched twice.
 _BREAKS: Final = tuple(f"ndefi{part}{blank}\n" for part in ("", "n", "ne", "ned") for blank in ("", " ", "  ", "\t"))
+# A mangled name whose underscores Markdown took for emphasis: `*ZNK3c1017SymbolicShapeMeta18init*is_contiguousEv`.
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}ZN[A-Za-z0-9_*]{8,8000}")
 _WHITE = re.compile(r"\S+")
 _ESCAPE = re.compile(r"%(?:20|3A|0A|2F|60|27|5F|28|3C)", re.IGNORECASE)
 
@@ -43,6 +45,8 @@ def clean(text: str) -> str:
         text = html.unescape(text)
     if "quoted-printable" in text or "Quoted-Printable" in text:
         text = text.replace("=\n", "").replace("=3D", "=").replace("=20", " ")
+    if "*ZN" in text:
+        text = _EMPHASIS.sub(lambda name: name[0].replace("*", "_"), text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     return text

@@ -77,7 +77,7 @@ def _user_frame(hit: Hit) -> Location | None:
 
 
 # How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
-_COMPILED = re.compile(r"(?:\w{1,64}\.){0,8}(?:_C|_ext|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext)|_C_\w{1,32})")
+_COMPILED = re.compile(r"(?:\w{1,64}\.){0,8}(?:_C|_ext|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})")
 
 
 def no_module(hit: Hit) -> Iterator[Mention]:
@@ -88,11 +88,59 @@ def no_module(hit: Hit) -> Iterator[Mention]:
         return
     if hit.word == "cannot import name":
         package = first_quoted(hit.rest.partition("from")[2][:320])
-        if package is None or name not in ("_C", "_ext"):
+        if package is not None and package.startswith("torch."):
+            yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, f"{package}.{name}", hit.at)
+            return
+        if package is None or _COMPILED.fullmatch(name) is None:
             return
         name = f"{package}.{name}"
+    if name.startswith("torch.") and not name.endswith("._C"):
+        yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, name, hit.at)
+        return
     if _COMPILED.fullmatch(name) is not None and not name.startswith("torch."):
-        yield Mention(Complaint.NO_MODULE, name, hit.at)
+        yield Mention(Complaint.NO_MODULE, name, hit.at, version=_python_of_file(hit, name))
+    elif (python := _python_of_file(hit, name)) is not None:
+        yield Mention(Complaint.NO_MODULE, name, hit.at, version=python)
+
+
+def _python_of_file(hit: Hit, name: str) -> str | None:
+    """The CPython of the file `NAME.cpython-38-x86_64-linux-gnu.so` that the lines around show."""
+    base = name.rpartition(".")[2]
+    found = re.search(rf"\b{base}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
+    return f"{found[1]}.{found[2]}" if found is not None else None
+
+
+_ATTRIBUTE = re.compile(r"([\w.]{1,96})' has no attribute '(\w{1,96})'")
+
+
+def no_attribute(hit: Hit) -> Iterator[Mention]:
+    """`AttributeError: module 'torch.library' has no attribute 'custom_op'`"""
+    found = _ATTRIBUTE.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, f"torch.{found[1]}.{found[2]}", hit.at)
+
+
+_PACKAGE = re.compile(r"([A-Za-z_]\w{1,64}\.[\w.]{1,96}) $")
+
+
+def not_built(hit: Hit) -> Iterator[Mention]:
+    """Horovod: `ImportError: Extension horovod.torch has not been built`; Apex: `apex.optimizers.FusedAdam requires
+    cuda extensions`"""
+    found = _PACKAGE.search(hit.before[-128:])
+    behind = hit.before[: -len(found[0])] if found is not None else ""
+    if found is not None and (hit.word.startswith("requires") or behind.endswith("Extension ")):
+        yield Mention(Complaint.NO_MODULE, found[1], hit.at, context=hit.word)
+
+
+_NUMBERS = re.compile(r"Python (\d\.\d{1,2})|is incompatible: (\d\.\d{1,2})|[Pp]ython(\d)(\d{1,2})\.dll")
+
+
+def other_python(hit: Hit) -> Iterator[Mention]:
+    """CPython on Windows: `Module use of python310.dll conflicts with this version of Python.`; pybind11: `Python
+    version mismatch: module was compiled for Python 3.8, but the interpreter version is incompatible: 3.9.1`"""
+    found = [next(n for n in (m[1], m[2], m[3] and f"{m[3]}.{m[4]}") if n) for m in _NUMBERS.finditer(hit.line[:1_024])]
+    if found:
+        yield Mention(Complaint.OTHER_PYTHON, f"Python {' / '.join(found[:2])}", hit.at, releases=tuple(found[:2]))
 
 
 _WHEEL = re.compile(r"([\w.+!-]{8,255}\.whl)['\"]? $")

@@ -44,6 +44,60 @@ def op_namespace(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
 
 
+_NO_FAKE = re.compile(r"([A-Za-z_]\w{0,63}::[\w.]{1,96})")
+_DOTTED = re.compile(r"([A-Za-z_]\w{0,63})\.(\w{1,96})(?:\.\w{1,64})?\s{0,2}$")
+
+
+def no_fake(hit: Hit) -> Iterator[Mention]:
+    """`NotImplementedError: mylib::foo: attempted to run this operator with Meta tensors, but there was no fake impl or
+    Meta kernel registered for this operator.`; `There was no fake impl registered for <CustomOpDef(mylib::foo)>`"""
+    found = _NO_FAKE.search(hit.before[-400:]) or _NO_FAKE.search(hit.rest[:200])
+    yield Mention(Complaint.NO_FAKE, found[1] if found is not None else "an operator", hit.at)
+
+
+def unsupported_operator(hit: Hit) -> Iterator[Mention]:
+    """`torch._subclasses.fake_tensor.UnsupportedOperatorException: mylib.foo.default`"""
+    found = _DOTTED.match(hit.rest[:200])
+    if found is not None and found[1] not in ("aten", "prims", "prim"):
+        yield Mention(Complaint.NO_FAKE, f"{found[1]}::{found[2]}", hit.at)
+
+
+_NAMESPACE = re.compile(r" (\w{1,96})[;.]")
+_SCHEMA = re.compile(r"\((\w{1,64}::[\w.]{1,96})\(")
+
+
+def registered_twice(hit: Hit) -> Iterator[Mention]:
+    """`Only a single TORCH_LIBRARY can be used to register the namespace torchvision; ...`; `Tried to register an
+    operator (x::y(...) -> ...) with the same name and overload name multiple times.`"""
+    found = _NAMESPACE.match(hit.rest) if hit.word.startswith("TORCH") else _SCHEMA.search(hit.before[-2_048:])
+    if found is not None:
+        yield Mention(Complaint.REGISTERED_TWICE, found[1].partition("::")[0], hit.at)
+
+
+def no_backend(hit: Hit) -> Iterator[Mention]:
+    """torch: `PyTorch is not linked with support for cuda devices`; `Cannot initialize CUDA without ATen_cuda
+    library.`"""
+    if hit.word.startswith("Cannot") and "ATen_cuda" in hit.rest[:32]:
+        yield Mention(Complaint.NO_BACKEND, "cuda", hit.at, library="libtorch_cuda.so")
+    device = hit.rest[:24].strip().partition(" ")[0]
+    if hit.before.endswith("PyTorch ") and device.isalpha():
+        yield Mention(Complaint.NO_BACKEND, device, hit.at)
+
+
+def could_not_load(hit: Hit) -> Iterator[Mention]:
+    """torch.ops.load_library: `OSError: Could not load this library: /x/libtorchaudio.so`; `RuntimeError: Could not
+    load libtorchcodec.`"""
+    path = "libtorchcodec.so" if hit.word.endswith("libtorchcodec") else hit.rest[:4_096].strip()
+    package = next((each for each in ("torchvision", "torchaudio", "torchtext", "torchcodec") if each in path), None)
+    if package is not None:
+        yield Mention(Complaint.NO_OPERATORS, package, hit.at)
+
+
+def no_toolkit(hit: Hit) -> Iterator[Mention]:
+    """torch.utils.cpp_extension: `OSError: CUDA_HOME environment variable is not set.`"""
+    yield Mention(Complaint.NO_TOOLKIT, hit.word, hit.at)
+
+
 def no_operators(hit: Hit) -> Iterator[Mention]:
     """`Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible, ...`"""
     if "torchvision" in hit.rest + hit.following(2):
@@ -53,6 +107,7 @@ def no_operators(hit: Hit) -> Iterator[Mention]:
 # --- releases that differ -------------------------------------------------------------------------------------------
 
 _CUDA = re.compile(
+    r"(?:', |^, )'(\d{1,2}\.\d{1,2})'|compiled with Cuda (\d{1,2}\.\d{1,2})|"
     r"CUDA [Vv]ersion[ =]{0,4}(\d{1,2}\.\d{1,2})|\((\d{1,2}\.\d{1,2})\)|compiled with (\d{1,2}\.\d{1,2})"
 )
 _PACKAGE = re.compile(r"PyTorch and (\w{1,128}) were compiled")
@@ -118,8 +173,21 @@ def built_for_torch(hit: Hit) -> Iterator[Mention]:
     )
 
 
+_INCOMPATIBLE = re.compile(r"incompatible torch version (\d[\w.+-]{0,47}) for (\w{1,64}) version (\d[\w.+-]{0,47})")
+
+
+def incompatible_torch(hit: Hit) -> Iterator[Mention]:
+    """torchao: `Skipping import of cpp extensions due to incompatible torch version 2.7.1+cu128 for torchao version
+    0.15.0`"""
+    found = _INCOMPATIBLE.match(hit.word + hit.rest[:200])
+    if found is not None:
+        text = f"{found[2]} {found[3]} / torch {found[1]}"
+        yield Mention(Complaint.TORCH_OF_EXTENSION, text, hit.at, needed_by=found[2], releases=(found[1],))
+
+
 def expected_torch(hit: Hit) -> Iterator[Mention]:
-    """torch-scatter up to 2.0: `Expected PyTorch version 1.4 but found version 1.5.`"""
+    """torch-scatter up to 2.0: `Expected PyTorch version 1.4 but found version 1.5.`; Horovod: `Framework pytorch
+    installed with version 1.9.0 but found version 1.10.0.`"""
     versions = re.findall(r"(\d{1,2}\.\d{1,2}[\w.+]{0,24})", hit.rest[:256])
     if len(versions) >= 2:
         wanted, found = (version.rstrip(".") for version in versions[:2])

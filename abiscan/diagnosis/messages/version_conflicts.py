@@ -12,6 +12,9 @@ from abiscan.model.cause import CauseId
 
 def torch_releases(mention: Mention) -> Candidates:
     """`xFormers was built for: PyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.1.0+cu121)`"""
+    if len(mention.releases) == 1:
+        yield from _other_torch(mention)
+        return
     built, here = mention.releases
     extension = mention.needed_by or "the extension"
     (built_version, _, built_label), (version, _, label) = built.partition("+"), here.partition("+")
@@ -40,6 +43,17 @@ def torch_releases(mention: Mention) -> Candidates:
         text = "The releases agree: what differs is the build, of which CUDA or of none."
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.7, (*evidence, text), fix)
         yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, (*evidence, text), fix)
+
+
+def _other_torch(mention: Mention) -> Candidates:
+    """`incompatible torch version 2.7.1+cu128 for torchao version 0.15.0`: it does not say for which it is."""
+    name = mention.needed_by or "the extension"
+    evidence = (f"The message says it itself: this release of {name} is not for torch {mention.releases[0]}.",)
+    shown = fixes.word(name, "PACKAGE")
+    fix = f"pip install -U torch {shown}  # both at once; the release notes of {shown} say which belong together"
+    newer = f"Most often {name} was installed later, for a newer torch."
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.75, (*evidence, newer), fix)
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.65, (*evidence, "Or torch was upgraded alone."), fix)
 
 
 def cuda_releases(mention: Mention, missing: MissingName) -> Candidates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.mention import Mention
-from abiscan.diagnosis.messages.windows_messages import PROCEDURE_NOT_FOUND
+from abiscan.diagnosis.messages.windows_messages import INITIALIZATION_FAILED, NO_MEMORY, PROCEDURE_NOT_FOUND
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -15,7 +15,21 @@ def dll(mention: Mention) -> Candidates:
     """A DLL, or one that it needs, was not found (126), or has not the function that is asked of it (127)."""
     of_torch = "/torch/lib/" in (mention.library or "").replace("\\", "/").lower()
     named = mention.text != "a DLL"
-    if mention.version == PROCEDURE_NOT_FOUND:
+    if mention.version == NO_MEMORY:
+        refused = (
+            f"Windows refused to map {mention.text if named else 'a DLL'}: what may be committed of "
+            "memory and paging file "
+            "is used up. Nothing is wrong with the file.",
+        )
+        fix = (
+            "Enlarge the paging file (System, Advanced, Performance, Virtual memory), or close other "
+            "programs; every worker "
+            "process of a DataLoader maps torch's DLLs again: num_workers=0."
+        )
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.9, refused, fix)
+    elif mention.version == INITIALIZATION_FAILED:
+        yield from _not_initialized(mention.text if named else "a DLL")
+    elif mention.version == PROCEDURE_NOT_FOUND:
         yield from _no_procedure(mention.text if named else "The file", of_torch)
     else:
         yield from _no_module(mention.text if named else None, of_torch)
@@ -52,6 +66,25 @@ def _no_module(name: str | None, of_torch: bool) -> Candidates:
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
+def _not_initialized(name: str) -> Candidates:
+    evidence = (f"{name} and what it needs were found; the code that one of them runs when it is loaded failed.",)
+    yield Candidate(
+        CauseId.LIBRARY_MISSING,
+        0.65,
+        (*evidence, "An old Visual C++ runtime is the usual reason: what is compiled with a newer one fails so."),
+        "Install the newest Visual C++ runtime of Microsoft (vc_redist.x64.exe), and start again.",
+    )
+    yield Candidate(
+        CauseId.IMPORT_TORCH_FIRST,
+        0.6,
+        (*evidence, "A library that was loaded before may have brought an older runtime (msvcp140.dll) of its own."),
+        "import torch  # before PyQt, pandas, cv2 and the like",
+    )
+    yield Candidate(
+        CauseId.CUDA_LIBRARY_MISMATCH, 0.5, (*evidence, "Or a DLL of CUDA does not fit the driver."), "nvidia-smi"
+    )
+
+
 def _no_procedure(name: str, of_torch: bool) -> Candidates:
     evidence = (
         f"{name} was found; a DLL that it needs has not a function that it imports. Windows does not say which.",
@@ -70,8 +103,8 @@ def _no_procedure(name: str, of_torch: bool) -> Candidates:
         "--no-cache-dir --force-reinstall --no-deps ."
     )
     text = "An extension imports functions of torch that other releases do not have."
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.68, (*evidence, text), fix)
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.66, (*evidence, text), fix)
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.68, (*evidence, text), fix)
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.66, (*evidence, text), fix)
     yield Candidate(
         CauseId.DISTRIBUTION_VARIANT,
         0.5,

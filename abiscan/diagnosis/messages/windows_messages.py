@@ -14,6 +14,10 @@ from abiscan.diagnosis.messages.message_text import Hit
 # (https://learn.microsoft.com/windows/win32/debug/system-error-codes--0-499-).
 MODULE_NOT_FOUND: Final = "126"
 PROCEDURE_NOT_FOUND: Final = "127"
+# ERROR_INVALID_ORDINAL, ERROR_DLL_INIT_FAILED and ERROR_COMMITMENT_LIMIT.
+INVALID_ORDINAL: Final = "182"
+INITIALIZATION_FAILED: Final = "1114"
+NO_MEMORY: Final = "1455"
 NO_WIN32_APPLICATION: Final = "not a valid Win32 application"
 
 # The words by which the second's text differs from the first's, in the languages in which people send it.
@@ -28,6 +32,9 @@ _MODULE = re.compile(
     r"\ubaa8\ub4c8",
     re.IGNORECASE,
 )
+_INITIALIZATION = re.compile(
+    r"initiali[sz]ation routine|\u521d\u59cb\u5316\u4f8b\u7a0b|Initialisierungsroutine|initialisation"
+)
 _IMPORTING = re.compile(r" while importing (\w{1,128})")
 _QUOTED = re.compile(r"['\"]([^'\"\n]{1,1024})['\"]")
 _SAID = 512
@@ -35,9 +42,11 @@ _SAID = 512
 
 def win_error(hit: Hit) -> Iterator[Mention]:
     """`OSError: [WinError 126] ... Error loading "C:\\x\\torch\\lib\\c10.dll" or one of its dependencies.`"""
-    code = hit.rest[:4].partition("]")[0]
-    if code in (MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND):
+    code = hit.rest[:5].partition("]")[0]
+    if code in (MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND, INITIALIZATION_FAILED, NO_MEMORY):
         yield _mention(hit, _file(hit.rest), code)
+    elif code == INVALID_ORDINAL:
+        yield _mention(hit, _file(hit.rest), PROCEDURE_NOT_FOUND)
 
 
 def dll_load_failed(hit: Hit) -> Iterator[Mention]:
@@ -48,7 +57,11 @@ def dll_load_failed(hit: Hit) -> Iterator[Mention]:
         return
     module = _IMPORTING.match(said)
     text = said[module.end() :] if module is not None else said
-    if _PROCEDURE.search(text) is not None:
+    if _INITIALIZATION.search(text) is not None:
+        yield _mention(hit, module[1] if module is not None else None, INITIALIZATION_FAILED)
+    elif "paging file" in text or "\u9875\u9762\u6587\u4ef6" in text:
+        yield _mention(hit, module[1] if module is not None else None, NO_MEMORY)
+    elif _PROCEDURE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, PROCEDURE_NOT_FOUND)
     elif _MODULE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, MODULE_NOT_FOUND)
