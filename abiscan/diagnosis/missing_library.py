@@ -27,12 +27,16 @@ _BASE = "libc10.so"
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
-def causes(name: str, missing: MissingName, *, at_link_time: bool = False) -> Candidates:
-    """Why a library was not found, by its file name."""
+def causes(name: str, missing: MissingName, *, at_link_time: bool = False, names_program: bool = False) -> Candidates:
+    """Why a library was not found, by its file name.
+
+    Args:
+        names_program: the file that needs it was told by the loader, which puts a program's name before its words.
+    """
     if name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif is_torch_library(name):
-        yield from _torch(name, missing, at_link_time)
+        yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.base_name))
     elif name.startswith("ld-linux"):
         evidence = (
             f"{name} is the loader of glibc: the file is built for a system with glibc, and this one has "
@@ -70,7 +74,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
             fix,
         )
     elif is_torch_library(as_library):
-        yield from _torch(as_library, missing, at_link_time=True)
+        yield from _torch(as_library, missing, True, False)
     else:
         yield from explain_library(name, missing)
 
@@ -100,7 +104,7 @@ def shipped_in(name: str, missing: MissingName) -> Windows | None:
     return windows_of(builds, [build.ships(name) for build in builds])
 
 
-def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
+def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:
     windows = shipped_in(name, missing)
     target = missing.target
     gpu = accelerator_of(name)
@@ -126,7 +130,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
                     "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source\n"
                     "Install all of them from one index, or one channel with strict priority."
                 )
-                yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.86, (*evidence, lacks, other), way)
+                yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
             yield Candidate(cause, 0.9, (*evidence, lacks), fixes.rebuild_or_install(missing, windows))
         elif not ships:
             score = 0.3
@@ -161,14 +165,21 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         yield Candidate(
             CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, windows)
         )
+        if name in _SPLIT_FOR_CUDA_11:
+            other = (
+                "Builds of one release differ in it: one for CUDA 11 has it, conda-forge's and one for "
+                "CUDA 10.2 have not."
+            )
+            way = "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source"
+            yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, (*evidence, other), way)
         if windows[0][0] != missing.known_versions[0]:
             before = f"If your torch is older than {windows[0][0]}: it has none of that name yet."
             yield Candidate(
                 CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, windows)
             )
     elif gpu:
-        behind = not at_link_time and not _is_program(missing.base_name) and _stands_behind_base(name, missing)
-        needs = 0.78 if _is_program(missing.base_name) else 0.7
+        behind = not at_link_time and not of_program and _stands_behind_base(name, missing)
+        needs = 0.78 if of_program else 0.7
         why = "CPU builds of torch do not have it; which build is installed would decide."
         if behind:
             needs, score = 0.92, 0.6
@@ -183,7 +194,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
             "Install a GPU build of torch (the wheel index of its variant, such as cu126), or the CPU build of the "
             "extension.",
         )
-    elif target is None and not at_link_time and not _is_program(missing.base_name) and _stands_behind(name, missing):
+    elif target is None and not at_link_time and not of_program and _stands_behind(name, missing):
         # Of 240 published extensions that need it, another of torch's stands before it in 236.
         score = 0.72
         text = (
@@ -214,7 +225,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         )
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
-    if _is_program(missing.base_name):
+    if of_program:
         fix = (
             "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
             "$LD_LIBRARY_PATH"
@@ -228,6 +239,19 @@ def _torch(name: str, missing: MissingName, at_link_time: bool) -> Candidates:
         evidence.append(
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )
+    if name == "libtorch.so" and target is None and missing.file is None:
+        # Of 243 published files that need it, 99 name it first: those that CMake linked.
+        linked = (
+            "What torch.utils.cpp_extension builds asks for libc10.so first: this is a file that "
+            "CMake linked, or a program, "
+            "and needs torch/lib in its run path, or in LD_LIBRARY_PATH."
+        )
+        way = (
+            "export LD_LIBRARY_PATH=$(python -c 'import torch, os; "
+            "print(os.path.dirname(torch.__file__))')/lib:$LD_LIBRARY_PATH\n"
+            "or link it with -Wl,-rpath,/path/to/torch/lib"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
     stem = fixes.word(missing.base_name.split(".")[0], "the extension")
     fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)

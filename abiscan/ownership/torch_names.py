@@ -102,6 +102,11 @@ def is_former_source_name(name: str) -> bool:
     return name == "AT_CHECK" or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
 
 
+def is_macro(name: str) -> bool:
+    """Whether a name is spelt as the macros of torch's headers are (`TORCH_CHECK`, `AT_DISPATCH_ALL_TYPES`)."""
+    return name.isupper() and name.startswith(("TORCH_", "AT_", "C10_"))
+
+
 def is_header(path: str) -> bool:
     """Whether a header, as an `#include` names it, is of torch (`ATen/ATen.h`, `torch/extension.h`)."""
     return path.startswith(("ATen/", "c10/", "torch/", "caffe2/"))

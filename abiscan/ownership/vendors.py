@@ -69,6 +69,27 @@ _MATH = tuple(
     for kind in ("", "f", "l")
 )
 
+# Routines of the reference BLAS and LAPACK (https://www.netlib.org/lapack) that extensions call, as Fortran spells them.
+_FORTRAN = tuple(
+    f"{kind}{routine}_"
+    for routine in (
+        "gemm",
+        "gemv",
+        "axpy",
+        "dot",
+        "scal",
+        "copy",
+        "nrm2",
+        "trsm",
+        "syrk",
+        "symm",
+        "potrf",
+        "getrf",
+        "gesv",
+    )
+    for kind in "sdcz"
+)
+
 VENDORS = (
     Vendor("nvJitLink", "nvJitLink", Owner.CUDA, "nvidia-nvjitlink", starts=("__nvJitLink", "nvJitLink")),
     Vendor("cublasLt", "cuBLASLt", Owner.CUDA, "nvidia-cublas", starts=("cublasLt",)),
@@ -139,6 +160,15 @@ VENDORS = (
     Vendor("ittnotify", "Intel's ITT notification library", Owner.OTHER, starts=("iJIT_", "__itt_")),
     Vendor("mkl_rt", "Intel MKL", Owner.OTHER, "mkl", starts=("mkl_", "MKL_", "Dfti"), capital=("vml", "vsl")),
     Vendor("openblas", "a BLAS (OpenBLAS, MKL)", Owner.OTHER, starts=("cblas_", "LAPACKE_")),
+    Vendor("blas", "a Fortran BLAS or LAPACK (OpenBLAS, MKL)", Owner.OTHER, names=_FORTRAN),
+    Vendor(
+        "nvinfer",
+        "TensorRT",
+        Owner.OTHER,
+        starts=("createInferBuilder", "createInferRuntime", "createInferRefitter"),
+        names=("getPluginRegistry", "getInferLibVersion", "initLibNvInferPlugins"),
+    ),
+    Vendor("stdc++", "libstdc++, GCC's C++ runtime", Owner.OTHER, starts=("__cxa_", "__gxx_")),
     Vendor("dnnl", "oneDNN", Owner.OTHER, starts=("dnnl",)),
     Vendor(
         "avcodec",

@@ -129,6 +129,8 @@ def _scope(missing: MissingName) -> str:
 
 
 def _c_name(missing: MissingName) -> Candidates:
+    if missing.name.startswith(("_Z", "__Z")):
+        return  # a C++ name that nobody can read
     evidence = [f"{missing.name} is a plain C name, and none that is known of torch, Python or CUDA."]
     score = 0.6
     if _CPU_FILE.search(missing.base_name):

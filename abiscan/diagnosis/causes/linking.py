@@ -130,7 +130,8 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.95
     else:
         evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
-        score = base + 0.22
+        # A linker has the library of the very headers, and complains of nothing else.
+        score = max(base + 0.22, 0.7) if missing.link_time else base + 0.22
     fix = (
         "Link it: -ltorch_python with -L for torch/lib. In CMake:\n"
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'

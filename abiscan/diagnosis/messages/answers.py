@@ -88,7 +88,14 @@ def _answer(
         case Complaint.SYMBOL:
             return _symbol(mention, knowledge, file_name, facts, demangler)
         case Complaint.LIBRARY:
-            found = ranked(missing_library.causes(mention.text, missing, at_link_time=mention.by_linker))
+            found = ranked(
+                missing_library.causes(
+                    mention.text,
+                    missing,
+                    at_link_time=mention.by_linker,
+                    names_program=mention.needed_by is not None,
+                )
+            )
             return _subject(mention, found, owner_of_library(mention.text), file_name)
         case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)

@@ -12,6 +12,7 @@ from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangle
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership.names import is_python_name
 from abiscan.ownership.vendors import vendor_of
+from abiscan.releases import companions
 
 # A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
 _LINES = 200
@@ -19,6 +20,7 @@ _CHARACTERS = 262_144
 _LINE = 8_192
 _NAMES = 50
 _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[\w+.-]{1,200}\.dll", re.IGNORECASE)
+_OPERATOR = re.compile(r"[a-z]\w{1,63}::\w[\w.]{0,127}")
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
@@ -74,6 +76,10 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
         return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
+    if text.startswith("PyInit_") and text.isidentifier():
+        return Mention(Complaint.MODULE_INIT, text, at)
+    if _OPERATOR.fullmatch(text) is not None and companions.registers(text.partition("::")[0]) is not None:
+        return Mention(Complaint.MISSING_OPERATOR, text, at)
     if _LIBRARY_NAME.fullmatch(text):
         return Mention(Complaint.LIBRARY, text, at)
     token = read_name(text)
@@ -90,7 +96,7 @@ def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: of prose, of a path, or a C name.
-        if not sure and (is_plain_word(name) or "." in name or "_" not in name.strip("_")):
+        if not sure and (is_plain_word(name) or "." in name or "_" not in name.strip("_") or name.isupper()):
             return is_known(name, knowledge)
         return True
     if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:

@@ -95,7 +95,8 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
     windows = _released(name, missing)
     known = missing.known_versions
     text = f"The headers of the torch that is there declare no {name}, which the source names."
-    older, newer = 0.62, 0.6
+    # Macros AT_ gave way to those of TORCH_ and C10_.
+    older, newer = (0.6, 0.62) if name.startswith(("TORCH_", "C10_")) else (0.62, 0.6)
     if windows:
         text = f"{text} Functions of that name are exported by torch {windows.text()}."
         if windows[-1][1] == known[-1]:
@@ -113,7 +114,7 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
 def _released(name: str, missing: MissingName) -> Windows | None:
     """The releases that export any function of a qualified name; None where none is known."""
     releases = missing.knowledge.releases
-    if releases is None:
+    if releases is None or "::" not in name:
         return None
     parts = name.split("::")
     scopes = [parts[:-1]]

@@ -42,6 +42,8 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
     name = first_quoted(hit.rest) if hit.word.endswith("identifier") else last_quoted(hit.before)
     if name is not None and torch_names.is_former_source_name(name):
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
+    elif name is not None and torch_names.is_macro(name):
+        yield Mention(Complaint.NO_MEMBER, name, hit.at, location=_location(hit.before))
 
 
 def no_header(hit: Hit) -> Iterator[Mention]:

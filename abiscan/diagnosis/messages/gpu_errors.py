@@ -37,6 +37,15 @@ def device_code(mention: Mention, missing: MissingName) -> Candidates:
             f"{fixes.word(mention.needed_by or '', 'the package')} that supports it.",
         )
         return
+    if mention.text == said.NOT_IN_LIBRARY:
+        text = f"The message says it itself: the {mention.needed_by} that was loaded does not know this GPU."
+        fix = (
+            f"{_WHICH}\nInstall a torch whose list has the GPU: its wheel brings the libraries of one "
+            "CUDA release; a GPU "
+            "that is too old for that release needs an older one."
+        )
+        yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, (text,), fix)
+        return
     if mention.text == said.NO_TENSILE:
         text = f"rocBLAS was built without kernels for {mention.version}, as the message says."
         yield Candidate(

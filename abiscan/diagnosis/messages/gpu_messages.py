@@ -21,6 +21,7 @@ INSUFFICIENT_DRIVER: Final = "CUDA driver version is insufficient for CUDA runti
 NO_FORWARD_COMPATIBILITY: Final = "forward compatibility was attempted on non supported HW"
 DRIVER_COMBINATION: Final = "system has unsupported display driver / cuda driver combination"
 NO_TENSILE: Final = "rocBLAS has no kernels for the GPU"
+NOT_IN_LIBRARY: Final = "a library has no code for the GPU"
 NEWER_ONLY: Final = "GPUs of a newer generation alone are supported"
 NO_DRIVER: Final = "Found no NVIDIA driver on your system"
 TOO_OLD: Final = "The NVIDIA driver on your system is too old"
@@ -121,6 +122,31 @@ def no_tensile(hit: Hit) -> Iterator[Mention]:
     gpu = _GPU.search(hit.rest[:256])
     if gpu is not None and gpu[3]:
         yield Mention(Complaint.DEVICE_CODE, NO_TENSILE, hit.at, version=gpu[3], context="HIP")
+
+
+def library_without_gpu(hit: Hit) -> Iterator[Mention]:
+    """`CUBLAS_STATUS_ARCH_MISMATCH`, `CUDNN_STATUS_ARCH_MISMATCH`; NVRTC: `invalid value for
+    --gpu-architecture (-arch)`"""
+    name = {"UBL": "cuBLAS", "UDN": "cuDNN", "inv": "NVRTC"}[hit.word[:3]]
+    yield Mention(Complaint.DEVICE_CODE, NOT_IN_LIBRARY, hit.at, needed_by=name)
+
+
+def jit_compiler(hit: Hit) -> Iterator[Mention]:
+    """`CUDA driver error: PTX JIT compiler library not found`; `a PTX JIT compilation failed`"""
+    if hit.rest.startswith("er library not found"):
+        yield Mention(Complaint.LIBRARY, "libnvidia-ptxjitcompiler.so.1", hit.at)
+    elif hit.rest.startswith("ation failed"):
+        yield Mention(Complaint.DRIVER, UNSUPPORTED_PTX, hit.at)
+
+
+_IMPLEMENTED = re.compile(r"(\w{1,96}?)(?:_impl)?: $")
+
+
+def implementation_of_device(hit: Hit) -> Iterator[Mention]:
+    """MMCV: `RuntimeError: nms_impl: implementation for device cuda:0 not found.`"""
+    found = _IMPLEMENTED.search(hit.before[-128:])
+    if found is not None and " not found" in hit.rest[:16]:
+        yield Mention(Complaint.WITHOUT_GPU, f"{found[1]} has no implementation for CUDA", hit.at)
 
 
 _GENERATION = re.compile(r"(\w{1,64}) only supports (\w{1,16}) $")

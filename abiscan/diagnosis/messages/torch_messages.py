@@ -149,6 +149,12 @@ def cudnn_releases(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.CUDNN_RELEASES, f"cuDNN {numbers[0]} / {numbers[1]}", hit.at, releases=numbers)
 
 
+def cudnn_parts(hit: Hit) -> Iterator[Mention]:
+    """`cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH`"""
+    if "CUDNN_STATUS_" in hit.before[-32:]:
+        yield Mention(Complaint.CUDNN_RELEASES, "CUDNN_STATUS_VERSION_MISMATCH", hit.at)
+
+
 _BUILT_FOR = re.compile(
     r"PyTorch\s{1,4}(\d[\w.+-]{0,47})(?:\s{1,4}with CUDA (\w{1,8}))?\s{1,4}\(you have (\d[\w.+-]{0,47})\)"
 )

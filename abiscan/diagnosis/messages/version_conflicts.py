@@ -101,6 +101,18 @@ def cuda_releases(mention: Mention, missing: MissingName) -> Candidates:
 
 def cudnn_releases(mention: Mention) -> Candidates:
     """torch compares the cuDNN that it was compiled against with the one that is loaded."""
+    if len(mention.releases) < 2:
+        text = (
+            "The message says it itself: libraries of two releases of cuDNN are loaded, each of its "
+            "parts must be of one."
+        )
+        fix = (
+            "unset LD_LIBRARY_PATH; pip list | grep -i cudnn; find / -name 'libcudnn*.so*' "
+            "2>/dev/null  # which there are\n"
+            "or: pip install --force-reinstall torch  # brings the cuDNN that it was compiled against"
+        )
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.9, (text,), fix)
+        return
     built, here = mention.releases
     evidence = (f"The message says it itself: torch was compiled against cuDNN {built}, and cuDNN {here} is loaded.",)
     fix = (
