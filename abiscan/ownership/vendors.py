@@ -69,7 +69,7 @@ _MATH = tuple(
     for kind in ("", "f", "l")
 )
 
-# Routines of the reference BLAS and LAPACK (https://www.netlib.org/lapack) that extensions call, as Fortran spells them.
+# Routines of the reference BLAS and LAPACK (https://www.netlib.org/lapack), as Fortran spells them for C.
 _FORTRAN = tuple(
     f"{kind}{routine}_"
     for routine in (
@@ -168,7 +168,6 @@ VENDORS = (
         starts=("createInferBuilder", "createInferRuntime", "createInferRefitter"),
         names=("getPluginRegistry", "getInferLibVersion", "initLibNvInferPlugins"),
     ),
-    Vendor("stdc++", "libstdc++, GCC's C++ runtime", Owner.OTHER, starts=("__cxa_", "__gxx_")),
     Vendor("dnnl", "oneDNN", Owner.OTHER, starts=("dnnl",)),
     Vendor(
         "avcodec",

@@ -62,6 +62,18 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "names without their beginning": lambda n: "N2at" * (n // 4),
     "files that no loader takes": lambda n: "/a.so" * (n // 5) + ": invalid ELF header",
     "prompts": lambda n: "".join(f">>> import a\na.so: undefined symbol: _ZN2at7f{i:06}Ev\n" for i in range(n // 53)),
+    "libraries alone": lambda n: "Error: liba.so: " * (n // 16),
+    "musl's libraries": lambda n: "Error loading shared library a: " * (n // 32),
+    "headers of torch": lambda n: "fatal error: ATen/a" * (n // 19),
+    "members": lambda n: "".join(f"'f{i:06}' is not a member of 'at'\n" for i in range(n // 32)),
+    "members in one line": lambda n: "'class at::A' has no member named '" * (n // 35),
+    "versions in tables": lambda n: "torch" + " | " * (n // 3),
+    "versions in forms": lambda n: "torch version (" * (n // 15),
+    "emphasis": lambda n: "*ZN" * (n // 3),
+    "import libraries": lambda n: "LNK1104 cannot open file '" * (n // 26),
+    "modules of torch": lambda n: "module 'torch.a" * (n // 15),
+    "operators without a fake": lambda n: "a::b no fake impl " * (n // 18),
+    "words of programs": lambda n: "undefined " + "aB_" * (n // 3),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

@@ -32,6 +32,7 @@ SHOWN_ELSEWHERE = {
     CauseId.GPU_ARCHITECTURE_MISMATCH: "test_gpu_errors.py",
     CauseId.DRIVER_MISMATCH: "test_gpu_errors.py",
     CauseId.UNUSABLE_FILE: "test_loading_errors.py",
+    CauseId.SIGNATURE_CHANGED: "test_file_causes.py",
 }
 
 

@@ -27,7 +27,9 @@ _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u2
 # A word that no language has: with capitals or underscores inside of it. It is a symbol's where something failed.
 _PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])")
 _FAILURE = re.compile(
-    r"undefined|unresolved|missing|not found|import error|ImportError|\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49"
+    r"undefin|unresolv|resolve|missing|not found|(?:can't|cannot|unable to) find|symbol|import error|non d\u00e9fini|"
+    r"\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49",
+    re.IGNORECASE,
 )
 # Words of Chinese and Japanese stand right before a name and behind it, without a blank.
 _OTHER_SCRIPT = re.compile(r"^[^\x00-\x7f]{1,400}(?=[A-Za-z_?])|(?<=[A-Za-z0-9_)>])[^\x00-\x7f]{1,400}$")

@@ -28,7 +28,7 @@ def dll(mention: Mention) -> Candidates:
         )
         yield Candidate(CauseId.UNUSABLE_FILE, 0.9, refused, fix)
     elif mention.version == INITIALIZATION_FAILED:
-        yield from _not_initialized(mention.text if named else "a DLL")
+        yield from _not_initialized(mention.text if named else "a DLL", of_torch)
     elif mention.version == PROCEDURE_NOT_FOUND:
         yield from _no_procedure(mention.text if named else "The file", of_torch)
     else:
@@ -66,7 +66,7 @@ def _no_module(name: str | None, of_torch: bool) -> Candidates:
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
 
 
-def _not_initialized(name: str) -> Candidates:
+def _not_initialized(name: str, of_torch: bool) -> Candidates:
     evidence = (f"{name} and what it needs were found; the code that one of them runs when it is loaded failed.",)
     yield Candidate(
         CauseId.LIBRARY_MISSING,
@@ -74,6 +74,8 @@ def _not_initialized(name: str) -> Candidates:
         (*evidence, "An old Visual C++ runtime is the usual reason: what is compiled with a newer one fails so."),
         "Install the newest Visual C++ runtime of Microsoft (vc_redist.x64.exe), and start again.",
     )
+    if name.lower().endswith(".dll") and not of_torch:
+        return  # of another program
     yield Candidate(
         CauseId.IMPORT_TORCH_FIRST,
         0.6,

@@ -1,0 +1,217 @@
+"""Words that programs print, by the source that they come from, each with the cause that follows from the words alone.
+
+Names, paths and numbers in them were made up for this file. `data/texts.toml` has the forms in which texts are sent;
+`reported.py` has what real threads show.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.cause import CauseId
+from abiscan.releases import ReleaseIndex
+from tests.diagnosis.reported import knowledge_of_text
+
+_UNUSABLE, _MISSING, _FIRST = CauseId.UNUSABLE_FILE, CauseId.LIBRARY_MISSING, CauseId.IMPORT_TORCH_FIRST
+_OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
+_CUDA, _GPU, _BUILD = CauseId.CUDA_LIBRARY_MISMATCH, CauseId.GPU_ARCHITECTURE_MISMATCH, CauseId.CUDA_BUILD_REQUIRED
+_PYTHON, _OPERATOR = CauseId.PYTHON_ABI_MISMATCH, CauseId.OP_NOT_REGISTERED
+
+WORDINGS = {
+    "glibc, elf/dl-load.c and elf/dl-reloc.c": (
+        ("ImportError: /x/a.so: ELF load command past end of file", _UNUSABLE),
+        ("ImportError: /x/a.so: ELF load command alignment not page-aligned", _UNUSABLE),
+        ("ImportError: /x/a.so: ELF load command address/offset not properly aligned", _UNUSABLE),
+        ("ImportError: /x/a.so: only ET_DYN and ET_EXEC can be loaded", _UNUSABLE),
+        ("ImportError: /x/a.so: cannot dynamically load position-independent executable", _UNUSABLE),
+        ("ImportError: /x/a.so: CPU ISA level is lower than required", _UNUSABLE),
+        ("ImportError: /x/a.so: cannot read file data: Is a directory", _UNUSABLE),
+        ("ImportError: /x/a.so: object file has no loadable segments", _UNUSABLE),
+        ("ImportError: /x/a.so: ELF file OS ABI invalid", _UNUSABLE),
+        ("ImportError: /x/a.so: cannot restore segment prot after reloc: Permission denied", _UNUSABLE),
+        ("OSError: /x/a.so: cannot open shared object file: Permission denied", _UNUSABLE),
+        ("ImportError: libATen.so.1: cannot open shared object file: No such file or directory", _OLDER),
+        (
+            "ImportError: libtorch_hip.so: cannot open shared object file: No such file or directory",
+            CauseId.ROCM_NAMING,
+        ),
+        ("ImportError: libtorch.so: cannot open shared object file: No such file or directory", _MISSING),
+    ),
+    "glibc's translations (package libc-l10n, libc.mo)": (
+        ("ImportError: libc10.so: Kann die Shared-Object-Datei nicht \u00f6ffnen: Datei nicht gefunden", _FIRST),
+        ("ImportError: libcudart.so.10.1: Ne peut ouvrir le fichier d'objet partag\u00e9: Aucun fichier", _CUDA),
+        ("ImportError: libcudart.so.10.1: no se puede abrir el fichero del objeto compartido: No existe", _CUDA),
+        ("ImportError: libcudart.so.10.1: n\u00e3o \u00e9 poss\u00edvel abrir arquivo compartilhado: Arquivo", _CUDA),
+        (
+            "ImportError: libcudart.so.10.1: \u5171\u6709\u30aa\u30d6\u30b8\u30a7\u30af\u30c8\u30d5\u30a1\u30a4\u30eb"
+            "\u3092\u958b\u3051\u307e\u305b\u3093: \u30d5\u30a1\u30a4\u30eb",
+            _CUDA,
+        ),
+        (
+            "ImportError: libcudart.so.10.1: \u7121\u6cd5\u958b\u555f\u5171\u7528\u7269\u4ef6: "
+            "\u6c92\u6709\u6b64\u4e00\u6a94\u6848",
+            _CUDA,
+        ),
+    ),
+    "musl, ldso/dynlink.c": (
+        ("Error loading shared library libc10.so: No such file or directory (needed by /x/_C.so)", _FIRST),
+        ("Error loading shared library ld-linux-x86-64.so.2: No such file (needed by /x/a.so)", _UNUSABLE),
+    ),
+    "dyld (dyld4/Loader.cpp, mach_o)": (
+        (
+            "dlopen(/x/_C.so, 2): no suitable image found.  Did find:\n\t/x/_C.so: mach-o, but wrong architecture",
+            _UNUSABLE,
+        ),
+        ("dlopen(/x/_C.so, 0x0002): tried: '/x/_C.so' (slice is not valid mach-o file)", _UNUSABLE),
+        (
+            "dlopen(/x/_C.so, 2): tried: '/x/_C.so' (code signature in <3A> '/x/_C.so' not valid for use in process)",
+            _UNUSABLE,
+        ),
+    ),
+    "Windows, winerror.h; CPython and ctypes put the rest around it": (
+        (
+            'OSError: [WinError 1114] (DLL) initialization routine failed. Error loading "C:\\torch\\lib\\c10.dll"',
+            _MISSING,
+        ),
+        (
+            "ImportError: DLL load failed while importing _C: A DLL initialization routine failed.",
+            _MISSING,
+        ),
+        (
+            'OSError: [WinError 1455] The paging file is too small. Error loading "C:\\torch\\lib\\cufft64_10.dll"',
+            _UNUSABLE,
+        ),
+        ('OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\e\\_C.pyd"', _NEWER),
+        ("Could not locate zlibwapi.dll. Please make sure it is in your library path!", _MISSING),
+        ("ImportError: Module use of python310.dll conflicts with this version of Python.", _PYTHON),
+    ),
+    "link editors: ld64, lld, mold, link.exe": (
+        ("ld: library not found for -lc10", _MISSING),
+        ("ld: library 'c10' not found", _MISSING),
+        ("ld.lld: error: unable to find library -ltorch_python", _MISSING),
+        ("mold: fatal: library not found: c10", _MISSING),
+        ("LINK : fatal error LNK1181: cannot open input file 'torch_python.lib'", _MISSING),
+        ("LINK : fatal error LNK1181: cannot open input file 'caffe2.lib'", _OLDER),
+        ("LINK : fatal error LNK1104: cannot open file 'python310.lib'", _MISSING),
+        ("ptxas fatal   : Unresolved extern function '_Z3fooPf'", CauseId.EXTENSION_SOURCE_NOT_BUILT),
+    ),
+    "GCC, Clang, nvcc and MSVC, of headers and names of torch": (
+        ("fatal error: torch/extension.h: No such file or directory", _MISSING),
+        ("fatal error: 'torch/extension.h' file not found", _MISSING),
+        ("fatal error C1083: Cannot open include file: 'torch/extension.h': No such file or directory", _MISSING),
+        ('catastrophic error: cannot open source file "ATen/ATen.h"', _MISSING),
+        ("/x/a.cu:3:10: fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory", _OLDER),
+        ("fatal error: cusparse.h: No such file or directory", _MISSING),
+        ("error: cannot convert \u2018at::DeprecatedTypeProperties\u2019 to \u2018c10::ScalarType\u2019", _OLDER),
+        (
+            'a.cu(54): error: no suitable conversion function from "const at::DeprecatedTypeProperties" to '
+            '"c10::ScalarType" exists',
+            _OLDER,
+        ),
+        ("a.cpp:5: error: \u2018class at::Tensor\u2019 has no member named \u2018const_data_ptr\u2019", _NEWER),
+        ('a.cu(7): error: class "at::Tensor" has no member "mutable_data_ptr"', _NEWER),
+        ("a.cpp:9:3: error: no member named 'optional' in namespace 'c10'", _OLDER),
+        ("a.cpp:12:3: error: \u2018TORCH_CHECK\u2019 was not declared in this scope", _NEWER),
+        ('a.cu(3): error: identifier "AT_DISPATCH_FLOATING_TYPES_AND_HALF" is undefined', _OLDER),
+    ),
+    "compilers of device code": (
+        ("nvcc fatal   : Value 'sm_86' is not defined for option 'gpu-architecture'", _GPU),
+        ("clang++: error: invalid target ID 'gfx1201'; format is a processor name", _GPU),
+        ("ptxas error   : Feature '.bf16' requires .target sm_80 or higher", _GPU),
+        ("nvrtc: error: invalid value for --gpu-architecture (-arch)", _GPU),
+        ("CUDA error: a PTX JIT compilation failed", CauseId.DRIVER_MISMATCH),
+    ),
+    "cuBLAS, cuDNN and rocBLAS": (
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_ARCH_MISMATCH", _GPU),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", _CUDA),
+        ("rocBLAS error: Cannot read TensileLibrary.dat: No such file or directory for GPU arch : gfx1032", _GPU),
+    ),
+    "torch/utils/cpp_extension.py": (
+        ("ValueError: Unknown CUDA arch (12.0) or GPU not supported", _GPU),
+        ("OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.", _MISSING),
+    ),
+    "torch/_library, torch/_subclasses and the dispatcher": (
+        ("NotImplementedError: m::f: there was no fake impl or Meta kernel registered for this operator.", _OPERATOR),
+        ("torch._subclasses.fake_tensor.UnsupportedOperatorException: mylib.foo.default", _OPERATOR),
+        ("NotImplementedError: Could not run 'mylib::foo' with arguments from the 'Meta' backend.", _OPERATOR),
+        ("AttributeError: module 'torch.library' has no attribute 'custom_op'", _NEWER),
+        ("ImportError: cannot import name 'register_fake' from 'torch.library' (/x/torch/library.py)", _NEWER),
+        ("ModuleNotFoundError: No module named 'torch._six'", _OLDER),
+        ("AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'", _BUILD),
+    ),
+    "c10/core/impl/DeviceGuardImplInterface.h, ATen/detail/CUDAHooksInterface.h, torch/csrc/cuda": (
+        ("RuntimeError: PyTorch is not linked with support for cuda devices", _BUILD),
+        ("Cannot initialize CUDA without ATen_cuda library.", CauseId.LIBRARY_NOT_LINKED),
+        ("RuntimeError: Found no NVIDIA driver on your system.", _MISSING),
+    ),
+    "pybind11, detail/common.h": (
+        (
+            "ImportError: Python version mismatch: module was compiled for Python 3.8, but the interpreter version is "
+            "incompatible: 3.9.1",
+            _PYTHON,
+        ),
+    ),
+    "packages: Apex, bitsandbytes, Horovod, MMCV, flash-attn, torchao, torchcodec, Triton, xFormers": (
+        (
+            "Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile "
+            "Pytorch binaries.  Pytorch binaries were compiled with Cuda 10.2.",
+            _CUDA,
+        ),
+        ("RuntimeError: apex.optimizers.FusedAdam requires cuda extensions", _MISSING),
+        ("CUDA SETUP: Required library version not found: libbitsandbytes_cuda117.so.", _MISSING),
+        ("RuntimeError: Configured CUDA binary not found at /x/libbitsandbytes_cuda126.so", _MISSING),
+        ("ImportError: Extension horovod.torch has not been built: /x/_mpi_lib.so not found", _MISSING),
+        ("Framework pytorch installed with version 1.9.0 but found version 1.10.0.", _OLDER),
+        ("RuntimeError: nms_impl: implementation for device cuda:0 not found.", _BUILD),
+        ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", _GPU),
+        (
+            "Skipping import of cpp extensions due to incompatible torch version 2.7.1 for torchao version 0.15.0",
+            _NEWER,
+        ),
+        ("RuntimeError: Could not load libtorchcodec. Likely causes:", _MISSING),
+        ("AssertionError: libcuda.so cannot found!\nPossible files are located at []", _MISSING),
+        ("    xFormers wasn't build with CUDA support", _BUILD),
+    ),
+    "compiled modules that Python does not find": (
+        ("ModuleNotFoundError: No module named 'amp_C'", _MISSING),
+        ("ImportError: cannot import name 'deform_conv_cuda' from 'mmdet.ops.dcn' (/x/__init__.py)", _MISSING),
+        ("    y = scan_cuda.fwd(x)\nNameError: name 'scan_cuda' is not defined", _MISSING),
+        ("NameError: name '_C' is not defined", _MISSING),
+        ("No module named '_k2'\n_k2.cpython-38-x86_64-linux-gnu.so", _PYTHON),
+    ),
+    "Markdown, which takes underscores for emphasis; a name alone in a title": (
+        ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),
+        ("iJIT_NotifyEvent import error", CauseId.LIBRARY_NOT_LINKED),
+    ),
+}
+EACH = [(text, cause) for rows in WORDINGS.values() for text, cause in rows]
+
+
+@pytest.mark.parametrize(("text", "cause"), EACH)
+def test_the_cause_that_the_words_tell(text: str, cause: CauseId, index: ReleaseIndex) -> None:
+    subject, *_ = explain(text, knowledge_of_text(text, index))
+    assert subject.causes[0].cause is cause, [str(each.cause) for each in subject.causes]
+
+
+def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge) -> None:
+    """torch/library.h does not say which two libraries: nothing that follows is sure."""
+    text = (
+        "Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of them in one."
+    )
+    (subject,) = explain(text, nothing)
+    assert subject.text == "torchvision"
+    assert "Two libraries" in subject.causes[0].evidence[0]
+
+
+def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowledge) -> None:
+    """Wheels for CPython 3.8 end with torch 2.4.1 (package index): a name that went after 2.6.0 was not yet there."""
+    text = (
+        "/x/_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZN5torch7LibraryC1ENS0_4KindESsSt8optionalIN3c10"
+        "11DispatchKeyEEPKcj"
+    )
+    (subject,) = explain(text, nothing)
+    causes = [cause.cause for cause in subject.causes]
+    assert causes.index(_NEWER) < causes.index(_OLDER)
+    older = subject.causes[causes.index(_OLDER)]
+    assert "Against it: no release after 2.6.0 has wheels for CPython 3.8, which loads it." in older.evidence
