@@ -246,7 +246,8 @@ def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates
             decide,
         )
         yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.6, gap, fix)
-    score = 0.58 if begins != first else 0.54
+    # Hardly anybody has a torch from before 1.0, where the index begins.
+    score = 0.58 if begins != first else 0.54 if len(windows) > 1 else 0.38
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, score, newer, fix)
 
 

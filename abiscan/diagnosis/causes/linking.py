@@ -154,6 +154,9 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
             "A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."
         )
     score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
+    if missing.target is None and missing.windows and _spans(missing) and not missing.macho:
+        # No known release is without it: what remains is a file that does not link it, or the order of imports.
+        score = base + 0.06
     if needs is False and missing.status is Status.UNREACHABLE:
         score = 0.85
     elif missing.link_time:

@@ -91,7 +91,7 @@ def _class_data(missing: MissingName) -> Candidates:
         score = 0.75
     elif unknown:
         evidence.append("If your torch is older: it may export the class's functions and not this.")
-        score = 0.5
+        score = 0.5 if missing.windows and missing.windows[0][0] != missing.known_versions[0] else 0.35
     else:
         evidence.append(
             f"{missing.target_label} is older than the index: whether it exports the class's functions is not known."
