@@ -58,6 +58,15 @@ _ALWAYS_THERE = frozenset(
 def no_header(mention: Mention) -> Candidates:
     """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`; also a header of CUDA's"""
     name = mention.text
+    if name == "TorchConfig.cmake":
+        yield Candidate(
+            CauseId.LIBRARY_MISSING,
+            0.85,
+            ("CMake found no TorchConfig.cmake, which libtorch and torch's wheels bring in share/cmake/Torch.",),
+            "cmake -DCMAKE_PREFIX_PATH=$(python -c 'import torch; print(torch.utils.cmake_prefix_path)') ..\n"
+            "or -DCMAKE_PREFIX_PATH=/path/to/libtorch",
+        )
+        return
     if not torch_names.is_header(name[1:-1]):
         yield Candidate(
             CauseId.LIBRARY_MISSING,
@@ -133,9 +142,16 @@ def _released(name: str, missing: MissingName) -> Windows | None:
 
 
 def no_toolkit(mention: Mention) -> Candidates:
-    """torch.utils.cpp_extension found no CUDA toolkit."""
+    """The build found no CUDA toolkit, or one whose parts are of two releases."""
+    if len(mention.releases) == 2:
+        made, known = mention.releases
+        text = f"The PTX is of version {made}, the ptxas that was found knows {known}: it is of an older CUDA release."
+        way = "which -a ptxas nvcc  # both must be of one toolkit; Triton takes TRITON_PTXAS_PATH, else its own"
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.88, (text,), way)
+        return
     evidence = (
-        "torch.utils.cpp_extension found no CUDA toolkit: neither CUDA_HOME, nor nvcc in PATH, nor /usr/local/cuda.",
+        "The build found no CUDA toolkit: torch.utils.cpp_extension looks at CUDA_HOME, for nvcc in PATH, at "
+        "/usr/local/cuda.",
         "Wheels of torch bring the libraries to run with, and no nvcc.",
     )
     fix = (

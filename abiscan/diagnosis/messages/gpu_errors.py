@@ -240,6 +240,16 @@ def without_gpu(mention: Mention, missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.95, tuple(evidence), fix)
         return
+    if mention.version == "bitsandbytes":
+        evidence = [
+            f"{mention.text} is a function of bitsandbytes' library for CUDA, which was not loaded: "
+            "it found no GPU, or "
+            "no build of its own for this CUDA, and said so further up."
+        ]
+        fix = "python -m bitsandbytes  # which library it looked for; pip install --upgrade bitsandbytes has newer ones"
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.8, tuple(evidence), fix)
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
+        return
     named = mention.needed_by
     if named is None:
         evidence = ["The extension was compiled without its device code, and says so."]

@@ -223,6 +223,16 @@ def extension_without_gpu(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.WITHOUT_GPU, text, hit.at)
 
 
+_FUNCTION = re.compile(r"([a-z0-9]{1,32}_\w{1,64})'")
+
+
+def library_is_none(hit: Hit) -> Iterator[Mention]:
+    """bitsandbytes, whose library for CUDA did not load: `'NoneType' object has no attribute 'cget_managed_ptr'`"""
+    found = _FUNCTION.match(hit.rest)
+    if found is not None and "bitsandbytes" in hit.preceding(30) + hit.line + hit.following():
+        yield Mention(Complaint.WITHOUT_GPU, f"c{found[1]}", hit.at, version="bitsandbytes")
+
+
 def operator_without_backend(hit: Hit) -> Iterator[Mention]:
     """torch's dispatcher: `Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.`"""
     found = _OPERATOR.match(hit.rest)

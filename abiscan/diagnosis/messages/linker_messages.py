@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import is_file
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import is_plain_word, last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import first_quoted, is_plain_word, last_quoted, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -81,6 +81,14 @@ def needed_by(hit: Hit) -> Iterator[Mention]:
     file, comma, behind = hit.rest.strip().partition(",")
     if comma and behind.lstrip().startswith("not found") and is_file(name):
         yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=file, by_linker=True)
+
+
+def referenced_file(hit: Hit) -> Iterator[Mention]:
+    """CMake: `The imported target "torch" references the file "/x/libtorch.so" but this file does not exist.`"""
+    around = hit.rest + hit.following(4)
+    name = first_quoted(around[:2_048])
+    if name is not None and is_file(name) and "does not exist" in around[:4_096]:
+        yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, by_linker=True)
 
 
 _IMPORT_LIBRARY = re.compile(r"cannot open (?:input )?file '(?:[^'\n]{0,1024}\\)?([\w.+-]{1,200})\.lib'")

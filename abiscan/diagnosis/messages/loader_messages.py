@@ -237,7 +237,7 @@ def library_behind(hit: Hit) -> Iterator[Mention]:
     """`Could not locate zlibwapi.dll`; bitsandbytes: `Required library version not found: libx.so`, `Configured CUDA
     binary not found at FILE`"""
     words = hit.rest.lstrip(": ").split(None, 1)
-    name = words[0].strip("'\"`,.;()") if words else ""
+    name = words[0].removeprefix("PosixPath").strip("'\"`,.;()") if words else ""
     if is_file(name):
         yield Mention(Complaint.LIBRARY, name.replace("\\", "/").rsplit("/", 1)[-1], hit.at)
 

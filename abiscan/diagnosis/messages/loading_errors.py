@@ -210,6 +210,24 @@ def no_module(mention: Mention, missing: MissingName) -> Candidates:
     """`ModuleNotFoundError: No module named 'mmcv._ext'`: a compiled module, by its name."""
     name = mention.text
     package = fixes.word(name.partition(".")[0], "PACKAGE")
+    if mention.library is not None:
+        function = name.rpartition(".")[2]
+        loaded = (
+            f"{mention.library} was loaded, and has no {function}: it is another build than the Python code beside it.",
+        )
+        again = (
+            f"python -c 'import torch, {fixes.word(mention.library, 'MODULE')} as m; print(m.__file__, dir(m))'\n"
+            f"then build it again from a clean tree (rm -rf build *.so): {fixes.rebuild(missing, project=package)}"
+        )
+        yield Candidate(
+            CauseId.EXTENSION_SOURCE_NOT_BUILT,
+            0.66,
+            (*loaded, "The source that defines it was not built, or the file is left from an earlier build."),
+            again,
+        )
+        text = "What is for CUDA is left out where the build found no nvcc, or no CUDA build of torch."
+        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.6, (*loaded, text), again)
+        return
     if mention.context:
         said = (f"The message says it itself: {package} was installed without the extension that {name} needs.",)
         fix = (

@@ -120,6 +120,19 @@ def no_attribute(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, f"torch.{found[1]}.{found[2]}", hit.at)
 
 
+_MODULE = re.compile(r"module '([\w.]{1,96})'$")
+
+
+def no_function(hit: Hit) -> Iterator[Mention]:
+    """`AttributeError: module 'detectron2._C' has no attribute 'deform_conv_forward'`: of a compiled module"""
+    module = _MODULE.search(hit.before[-112:])
+    name = hit.rest[:128].partition("'")[0]
+    if module is None or module[1].startswith("torch.") or not name.isidentifier():
+        return
+    if _COMPILED.fullmatch(module[1]) is not None and not name.startswith("__"):
+        yield Mention(Complaint.NO_MODULE, f"{module[1]}.{name}", hit.at, library=module[1])
+
+
 _PACKAGE = re.compile(r"([A-Za-z_]\w{1,64}\.[\w.]{1,96}) $")
 
 

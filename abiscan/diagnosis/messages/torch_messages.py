@@ -98,6 +98,31 @@ def no_toolkit(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.NO_TOOLKIT, hit.word, hit.at)
 
 
+def no_nvcc(hit: Hit) -> Iterator[Mention]:
+    """`No such file or directory: '/usr/local/cuda/bin/nvcc'`; sh: `/usr/local/cuda/bin/nvcc: not found`"""
+    behind = hit.rest[:64]
+    if "No such file or directory" in hit.before[-160:] or behind.startswith(
+        (": not found", ": No such file", ": command")
+    ):
+        yield Mention(Complaint.NO_TOOLKIT, "nvcc", hit.at)
+
+
+def no_package(hit: Hit) -> Iterator[Mention]:
+    """CMake: `Could not find a package configuration file provided by "Torch" with any of the following names:`"""
+    if hit.rest.lstrip(" \n").startswith(('"Torch"', '"Caffe2"')) or '"Torch"' in hit.following(1)[:64]:
+        yield Mention(Complaint.NO_HEADER, "TorchConfig.cmake", hit.at)
+
+
+_PTX = re.compile(r" (\d\.\d); current version is '(\d\.\d)'")
+
+
+def newer_ptx(hit: Hit) -> Iterator[Mention]:
+    """ptxas: `fatal : Unsupported .version 8.4; current version is '8.2'`"""
+    found = _PTX.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.NO_TOOLKIT, f"PTX {found[1]}", hit.at, releases=(found[1], found[2]))
+
+
 def no_operators(hit: Hit) -> Iterator[Mention]:
     """`Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible, ...`"""
     if "torchvision" in hit.rest + hit.following(2):
