@@ -173,7 +173,20 @@ WORDINGS = {
         ("AssertionError: libcuda.so cannot found!\nPossible files are located at []", _MISSING),
         ("    xFormers wasn't build with CUDA support", _BUILD),
     ),
-    "compiled modules that Python does not find": (
+    "CMake, and shells that look for nvcc": (
+        ('Could not find a package configuration file provided by "Torch" with any of\n  the following', _MISSING),
+        (
+            'imported target "torch" references the file\n\n   "/x/libtorch.so"\n\nbut this file does not exist.',
+            _MISSING,
+        ),
+        ("Your installed Caffe2 version uses CUDA but I cannot find the CUDA\n  libraries.", _MISSING),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'", _MISSING),
+        ("/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found", _MISSING),
+        ("ptxas /tmp/x.ptx, line 6; fatal   : Unsupported .version 8.4; current version is '8.2'", _CUDA),
+    ),
+    "compiled modules that Python does not find, or finds without a function": (
+        ("AttributeError: module 'a._C' has no attribute 'conv'", CauseId.EXTENSION_SOURCE_NOT_BUILT),
+        ("bitsandbytes: 'NoneType' object has no attribute 'cget_managed_ptr'", _BUILD),
         ("ModuleNotFoundError: No module named 'amp_C'", _MISSING),
         ("ImportError: cannot import name 'deform_conv_cuda' from 'mmdet.ops.dcn' (/x/__init__.py)", _MISSING),
         ("    y = scan_cuda.fwd(x)\nNameError: name 'scan_cuda' is not defined", _MISSING),

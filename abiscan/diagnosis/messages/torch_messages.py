@@ -100,9 +100,8 @@ def no_toolkit(hit: Hit) -> Iterator[Mention]:
 
 def no_nvcc(hit: Hit) -> Iterator[Mention]:
     """`No such file or directory: '/usr/local/cuda/bin/nvcc'`; sh: `/usr/local/cuda/bin/nvcc: not found`"""
-    behind = hit.rest[:64]
-    if "No such file or directory" in hit.before[-160:] or behind.startswith(
-        (": not found", ": No such file", ": command")
+    if "No such file or directory" in hit.before[-160:] or hit.rest.startswith(
+        ("not found", "No such file", "command")
     ):
         yield Mention(Complaint.NO_TOOLKIT, "nvcc", hit.at)
 
