@@ -24,11 +24,13 @@ from abiscan.model import versions
 from abiscan.model.binding import Owner, Status
 from abiscan.model.facts import SharedObject, VersionNeed
 from abiscan.model.module_name import cpython_of
+from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
 from abiscan.releases.build import SymbolHistory, windows_of
+from abiscan.releases.pythons import installable
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
 _RELATED_LIMIT = 400
@@ -370,6 +372,20 @@ class MissingName:
     def python_of_file(self) -> tuple[int, int] | None:
         """The CPython that the file's name says it was made for."""
         return cpython_of(self.base_name)
+
+    @functools.cached_property
+    def loading_python(self) -> PythonVersion | None:
+        """The CPython that loads the file: by the file's name, else the environment's; None where neither tells."""
+        if self.python_of_file is not None:
+            return PythonVersion(*self.python_of_file)
+        here = None if self.environment is None else self.environment.python
+        return None if here is None else PythonVersion(here.major, here.minor)
+
+    @functools.cached_property
+    def installable_versions(self) -> tuple[str, ...]:
+        """Known releases with wheels for the CPython that loads the file; all where it is not known."""
+        known = self.known_versions
+        return known if self.loading_python is None else installable(known, self.loading_python)
 
     @functools.cached_property
     def is_torch_itself(self) -> bool:

@@ -10,12 +10,10 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.releases.build import loaded_globally
-from abiscan.releases.pythons import installable
 
 # What a name of torch's namespaces is that no known release exports, is a guess.
 _GUESS = 0.45
@@ -227,7 +225,9 @@ def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates
         # An installer puts no torch beside a Python that has no wheels of it.
         older_ones, newer_ones = _installable_beside(missing, begins, ends)
         if begins != first and older_ones and not newer_ones:
-            beyond = f"Against it: no release after {ends} has wheels for CPython {_python(missing)}, which loads it."
+            beyond = (
+                f"Against it: no release after {ends} has wheels for CPython {missing.loading_python}, which loads it."
+            )
             yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.4, (older[0], beyond, *older[1:]), fix)
             yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, newer, fix)
             return
@@ -254,19 +254,9 @@ def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates
 def _installable_beside(missing: MissingName, begins: str, ends: str) -> tuple[int, int]:
     """How many known releases lie before and after a window, of those with wheels for the Python that loads the
     file."""
-    python = _python(missing)
-    known = missing.known_versions
-    wheels = known if python is None else installable(known, python)
     first, last = versions.order(begins), versions.order(ends)
-    places = [at for release in wheels if (at := versions.order(release)) is not None]
+    places = [at for release in missing.installable_versions if (at := versions.order(release)) is not None]
     return sum(first is not None and at < first for at in places), sum(last is not None and at > last for at in places)
-
-
-def _python(missing: MissingName) -> PythonVersion | None:
-    if missing.python_of_file is not None:
-        return PythonVersion(*missing.python_of_file)
-    here = None if missing.environment is None else missing.environment.python
-    return None if here is None else PythonVersion(here.major, here.minor)
 
 
 def _variant(missing: MissingName) -> Candidates:
