@@ -37,10 +37,10 @@ def causes(name: str, missing: MissingName, *, at_link_time: bool = False, names
         yield from _import_library(name, missing)
     elif is_torch_library(name):
         yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.base_name))
-    elif name.startswith("ld-linux"):
+    elif name.startswith("ld-linux") and missing.file is None:
         evidence = (
-            f"{name} is the loader of glibc: the file is built for a system with glibc, and this one has "
-            "another C library."
+            f"{name} is the loader of glibc: the file is built for a system with glibc, and for the processor in that "
+            "name, and here it is not found."
         )
         fix = "Use a system (or container image) with glibc, such as Debian's, in place of Alpine; or build it here."
         yield Candidate(CauseId.UNUSABLE_FILE, 0.9, (evidence,), fix)

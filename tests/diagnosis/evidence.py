@@ -395,6 +395,15 @@ SENTENCES = (
         lambda c, _: c.build is None,
     ),
     Sentence(
+        "Against it: {label} is a snapshot on the way to {release}, which may have the name already.",
+        lambda c, f: _order(c.torch)[:3] == _order(f["release"])[:3] and _order(c.torch) < _order(f["release"]),
+    ),
+    Sentence(
+        "The build of torch {torch} on the package index, for CUDA 10.2 or older, does not ship it.",
+        lambda c, _: _order(c.torch) < _order("1.13.0"),
+    ),
+    Sentence("A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may."),
+    Sentence(
         "Against it: its git revision {revision} is that of the release.",
         lambda c, f: _target_revision(c).startswith(f["revision"]) and _revision(c) == _target_revision(c),
     ),

@@ -47,6 +47,7 @@ NOT_SHOWN = {
     "a torch that is no release of the index": (
         "{label} has that version and does not export it: it is another build (source, conda, NGC, another variant).",
         "{label} is no release but a build from source or a snapshot, whose exports may be those of no release.",
+        "Against it: {label} is a snapshot on the way to {release}, which may have the name already.",
         "Against it: its git revision {revision} is that of the release.",
         "Its git revision {revision} is not that of the release ({released}).",
         "More than one torch is installed: {paths}.",
@@ -54,6 +55,10 @@ NOT_SHOWN = {
         "{torch} is a snapshot: names were marked one by one, some of them after it.",
         "{shown} is exported in {library} by torch {windows}.",
         "{shown} is exported in {library}.",
+    ),
+    "a library of torch 1.13 alone": (
+        "The build of torch {torch} on the package index, for CUDA 10.2 or older, does not ship it.",
+        "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may.",
     ),
     "a file for XPU": ("{label} is no {gpu} build and has no such library.",),
     "a published wheel, of the corpus": (
