@@ -10,9 +10,9 @@ from abiscan.diagnosis.messages import spelling
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
+from abiscan.ownership import torch_names
 from abiscan.ownership.names import is_python_name
 from abiscan.ownership.vendors import vendor_of
-from abiscan.releases import companions
 
 # A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
 _LINES = 200
@@ -20,7 +20,20 @@ _CHARACTERS = 262_144
 _LINE = 8_192
 _NAMES = 50
 _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[\w+.-]{1,200}\.dll", re.IGNORECASE)
-_OPERATOR = re.compile(r"[a-z]\w{1,63}::\w[\w.]{0,127}")
+# What is no symbol by its form: Python's first function of a module, an operator of torch, TorchInductor's name of a
+# size, an intrinsic of CUDA, a Python name of torch, a compiled module.
+_NO_SYMBOLS = (
+    (re.compile(r"PyInit_\w{1,128}"), Complaint.MODULE_INIT),
+    # Of the namespaces that are seen: a C++ function is written so as well.
+    (
+        re.compile(r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}"),
+        Complaint.MISSING_OPERATOR,
+    ),
+    (re.compile(r"(?:s|u|ks)\d{1,3}"), Complaint.PYTHON_NAME),
+    (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), Complaint.NO_OVERLOAD),
+    (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), Complaint.NO_PYTHON_ATTRIBUTE),
+    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), Complaint.NO_MODULE),
+)
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
@@ -78,10 +91,11 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
         return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
-    if text.startswith("PyInit_") and text.isidentifier():
-        return Mention(Complaint.MODULE_INIT, text, at)
-    if _OPERATOR.fullmatch(text) is not None and companions.registers(text.partition("::")[0]) is not None:
-        return Mention(Complaint.MISSING_OPERATOR, text, at)
+    for pattern, complaint in _NO_SYMBOLS:
+        if pattern.fullmatch(text) is not None and not text.startswith(torch_names.BEGINNINGS):
+            return Mention(complaint, text, at)
+    if torch_names.is_former_source_name(text) and text.isupper():
+        return Mention(Complaint.UNDECLARED, text, at)
     if _LIBRARY_NAME.fullmatch(text):
         return Mention(Complaint.LIBRARY, text, at)
     token = read_name(text)

@@ -113,10 +113,16 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
         elif windows[0][0] == known[0]:
             older, newer = 0.8, 0.4
     yield Candidate(
-        CauseId.BUILT_FOR_OLDER_TORCH, older, (text, "It was written for an older torch, which had it."), _WRITTEN_FOR
+        CauseId.BUILT_FOR_OLDER_TORCH,
+        older,
+        (text, "Perhaps it was written for an older torch, which had it."),
+        _WRITTEN_FOR,
     )
     yield Candidate(
-        CauseId.BUILT_FOR_NEWER_TORCH, newer, (text, "It was written for a newer torch, which has it."), _WRITTEN_FOR
+        CauseId.BUILT_FOR_NEWER_TORCH,
+        newer,
+        (text, "Perhaps it was written for a newer torch, which has it."),
+        _WRITTEN_FOR,
     )
 
 
