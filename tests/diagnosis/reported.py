@@ -39,6 +39,7 @@ FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))
 ANSWERS = DATA / "answers.json"
 _VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")
 _BOUND = re.compile(r"([<>]=?)\s*(\d+\.\d+(?:\.\d+)?)")
+_CUDA_LABEL = re.compile(r"cu(\d{1,2})(\d)")
 # Words by which a report says that its torch is no release of the package index.
 _OTHER_BUILD = re.compile(r"self-built|conda|NGC|\bgit\b|local|nightly|dev|cxx11-abi|ABI=", re.IGNORECASE)
 MACHINE = "x86_64"
@@ -140,6 +141,7 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
         abi = False
     low = installed.lower()
     variant = "rocm" if "rocm" in low else "cpu" if re.search(r"\bcpu\b", low) else ""
+    said = re.search(r"\+(cu\d{2,3})\b", low)
     version = _version(installed, index)
     if version is None:
         if not variant and abi is None:
@@ -149,7 +151,7 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
     if build is None or variant or _OTHER_BUILD.search(installed):
         return Knowledge(target=_target(version, variant, abi), releases=index, machine=MACHINE)
     return Knowledge(
-        target=_target(version, build.variant, build.cxx11_abi),
+        target=_target(version, said[1] if said is not None else build.variant, build.cxx11_abi),
         exports=ReleasedExports(index, build),
         releases=index,
         machine=MACHINE,
@@ -191,8 +193,10 @@ def _full(version: str) -> str:
 
 def _target(version: str, variant: str, abi: bool | None) -> Target:
     gpu = variant not in ("cpu", "rocm")
+    label = _CUDA_LABEL.fullmatch(variant)
+    cuda = f"{label[1]}.{label[2]}" if label is not None else "12"
     return Target(
-        TargetKind.RELEASE, version, variant, "12" if gpu else None, "6" if variant == "rocm" else None, abi, None, None
+        TargetKind.RELEASE, version, variant, cuda if gpu else None, "6" if variant == "rocm" else None, abi, None, None
     )
 
 

@@ -36,6 +36,8 @@ WORDINGS = {
             "ImportError: libtorch_hip.so: cannot open shared object file: No such file or directory",
             CauseId.ROCM_NAMING,
         ),
+        ("ImportError: /x/a.so: undefined symbol: __gxx_personality_v0", CauseId.LIBRARY_NOT_LINKED),
+        ("ImportError: /x/a.so: undefined symbol: __cxa_call_terminate", CauseId.LIBSTDCXX_TOO_OLD),
         ("ImportError: libtorch.so: cannot open shared object file: No such file or directory", _MISSING),
     ),
     "glibc's translations (package libc-l10n, libc.mo)": (

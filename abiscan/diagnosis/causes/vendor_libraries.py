@@ -22,6 +22,17 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
+# Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise).
+_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "cusparse"))
+# Functions of the Itanium C++ ABI (sections 2 and 3), which every C++ runtime has.
+_CXX_ABI = frozenset(
+    (
+        *("__gxx_personality_v0", "__cxa_throw", "__cxa_rethrow", "__cxa_begin_catch", "__cxa_end_catch"),
+        *("__cxa_allocate_exception", "__cxa_free_exception", "__cxa_get_exception_ptr", "__cxa_pure_virtual"),
+        *("__cxa_guard_acquire", "__cxa_guard_release", "__cxa_guard_abort", "__cxa_bad_cast", "__cxa_bad_typeid"),
+        *("__cxa_demangle", "__cxa_vec_new", "__cxa_vec_ctor", "__cxa_vec_dtor", "__cxa_current_exception_type"),
+    )
+)
 # Names that nvcc itself emits calls to: registration of device code, launches.
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
@@ -35,6 +46,9 @@ def causes(missing: MissingName) -> Candidates:
         yield from _cxx_runtime(missing)
         return
     if missing.is_torch_name:
+        return
+    if missing.file is None and missing.library is None and missing.name.startswith(("__cxa_", "__gxx_")):
+        yield from _cxx_abi(missing)
         return
     vendor = vendor_of_library(missing.library) if missing.library is not None else None
     vendor = vendor or vendor_of(missing.name) or _with_lost_underscore(missing)
@@ -159,6 +173,21 @@ def _missing(vendor: Vendor) -> Candidate:
     )
 
 
+def _cxx_abi(missing: MissingName) -> Candidates:
+    """What compilers emit calls to, of the C++ runtime."""
+    evidence = f"{missing.name} is a function of the C++ runtime (libstdc++), to which compilers emit calls."
+    everywhere = missing.name in _CXX_ABI
+    older = "The one that is loaded is older than the file's compiler." if not everywhere else "Every release has it."
+    linked = "A file that gcc linked, or ld alone, does not list libstdc++ as needed: g++ does."
+    yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.4 if everywhere else 0.72, (evidence, older), _newer_runtime())
+    yield Candidate(
+        CauseId.LIBRARY_NOT_LINKED,
+        0.7 if everywhere else 0.55,
+        (evidence, linked),
+        f"Link it: -lstdc++, or link with g++, then {fixes.rebuild(missing)}",
+    )
+
+
 def _cxx_runtime(missing: MissingName) -> Candidates:
     """std::filesystem of GCC 8 lay in a library of its own (GCC 8 release notes); names of other C++ libraries."""
     cxx = missing.cxx
@@ -240,18 +269,20 @@ def _cuda_library(
     if environment is not None:
         others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
     evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
-    score = 0.8
+    score, absent = 0.8, 0.6
     if others:
         score = 0.95
         evidence.append(f"Another version is here: {', '.join(others)}.")
     target = missing.target
     if target is not None:
-        if target.cuda is not None and major is not None and vendor.library == "cudart":
+        if target.cuda is not None and major is not None and vendor.library in _NUMBERED_AS_CUDA:
             if target.cuda.split(".")[0] != major:
                 score = 0.95
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
             else:
                 score = 0.7
+                absent = 0.75
+                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, of which it is one.")
         elif target.variant == "cpu":
             text = f"{missing.target_label} is a CPU build, and does not install CUDA's libraries."
             fix = "Install a CUDA build of torch (the wheel index of its variant), or the CPU build of the extension."
@@ -280,7 +311,7 @@ def _cuda_library(
         return
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.6, tuple(evidence), fix)
+        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), fix)
 
 
 def _is_other(soname: str, major: str | None) -> bool:
