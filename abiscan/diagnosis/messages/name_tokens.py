@@ -36,6 +36,8 @@ _EXAMPLE = re.compile(
 # An ELF name; `.` is in clones' names (`f.cold`) and in versions, `$` in a few.
 _ELF_NAME = re.compile(r"[A-Za-z_$.][A-Za-z0-9_$.]*")
 _MSVC_NAME = re.compile(r"(?:__imp_)?\?[A-Za-z0-9_?@$]+")
+# What GCC and Clang put behind the full stop of a function that they split or copied.
+_CLONES: Final = ("cold", "part", "isra", "constprop", "llvm", "lto_priv", "localalias", "resolver", "clone")
 _VERSION = re.compile(r"@{1,2}([A-Za-z0-9_.+-]+)|,?\s{1,4}version[:\s]\s{0,4}([A-Za-z0-9_.+-]+)")
 _MANGLED = re.compile(r"_{1,2}Z[A-Za-z0-9_$.]+|\?[A-Za-z_?][A-Za-z0-9_?@$]+")
 # What of a broken name stands on the next line, behind the margin of mail; and on how many lines a name may lie.
@@ -161,12 +163,20 @@ def _bare(text: str, at: int) -> NameToken | None:
     found = _MSVC_NAME.match(text, at) or _ELF_NAME.match(text, at)
     if found is None:
         return None
-    name = found[0].rstrip(".")
+    name = _without_sentence(found[0].rstrip("."))
     end = at + len(name)
     version = _VERSION.match(text, end) if len(name) == len(found[0]) else None
     if version is not None:
         return NameToken(name, (version[1] or version[2]).rstrip("."), version.end(), False)
     return NameToken(name, None, end, False) if name else None
+
+
+def _without_sentence(name: str) -> str:
+    """A mangled name without the sentence that goes on behind its full stop: `_Z1fv.I tried`."""
+    if not name.startswith(("_Z", "__Z")) or "." not in name:
+        return name
+    whole, _, behind = name.partition(".")
+    return name if behind.startswith(_CLONES) else whole
 
 
 def _begins_demangled(text: str, at: int) -> bool:
@@ -261,7 +271,7 @@ def mangled_names(text: str, limit: int) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for match in _MANGLED.finditer(text):
         before = text[match.start() - 1 : match.start()]
-        name = match[0].rstrip(".")
+        name = _without_sentence(match[0].rstrip("."))
         if (
             len(name) > 5
             and ("@@" in name or name[0] == "_")

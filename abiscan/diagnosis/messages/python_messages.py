@@ -77,7 +77,9 @@ def _user_frame(hit: Hit) -> Location | None:
 
 
 # How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
-_COMPILED = re.compile(r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})")
+_COMPILED = re.compile(
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})"
+)
 
 
 def no_module(hit: Hit) -> Iterator[Mention]:
