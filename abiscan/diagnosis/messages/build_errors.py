@@ -104,6 +104,8 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
     windows = _released(name, missing)
     known = missing.known_versions
     text = f"The headers of the torch that is there declare no {name}, which the source names."
+    if mention.context:
+        text = f"The headers of the torch that is there declare no {name} that takes what the source gives it."
     # Macros AT_ gave way to those of TORCH_ and C10_.
     older, newer = (0.6, 0.62) if name.startswith(("TORCH_", "C10_")) else (0.62, 0.6)
     if windows:

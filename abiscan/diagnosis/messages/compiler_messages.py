@@ -22,6 +22,9 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
     if not quoted:
         return
     called = quoted.split("(", 1)[0].split("<", 1)[0].strip()
+    if _OF_SCOPE.fullmatch(called.rpartition("::")[0]) is not None and called.rpartition("::")[2].isidentifier():
+        yield Mention(Complaint.NO_MEMBER, called, hit.at, location=_location(hit.before), context=hit.word)
+        return
     # The types stand in the call itself, behind it, or in the notes below.
     context = hit.rest + hit.following()
     yield Mention(Complaint.NO_OVERLOAD, called, hit.at, location=_location(hit.before), context=context)
@@ -38,8 +41,11 @@ _FATAL = re.compile(
 
 def undeclared(hit: Hit) -> Iterator[Mention]:
     """GCC: `error: 'AT_CHECK' was not declared in this scope`; nvcc: `error: identifier "AT_CHECK" is undefined`;
-    Clang: `error: use of undeclared identifier 'AT_CHECK'`. Of names of torch alone."""
-    name = first_quoted(hit.rest) if hit.word.endswith("identifier") else last_quoted(hit.before)
+    Clang: `error: use of undeclared identifier 'AT_CHECK'`; MSVC: `error C3861: 'AT_CHECK': identifier not found`. Of
+    names of torch alone."""
+    name = first_quoted(hit.rest) if hit.word.endswith("undeclared identifier") else last_quoted(hit.before)
+    if hit.word.startswith("'"):
+        name = hit.before.rpartition("'")[2]
     if name is not None and torch_names.is_former_source_name(name):
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
     elif name is not None and torch_names.is_macro(name):
@@ -75,10 +81,14 @@ _OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
 
 def no_member(hit: Hit) -> Iterator[Mention]:
-    """GCC: `'class at::Tensor' has no member named 'f'`, `'f' is not a member of 'at::cuda'`; Clang: `no member
-    named 'f' in namespace 'at'`; nvcc: `class "at::Tensor" has no member "f"`, `namespace "at" has no member "f"`"""
+    """GCC: `'class at::Tensor' has no member named 'f'`, `'f' is not a member of 'at::cuda'`, `'f' in namespace 'at' does
+    not name a type`; Clang: `no member named 'f' in namespace 'at'`; nvcc: `class "at::Tensor" has no member "f"`,
+    `namespace "at" has no member "f"`"""
     behind = first_quoted(hit.rest[:320])
-    if hit.word == "has no member":
+    if hit.word.startswith("does not name"):
+        before, _, _ = hit.before.rpartition(" in namespace ")
+        scope, name = last_quoted(hit.before), last_quoted(before)
+    elif hit.word == "has no member":
         scope, name = last_quoted(hit.before), behind
     elif hit.word == "no member named":
         scope, name = first_quoted(hit.rest[:640].partition(" in ")[2]), behind
