@@ -129,6 +129,11 @@ WORDINGS = {
         ("nvrtc: error: invalid value for --gpu-architecture (-arch)", _GPU),
         ("CUDA error: a PTX JIT compilation failed", CauseId.DRIVER_MISMATCH),
     ),
+    "HIP and HSA": (
+        ("RuntimeError: HIP error: invalid kernel file", _GPU),
+        ("HIP error: hipErrorInvalidDeviceFunction", _GPU),
+        ("HSA_STATUS_ERROR_INVALID_ISA", _GPU),
+    ),
     "cuBLAS, cuDNN and rocBLAS": (
         ("RuntimeError: CUDA error: CUBLAS_STATUS_ARCH_MISMATCH", _GPU),
         ("RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", _CUDA),
@@ -142,6 +147,8 @@ WORDINGS = {
         ("NotImplementedError: m::f: there was no fake impl or Meta kernel registered for this operator.", _OPERATOR),
         ("torch._subclasses.fake_tensor.UnsupportedOperatorException: mylib.foo.default", _OPERATOR),
         ("NotImplementedError: Could not run 'mylib::foo' with arguments from the 'Meta' backend.", _OPERATOR),
+        ("torch._dynamo.exc.Unsupported: 'skip function varlen_fwd in file /x/f.py'", _OPERATOR),
+        ("Unsupported: call_function UserDefinedObjectVariable(builtin_function_or_method) []", _OPERATOR),
         ("AttributeError: module 'torch.library' has no attribute 'custom_op'", _NEWER),
         ("ImportError: cannot import name 'register_fake' from 'torch.library' (/x/torch/library.py)", _NEWER),
         ("ModuleNotFoundError: No module named 'torch._six'", _OLDER),

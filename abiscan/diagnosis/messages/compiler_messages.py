@@ -81,8 +81,8 @@ _OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
 
 def no_member(hit: Hit) -> Iterator[Mention]:
-    """GCC: `'class at::Tensor' has no member named 'f'`, `'f' is not a member of 'at::cuda'`, `'f' in namespace 'at' does
-    not name a type`; Clang: `no member named 'f' in namespace 'at'`; nvcc: `class "at::Tensor" has no member "f"`,
+    """GCC: `'class at::Tensor' has no member named 'f'`, `'f' is not a member of 'at::cuda'`, `'f' in namespace 'at'
+    does not name a type`; Clang: `no member named 'f' in namespace 'at'`; nvcc: `class "at::Tensor" has no member "f"`,
     `namespace "at" has no member "f"`"""
     behind = first_quoted(hit.rest[:320])
     if hit.word.startswith("does not name"):

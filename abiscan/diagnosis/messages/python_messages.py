@@ -55,6 +55,19 @@ def marked_as_skipped(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.SKIPPED_CALL, text, hit.at, location=_user_frame(hit), context=around)
 
 
+_SKIPPED = re.compile(r"([\w.<>]{1,256}) in file ")
+_CALLED = re.compile(r"UserDefinedObjectVariable\((builtin_function_or_method|instancemethod|PyCapsule)\)")
+
+
+def skip_function(hit: Hit) -> Iterator[Mention]:
+    """Torch 2.1 - 2.5: `Unsupported: 'skip function f in file /x.py'`; `Unsupported: call_function
+    UserDefinedObjectVariable(builtin_function_or_method)`"""
+    found = _SKIPPED.match(hit.rest) if hit.word.startswith("'skip") else _CALLED.match(hit.rest)
+    if found is not None:
+        context = hit.line + hit.following()
+        yield Mention(Complaint.SKIPPED_CALL, found[1], hit.at, location=_user_frame(hit), context=context)
+
+
 def unsupported_builtin(hit: Hit) -> Iterator[Mention]:
     """Torch 2.3 - 2.6: `Graph break due to unsupported builtin m.PyCapsule.f. This function is either a Python builtin
     ...`"""
