@@ -34,7 +34,7 @@ _SAID: Final = (
         ),
         re.compile(rf"orch [Vv]ersion{_MARK}\n{{1,3}}[ \t]{{0,4}}{_MARK}{_VERSION}"),
         re.compile(
-            rf"orch\.(?:__version__|version(?:\.__version__)?)\)?"
+            rf"orch\.(?:__version__|version(?:\.__version__)?)\)?['\"]?"
             rf"(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}# {{0,4}}){_PRINTED}{_VERSION}"
         ),
         # print(torch.__version__, torch.cuda.is_available())
@@ -52,7 +52,7 @@ _SAID: Final = (
     (
         re.compile(
             rf"orch{_MARK}(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is|\u662f|\u4e3a)?"
-            rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(){_MARK}{_VERSION}(?! ?->)"
+            rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(|\.){_MARK}{_VERSION}(?! ?->)"
         ),
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
     ),
@@ -60,7 +60,7 @@ _SAID: Final = (
 # "the 1.2.0 version of pytorch"
 _VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
 # What refuses a torch names the one that it found.
-_HERE = re.compile(rf"(?:\(you have |but found version ){_VERSION}")
+_HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERSION}")
 # What a checkout of torch calls itself, wherever it stands: no other package puts `git` before the commit.
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git[0-9a-f]{6,40})\b")
 _NAMES: Final = ("py", "Py", "t", "T")
@@ -83,7 +83,16 @@ _COMPANION = re.compile(
 # Places that are looked at; a log repeats itself.
 _MOST = 20_000
 # A command that builds or installs names what shall be there, and a failed one what was not.
-_NOT_THERE = ("Uninstalling ", "uninstall ", "built for", "compiled for", "requires ", "Collecting ", "Expected ")
+_NOT_THERE = (
+    "Uninstalling ",
+    "uninstall ",
+    "built for",
+    "compiled for",
+    "requires ",
+    "Collecting ",
+    "Expected ",
+    "e.g., ",
+)
 # pip says so of what it replaces.
 _REPLACED = ("uninstalled ", "existing installation: ")
 
