@@ -72,6 +72,16 @@ class Build(Struct, frozen=True, dict=True):
         return soname in self.libraries
 
 
+# Wheels of 2.6.0 for these have the new std::string, as those of 2.7.0 and later have; those of the package index, for
+# CUDA 12.4, have the old one (release notes of PyTorch 2.6: what is built as manylinux 2.28).
+_NEW_STRING = frozenset(("2.6.0+cu126", "2.6.0+rocm6.2.4", "2.6.0+xpu"))
+
+
+def has_the_new_string(torch: str) -> bool:
+    """Whether a wheel of this version and label is known to have the new std::string where its release has the old."""
+    return torch in _NEW_STRING
+
+
 def loaded_globally(torch: str) -> bool:
     """Whether `import torch` of a version brings its libraries into the global scope; False for what is no version."""
     at, since = versions.order(torch), versions.order(LOCAL_SINCE)

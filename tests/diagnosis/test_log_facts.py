@@ -95,3 +95,34 @@ def test_packages_that_are_released_with_torch(text: str, companions: dict[str, 
 )
 def test_the_string_that_torch_was_built_with(text: str, cxx11_abi: bool | None) -> None:
     assert log_facts(text).cxx11_abi is cxx11_abi
+
+
+def test_a_label_tells_the_string() -> None:
+    """Release notes of PyTorch 2.6: its wheels for CUDA 12.6 are built with CXX11_ABI=1, those for CUDA 12.4 with 0."""
+    assert log_facts("PyTorch version: 2.6.0+cu126").cxx11_abi is True
+    assert log_facts("PyTorch version: 2.6.0+cu124").cxx11_abi is None
+
+
+@pytest.mark.parametrize(
+    ("text", "torch"),
+    [
+        ("- PyTorch Version (e.g., 1.0): 1.7.1", "1.7.1"),
+        ("- PyTorch version (GPU?): 1.10.0+cu111 (True)", "1.10.0+cu111"),
+        ("torch version .................... 2.0.1+cu117", "2.0.1+cu117"),
+        ("In [2]: torch.__version__\nOut[2]: '1.1.0'", "1.1.0"),
+        ("| PyTorch | 2.5.1+cu124 |", "2.5.1+cu124"),
+        ("- **PyTorch**: 2.1.0", "2.1.0"),
+        ("- torch `2.3.0a0+40ec155e58.nv24.03`", "2.3.0a0+40ec155e58.nv24.03"),
+        ("### PyTorch version\n\n2.1.0", "2.1.0"),
+        ("Successfully installed torch-2.3.1 torchvision-0.18.1", "2.3.1"),
+        ("I upgraded to the 1.2.0 version of pytorch", "1.2.0"),
+        ("/home/user/envs/torch0.4.1/lib/python3.6/", "0.4.1"),
+        ("Backend Library & Version (e.g., PyTorch 0.4.1): pytorch 1.9.0", "1.9.0"),
+        ("PyTorch 2.5.1 with CUDA 1204 (you have 2.6.0)\nPython  3.10.11 (you have 3.10.0)", "2.6.0"),
+        ("Found existing installation: torch 2.1.0", None),
+        ("torch 2.1.0 -> 2.2.0", None),
+    ],
+)
+def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
+    """Issue forms of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers; `docs/diagnosis.md`."""
+    assert log_facts(text).torch == torch

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from abiscan.model.versions import is_version
+from abiscan.releases.build import has_the_new_string
 
 _VERSION = (
     r"v?(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:a|b|rc|dev|post)\d{1,10})?(?:\+\w{1,40}(?:\.\w{1,20}){0,6})?)"
@@ -104,7 +105,7 @@ class LogFacts(Struct, frozen=True):
         torch: version with its local label (`2.1.0a0+git7bcf7da`, `2.5.1+cu121`); `+cpu` is put on where the text says
             that it was built without CUDA and ROCm.
         python: (major, minor) of the interpreter.
-        cxx11_abi: whether torch is built with the new std::string, where it was asked.
+        cxx11_abi: whether torch is built with the new std::string, where it was asked, or the label tells.
         companions: packages that are released with torch (`torchvision`) -> version, with its local label.
     """
 
@@ -124,7 +125,10 @@ def log_facts(text: str) -> LogFacts:
             torch += "+cpu"
         elif rocm is not None and rocm[1][0].isdigit():
             torch += f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
-    return LogFacts(torch, _python(text), _cxx11_abi(text), _companions(text))
+    abi = _cxx11_abi(text)
+    if abi is None and torch is not None and has_the_new_string(torch):
+        abi = True
+    return LogFacts(torch, _python(text), abi, _companions(text))
 
 
 def _torch(text: str) -> str | None:
