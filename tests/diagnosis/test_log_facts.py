@@ -124,5 +124,5 @@ def test_a_label_tells_the_string() -> None:
     ],
 )
 def test_forms_in_which_a_torch_is_named(text: str, torch: str | None) -> None:
-    """Issue forms of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers; `docs/diagnosis.md`."""
+    """Issue forms of PyTorch, Transformers and DGL, ds_report, IPython, Markdown, pip, xFormers."""
     assert log_facts(text).torch == torch
