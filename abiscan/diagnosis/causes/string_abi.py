@@ -58,7 +58,12 @@ def causes(missing: MissingName) -> Candidates:
         elif mine == "old" and _may_have_the_new(missing):
             score = 0.86
             evidence.append(_from_source(missing))
-        elif missing.target is not None and twin.in_target is False and missing.target.cxx11_abi is not (mine == "old"):
+        elif (
+            missing.target is not None
+            and twin.in_target is False
+            and missing.target_library is None
+            and missing.target.cxx11_abi is not (mine == "old")
+        ):
             score = 0.55
             evidence.append(f"{missing.target_label} exports neither of the two.")
         elif missing.target is None and not missing.windows:

@@ -16,7 +16,9 @@ from abiscan.mangling import (
     classify,
     parse,
     search_prefixes,
+    string_abi,
 )
+from abiscan.mangling.string_spelling import Abi, respelled
 from abiscan.releases.build import SymbolHistory
 
 # Overloads that a demangled name may mean.
@@ -100,7 +102,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
     if kind in (NameKind.RUST, NameKind.D, NameKind.SWIFT):
         return Spelled(given, (given,), notes=(f"A name of {kind.value.capitalize()}, not C++.",))
     if "::" in given or "(" in given or " " in given:
-        return _demangled(given, knowledge)
+        return _demangled(given, knowledge, macos)
     name = given.split("@", 1)[0]
     if (whole := begun(name)) is not None:
         note = f"The name has lost its beginning in the text; it is taken to be {whole}."
@@ -243,7 +245,7 @@ def _msvc_template(given: str, found: re.Match[str], knowledge: Knowledge, note:
 # --- demangled ------------------------------------------------------------------------------------------------------
 
 
-def _demangled(given: str, knowledge: Knowledge) -> Spelled | None:
+def _demangled(given: str, knowledge: Knowledge, macos: bool) -> Spelled | None:
     names = qualified_name(given)
     if names is None:
         return None
@@ -251,14 +253,20 @@ def _demangled(given: str, knowledge: Knowledge) -> Spelled | None:
     candidates = _exported(made_up, knowledge)
     wanted = comparable(given)
     same = [name for name in candidates if _compares(name, wanted)]
-    if same:
-        # Demanglers write the old std::string so, and the new one in full: the text's own spelling decides.
-        new = "basic_string" in given and "std::basic_string" not in given
-        best = sorted(same, key=lambda name: (("__cxx11" in name) != new, "C2E" in name, name))
+    # Demanglers write the old std::string so, and the new one in full: the text's own spelling decides.
+    own = _string_of(given, macos)
+    alike = [name for name in same if own is None or string_abi(name) in (own, None)]
+    if alike:
+        best = min(alike, key=_complete_first)
         notes: tuple[str, ...] = ()
-        if len(same) > 1:
-            notes = (f"The text fits {len(same)} exported names; this is {best[0]}.",)
-        return Spelled(given, tuple(best), notes=notes)
+        if len(alike) > 1:
+            notes = (f"The text fits {len(alike)} exported names; this is {best}.",)
+        return Spelled(given, (best,), notes=notes)
+    if same and own is not None:
+        meant = min(same, key=_complete_first)
+        spelt = respelled(meant, own, lambda name: _compares(name, wanted))
+        if spelt is not None:
+            return Spelled(given, (spelt,), macos=own == "libc++")
     note = "No export of a known build reads so."
     if candidates:
         note += (
@@ -266,6 +274,19 @@ def _demangled(given: str, knowledge: Knowledge) -> Spelled | None:
             f"differ in parameters or arguments."
         )
     return Spelled(given, (made_up,), exact=False, shown=given, notes=(note,))
+
+
+def _complete_first(name: str) -> tuple[bool, str]:
+    return "C2E" in name, name
+
+
+def _string_of(text: str, macos: bool) -> Abi | None:
+    """Whose std::string a demangled text mentions; None where it has none."""
+    if "std::__cxx11::" in text:
+        return "new"
+    if "std::__1::basic_string" not in text and "std::string" not in text and "std::basic_string<char," not in text:
+        return None
+    return "libc++" if macos or "std::__1::" in text else "old"
 
 
 def qualified_name(text: str) -> tuple[str, ...] | None:
