@@ -13,12 +13,16 @@ from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
+from abiscan.ownership.vendors import vendor_of_library
 from abiscan.releases.build import windows_of
 
 # Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
 _SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
 # Into these, builds for CUDA 11 split libtorch_cuda.so up to torch 1.13, which alone is on the package index.
 _SPLIT_FOR_CUDA_11 = frozenset(("libtorch_cuda_cpp.so", "libtorch_cuda_cu.so"))
+_OLDER_FOR_CUDA_11 = (
+    "install the torch that the extension was built for, in its build for CUDA 11 (before 1.13: of torch's own index)"
+)
 _SPLIT_SINCE = "1.5.0"
 # `libgraphbolt_pytorch_2.4.1.so`, `libx_torch27.so`: packages that ship a library for each torch look for that of the
 # torch that is there.
@@ -27,10 +31,18 @@ _BASE = "libc10.so"
 _PYTHON = re.compile(r"libpython(\d)\.(\d+)m?\.(?:so|dylib)")
 
 
-def causes(name: str, missing: MissingName, *, at_link_time: bool = False, names_program: bool = False) -> Candidates:
+def causes(
+    name: str,
+    missing: MissingName,
+    *,
+    at_link_time: bool = False,
+    names_program: bool = False,
+    by_torch: bool = False,
+) -> Candidates:
     """Why a library was not found, by its file name.
 
     Args:
+        by_torch: torch itself was imported: no extension is in play.
         names_program: the file that needs it was told by the loader, which puts a program's name before its words.
     """
     if name.endswith(".lib"):
@@ -49,7 +61,7 @@ def causes(name: str, missing: MissingName, *, at_link_time: bool = False, names
     elif (torch := _FOR_TORCH.search(name)) is not None:
         yield from _for_one_torch(name, torch[1], missing)
     else:
-        yield from explain_library(name, missing)
+        yield from explain_library(name, missing, by_torch=by_torch)
 
 
 _PYTHON_IMPORT = re.compile(r"python(\d)(\d{1,2})(?:_d)?\.lib")
@@ -76,7 +88,7 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
     elif is_torch_library(as_library):
         yield from _torch(as_library, missing, True, False)
     else:
-        yield from explain_library(name, missing)
+        yield from explain_library(as_library if vendor_of_library(as_library) is not None else name, missing)
 
 
 def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
@@ -111,7 +123,13 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     builds = f"torch's {gpu} builds" if gpu else "torch"
     evidence = [f"{name} is a library of {builds}, in torch/lib, where the loader does not look by itself."]
     score = 0.9
-    if windows:
+    split = name in _SPLIT_FOR_CUDA_11
+    if windows and split:
+        evidence.append(
+            f"Builds of torch for CUDA 11 have it, up to {windows[-1][1]}; of the builds on the package index those of "
+            f"{windows.text()} are for CUDA 11, and earlier ones with CUDA are not."
+        )
+    elif windows:
         evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:
         inside = windows.contains(target.torch)
@@ -131,7 +149,10 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
                     "Install all of them from one index, or one channel with strict priority."
                 )
                 yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
-            yield Candidate(cause, 0.9, (*evidence, lacks), fixes.rebuild_or_install(missing, windows))
+            fix = fixes.rebuild_or_install(missing, windows)
+            if split and older:
+                fix = f"{fixes.rebuild_or_install(missing, Windows())}\nor: {_OLDER_FOR_CUDA_11}"
+            yield Candidate(cause, 0.9, (*evidence, lacks), fix)
         elif not ships:
             score = 0.3
             yield Candidate(
@@ -252,7 +273,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "or link it with -Wl,-rpath,/path/to/torch/lib"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
-    stem = fixes.word(missing.base_name.split(".")[0], "the extension")
+    stem = fixes.word(missing.module, "the extension")
     fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(

@@ -112,6 +112,7 @@ class MissingName:
             exports); its parameters are then unknown.
         macho: whether it is a name of macOS.
         distribution, distribution_version: that ships the file, by its own metadata; None where that was not read.
+        unfound: libraries that `ldd` said it did not find when it missed the name.
         link_time: whether a linker complains, not a loader: what is loaded in which order then doesn't matter.
         before_torch: whether a text shows the file imported, and torch not before it.
     """
@@ -133,6 +134,7 @@ class MissingName:
         msvc: bool = False,
         link_time: bool = False,
         before_torch: bool = False,
+        unfound: tuple[str, ...] = (),
         distribution: str | None = None,
         distribution_version: str | None = None,
     ) -> None:
@@ -144,6 +146,7 @@ class MissingName:
         self.spelled_as = spelled_as
         self.link_time = link_time
         self.before_torch = before_torch
+        self.unfound = unfound
         self.distribution = distribution
         self.distribution_version = distribution_version
         self.knowledge = knowledge
@@ -315,8 +318,23 @@ class MissingName:
             return (
                 f"The index has no macOS builds; those of Linux have the same function in torch {self.windows.text()}."
             )
-        where = f" in {self.libraries[0]}" if self.libraries else ""
-        return f"{self.shown} is exported by torch {self.windows.text()}{where}."
+        return f"{self.shown} is exported by torch {self._windows_with_libraries()}."
+
+    def _windows_with_libraries(self) -> str:
+        """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 - 2.15.0 in libtorch_nvshmem.so`; a library that all have once."""
+        assert self.windows
+        if self.history is None or not self.libraries:
+            return self.windows.text()
+        libraries = []
+        for span in self.windows:
+            one = Windows((span,))
+            of_span = [build for build in self.history.exported_in if one.contains(build.torch)]
+            newest = self.history.export(of_span[-1]) if of_span else None
+            libraries.append(None if newest is None else newest.library)
+        if len(set(libraries)) == 1:
+            return f"{self.windows.text()} in {self.libraries[0]}"
+        spans = zip(self.windows, libraries, strict=True)
+        return " and ".join(Windows((span,)).text() + (f" in {library}" if library else "") for span, library in spans)
 
     # --- related exports --------------------------------------------------------------------------------------------
 
@@ -367,6 +385,11 @@ class MissingName:
     def base_name(self) -> str:
         """The file's name without directories, lower case; empty where it is not known."""
         return (self.file_name or "").replace("\\", "/").rsplit("/", 1)[-1].lower()
+
+    @functools.cached_property
+    def module(self) -> str:
+        """The module that the file is, as Python imports it (`_C` of `/x/_C.cpython-310-x86_64-linux-gnu.so`)."""
+        return (self.file_name or "").replace("\\", "/").rsplit("/", 1)[-1].split(".")[0]
 
     @functools.cached_property
     def python_of_file(self) -> tuple[int, int] | None:

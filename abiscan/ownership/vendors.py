@@ -249,6 +249,13 @@ def cuda_distribution(vendor: Vendor, major: int) -> str | None:
     return text if text in CUDA_DISTRIBUTIONS else None
 
 
+def distributions_beside(vendor: Vendor, major: int) -> dict[int, str]:
+    """Major release of CUDA -> the requirement that brings a library whose own releases are counted apart from CUDA's
+    (`nvidia-cudnn-cu12>=9,<10`), by the major version in its soname."""
+    texts = {cuda: f"{vendor.distribution}-cu{cuda}>={major},<{major + 1}" for cuda in (11, 12, 13)}
+    return {cuda: text for cuda, text in texts.items() if text in CUDA_DISTRIBUTIONS}
+
+
 def brought_otherwise(soname: str, brings: Iterable[str]) -> str | None:
     """The other version of a library that a build of torch brings (`libcudart.so.13` for `libcudart.so.12`); None where
     it brings that very one, or none."""

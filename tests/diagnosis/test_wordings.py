@@ -209,7 +209,7 @@ WORDINGS = {
     ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),
-        ("iJIT_NotifyEvent import error", CauseId.LIBRARY_NOT_LINKED),
+        ("iJIT_NotifyEvent import error", _MISSING),
     ),
 }
 EACH = [(text, cause) for rows in WORDINGS.values() for text, cause in rows]

@@ -13,6 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.build import loaded_globally
 
 _PYTHON_LIBRARY = "libtorch_python"
@@ -24,7 +25,12 @@ def causes(missing: MissingName) -> Candidates:
         return
     if missing.before_torch:
         yield _not_yet_imported(missing)
+    unfound = [each for each in missing.unfound if is_torch_library(each)]
+    if unfound:
+        yield _behind_unfound(missing, unfound)
     library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
+    if library is None and missing.link_time and missing.of_linux is not None and missing.of_linux.library is not None:
+        library = missing.of_linux.library.split(".so")[0] + ".dylib"
     if library is None:
         open_there = not missing.exports_known and not missing.link_time
         if open_there and not missing.windows and not missing.related and _may_be_global(missing):
@@ -79,6 +85,17 @@ def _not_yet_imported(missing: MissingName) -> Candidate:
         f"{missing.shown}, so it lists none, and finds no name of torch, of whatever release.",
     )
     return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.7, evidence, f"import torch  # before {_module(missing)}")
+
+
+def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
+    """`ldd -r` looks for names in what it has found, and goes on without the rest."""
+    evidence = (
+        f"ldd did not find {', '.join(unfound)}: it then misses every name of torch, those that torch exports too.",
+        missing.exported_text,
+    )
+    folder = "$(python -c 'import torch, os; print(os.path.join(os.path.dirname(torch.__file__), \"lib\"))')"
+    fix = f"LD_LIBRARY_PATH={folder} ldd -r FILE  # shows what is missing with torch there"
+    return Candidate(CauseId.IMPORT_TORCH_FIRST, 0.9, evidence, fix)
 
 
 def _may_be_global(missing: MissingName) -> bool:
@@ -161,7 +178,7 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
         score = 0.85
     elif missing.link_time:
         score = max(score, 0.64)
-    stem = fixes.word(library.removeprefix("lib").split(".so")[0], "NAME")
+    stem = fixes.word(library.removeprefix("lib").split(".so")[0].removesuffix(".dylib"), "NAME")
     fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
@@ -186,5 +203,4 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
 
 
 def _module(missing: MissingName) -> str:
-    stem = missing.base_name.split(".")[0]
-    return fixes.word(stem, "the extension")
+    return fixes.word(missing.module, "the extension")

@@ -87,11 +87,19 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
-    return (
-        f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment (its own copy is found "
-        f"first), or\nexport LD_PRELOAD=/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6 where the "
-        "system's is newer; strings FILE | grep GLIBCXX shows what a copy has."
-    )
+    conda = f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment"
+    shows = "strings FILE | grep GLIBCXX shows what a copy has."
+    if _is_of_system(missing.library):
+        return (
+            f"{conda}, and export LD_LIBRARY_PATH=$CONDA_PREFIX/lib where the system's is loaded all the same; {shows}"
+        )
+    system = f"/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6"
+    return f"{conda} (its own copy is found first), or\nexport LD_PRELOAD={system} where the system's is newer; {shows}"
+
+
+def _is_of_system(library: str | None) -> bool:
+    """Whether the copy that lacks the version is the system's own, which to load first does not help."""
+    return library is not None and library.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"))
 
 
 def _cxx(

@@ -18,6 +18,7 @@ from abiscan.ownership.vendors import (
     Vendor,
     brought_otherwise,
     cuda_distribution,
+    distributions_beside,
     vendor_of,
     vendor_of_library,
 )
@@ -37,6 +38,8 @@ _CXX_ABI = frozenset(
 _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
+_STEM = "nvidia-"
+_OF_MKL = "iJIT_"
 _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
 
 
@@ -57,6 +60,9 @@ def causes(missing: MissingName) -> Candidates:
     if vendor.cuda:
         yield from _cuda(missing, vendor)
     else:
+        if missing.name.startswith(_OF_MKL) and (missing.is_torch_itself or not missing.file_name):
+            yield _of_other_mkl(missing, vendor)
+            return
         yield _not_linked(missing, vendor, 0.8)
         if missing.file is None:
             yield _missing(vendor)
@@ -98,7 +104,7 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     if vendor.linked_by_user and not missing.library:
         score -= 0.15
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
-    if needed is None or not needed:
+    if not needed and not _is_of_cuda(missing):
         not_linked = 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
@@ -115,6 +121,12 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
             "of the extension."
         )
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.85, (evidence[0], text), fix)
+
+
+def _is_of_cuda(missing: MissingName) -> bool:
+    """Whether the file is itself one of CUDA's, which NVIDIA alone links."""
+    of_file = vendor_of_library(missing.base_name)
+    return of_file is not None and of_file.cuda
 
 
 def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
@@ -150,7 +162,13 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
         return line
     target = missing.target
     torch = f'"torch=={target.torch}"' if target is not None and versions.is_release(target.torch) else "torch"
-    return f"{line}\nor: pip install --force-reinstall {torch}  # brings lib{vendor.library} of its own CUDA release"
+    line += f"\nor: pip install --force-reinstall {torch}  # brings lib{vendor.library} of its own CUDA release"
+    of_file = vendor_of_library(missing.base_name)
+    if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
+        line += (
+            f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must be of one CUDA release"
+        )
+    return line
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
@@ -160,7 +178,22 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
     else:
         evidence.append("What the file lists as needed would decide (`readelf -d FILE`).")
     fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
+    if missing.is_torch_itself:
+        fix = f"Link it, where torch is built from source: -l{vendor.library}; releases of torch are linked to it."
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
+
+
+# What MKL exported up to 2024.0, and no longer from 2024.1 on (pytorch/pytorch issue 123097).
+_OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in an environment of pip'
+
+
+def _of_other_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
+    """Torch of conda's channels finds ITT's names in MKL."""
+    evidence = (
+        f"{missing.name} belongs to {vendor.product}: torch of conda's channels finds it in MKL.",
+        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with.",
+    )
+    return Candidate(CauseId.LIBRARY_MISSING, 0.85, evidence, _OLDER_MKL)
 
 
 def _missing(vendor: Vendor) -> Candidate:
@@ -225,19 +258,34 @@ def _newer_runtime() -> str:
     )
 
 
-def explain_library(name: str, missing: MissingName) -> Iterable[Candidate]:
-    """A needed library that was not found, by its file name."""
+def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:
+    """A needed library that was not found, by its file name.
+
+    Args:
+        by_torch: torch itself was imported, and no extension.
+    """
     vendor = vendor_of_library(name)
+    if missing.link_time:
+        yield _not_found_by_linker(name, vendor)
+        return
     environment = missing.environment
     here = None if environment is None else environment.libraries.get(name)
     evidence: list[str] = [_not_found(name, missing)]
     if here is not None:
         evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
+    if vendor is not None and vendor.cuda and by_torch and vendor.library != "cuda":
+        yield _of_torch_itself(vendor, name, evidence, missing)
     if vendor is not None and vendor.cuda:
         yield from _cuda_library(name, vendor, missing, evidence, here)
         return
     stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
-    fix = f"Install what has {fixes.word(name, 'it')}; `ldconfig -p | grep {stem}` shows whether the loader knows one."
+    shows = f"; `ldconfig -p | grep {stem}` shows whether the loader knows one."
+    if name.endswith(".dylib"):
+        brew = ": brew install libomp" if name.startswith("libomp.") else ""
+        shows = f"{brew}; `otool -L FILE` shows where the file looks for it."
+    elif not name.startswith("lib") or ".so" not in name:
+        shows = ", and put its folder on PATH."
+    fix = f"Install what has {fixes.word(name, 'it')}{shows}"
     if vendor is not None:
         evidence.append(f"It is of {vendor.product}.")
         if vendor.distribution:
@@ -245,6 +293,33 @@ def explain_library(name: str, missing: MissingName) -> Iterable[Candidate]:
     if here is not None:
         fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
     yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+
+
+_TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # or where the toolkit is; torch.utils.cpp_extension then adds its folder"
+# `ld` looks for the name without a version, which only a package for development has.
+_FOR_DEVELOPMENT = "wheels of pip have it with its version alone, of which a link without one can be made"
+
+
+def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
+    """`cannot find -lcudart`: no folder of -L has the file, and nothing is loaded yet."""
+    flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
+    evidence = [f"The link editor looked for {name} in the folders that -L names, and in the system's, and found none."]
+    if vendor is None:
+        fix = (
+            f"Install the package for development that has {fixes.word(name, 'it')}, or name its folder: -L/path {flag}"
+        )
+        return Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
+    evidence.append(f"It is of {vendor.product}.")
+    if vendor.library == "cuda":
+        evidence.append("The driver brings libcuda.so.1; a toolkit has a stub of libcuda.so to link with.")
+        fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for the link alone, never in LD_LIBRARY_PATH"
+    elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
+        fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
+    elif vendor.cuda:
+        fix = f"{_TOOLKIT}\nor: -L/usr/local/cuda/lib64 {flag}  # without a toolkit: {_FOR_DEVELOPMENT}"
+    else:
+        fix = f"Install {vendor.product.split(' (')[0]} for development, or name its folder: -L/path {flag}"
+    return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
 
 
 def _not_found(name: str, missing: MissingName) -> str:
@@ -268,7 +343,8 @@ def _cuda_library(
     environment = missing.environment
     if environment is not None:
         others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
-    evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major else "."))
+    # cuSPARSELt's soname has counted 0 up to now.
+    evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
     if others:
         score = 0.95
@@ -311,7 +387,17 @@ def _cuda_library(
         return
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
-        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), fix)
+        nowhere = "Or it is of the very release, and in no folder that the loader searches."
+        yield Candidate(CauseId.LIBRARY_MISSING, absent, (*evidence, nowhere), _itself(vendor, major, missing))
+
+
+def _of_torch_itself(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
+    """Torch asks for what its own wheels bring, beside torch or as requirements of theirs."""
+    found = _SONAME.search(name)
+    text = f"It is of {vendor.product}, and torch itself asks for it: its wheels, or what they require, bring it."
+    fix = "pip install --force-reinstall torch  # with what it requires: not with --no-deps"
+    fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
+    return Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), fix)
 
 
 def _is_other(soname: str, major: str | None) -> bool:
@@ -334,3 +420,22 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -
     if distribution is not None and missing.environment is not None:
         ways.append(f'the library beside it: pip install "{distribution}"')
     return "\nor: ".join(ways)
+
+
+def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
+    """How to have the very library."""
+    path = "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # with the folder that has it, where it is installed"
+    if major is None:
+        return path
+    distribution = cuda_distribution(vendor, int(major))
+    if distribution is not None:
+        return f'pip install "{distribution}"\nor: {path}'
+    beside = distributions_beside(vendor, int(major))
+    target = missing.target
+    cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
+    if cuda is not None:
+        beside = {each: text for each, text in beside.items() if each == cuda}
+    ways = [
+        f'pip install "{text}"  # for a torch of CUDA {each}' for each, text in sorted(beside.items(), reverse=True)
+    ]
+    return "\nor: ".join([*ways, path])

@@ -58,8 +58,10 @@ def _answers(
     demangler = Demangler()
     answered: dict[_Key, Subject] = {}
     echoes: set[_Key] = set()
+    found = tuple(found)
+    unfound = tuple(mention.text for mention in found if mention.by_ldd)
     for mention in found:
-        subject = _answer(mention, knowledge, needed_by, file_facts, demangler)
+        subject = _answer(mention, knowledge, needed_by, file_facts, demangler, unfound=unfound)
         if subject is None:
             continue
         key = (subject.kind, subject.mangled or subject.text, mention.version)
@@ -72,7 +74,13 @@ def _answers(
 
 
 def _answer(
-    mention: Mention, knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None, demangler: Demangler
+    mention: Mention,
+    knowledge: Knowledge,
+    needed_by: str | None,
+    file_facts: FileFacts | None,
+    demangler: Demangler,
+    *,
+    unfound: tuple[str, ...],
 ) -> Subject | None:
     file_name = mention.needed_by or needed_by
     facts = file_facts(file_name) if file_facts is not None and file_name is not None else None
@@ -83,10 +91,11 @@ def _answer(
         version=mention.version,
         file_name=file_name,
         file=facts,
+        link_time=mention.by_linker,
     )
     match mention.complaint:
         case Complaint.SYMBOL:
-            return _symbol(mention, knowledge, file_name, facts, demangler)
+            return _symbol(mention, knowledge, file_name, facts, demangler, unfound=unfound)
         case Complaint.LIBRARY:
             found = ranked(
                 missing_library.causes(
@@ -94,6 +103,7 @@ def _answer(
                     missing,
                     at_link_time=mention.by_linker,
                     names_program=mention.needed_by is not None,
+                    by_torch=mention.by_torch,
                 )
             )
             return _subject(mention, found, owner_of_library(mention.text), file_name)
@@ -179,7 +189,13 @@ def _subject(
 
 
 def _symbol(
-    mention: Mention, knowledge: Knowledge, file_name: str | None, facts: SharedObject | None, demangler: Demangler
+    mention: Mention,
+    knowledge: Knowledge,
+    file_name: str | None,
+    facts: SharedObject | None,
+    demangler: Demangler,
+    *,
+    unfound: tuple[str, ...],
 ) -> Subject | None:
     macos = mention.macos or (file_name or "").endswith(".dylib") or "darwin" in (file_name or "")
     spelled = spelling.read(mention.text, knowledge, macos=macos)
@@ -198,6 +214,7 @@ def _symbol(
         msvc=classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=mention.by_linker,
         before_torch=mention.before_torch,
+        unfound=unfound if file_name is not None else (),
     )
     demangled = demangler.demangle(name)
     shown = demangled.text if spelled.shown is None else spelled.shown

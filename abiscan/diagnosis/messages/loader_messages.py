@@ -12,6 +12,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.model.finding import Location
 
+_LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 # What stands for a name where there is none: `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
 
@@ -29,9 +30,11 @@ def undefined_symbol(hit: Hit) -> Iterator[Mention]:
         return
     if rest.rstrip().endswith(token.name):
         token = name_tokens.mended(token, behind)
-    linker = "lld" in hit.before or hit.before.rstrip().endswith("error:")
+    # LD_DEBUG prints what a program dies of as well: `PID:\tFILE: error: symbol lookup error: `.
+    before = _LOOKUP_ERROR.sub("", hit.before)
+    linker = "lld" in before or before.rstrip().endswith("error:")
     location = _referenced_by(hit.following(2)) if linker else None
-    needed_by = None if linker else path_before(hit.before) or file_in_parentheses(rest)
+    needed_by = None if linker else path_before(before) or file_in_parentheses(rest)
     yield Mention(
         Complaint.SYMBOL,
         token.name,
@@ -200,7 +203,21 @@ def cannot_open(hit: Hit) -> Iterator[Mention]:
     program, loading, _ = hit.before.partition(_LOADING)
     program = program.rstrip(" ").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else None
-    yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, needed_by=needed_by or None)
+    name = name.rsplit("/", 1)[-1]
+    yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or None, by_torch=_torch_imported(hit))
+
+
+_OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', ]")
+
+
+def _torch_imported(hit: Hit) -> bool:
+    """Whether the last frame of the traceback above is torch's own, or the last that a prompt was told is to import
+    it."""
+    frames = [line for line in hit.preceding(6).split("\n") if line.lstrip(" >|").startswith("File ")]
+    if frames:
+        return _OF_TORCH.search(frames[-1]) is not None
+    told = _TOLD.findall(hit.preceding(3))
+    return bool(told) and told[-1].strip(" '\"") == "import torch"
 
 
 def _last_word(before: str) -> str | None:
@@ -213,7 +230,7 @@ def library_alone(hit: Hit) -> Iterator[Mention]:
     """`ImportError: libc10.so: Kann die Shared-Object-Datei nicht öffnen: Datei oder Verzeichnis nicht gefunden`"""
     found = _ALONE.match(hit.word.removeprefix("Error: ") + hit.rest[:512])
     if found is not None and "symbol" not in found[0] and "static TLS" not in found[0]:
-        yield Mention(Complaint.LIBRARY, found[1], hit.at)
+        yield Mention(Complaint.LIBRARY, found[1], hit.at, by_torch=_torch_imported(hit))
 
 
 _MUSL = re.compile(r" ([^\s:]{1,1024}): [^\n]{3,200}?\(needed by ([^)\n]{1,4096})\)")
@@ -249,8 +266,13 @@ def not_loaded(hit: Hit) -> Iterator[Mention]:
     if not words:
         return
     name = words[0].strip("'\"`,.;:()\u2018\u2019\u201c\u201d").rsplit("/", 1)[-1]
+    if any(reason in hit.rest[:1_024] for reason in _REASONS):
+        return  # the loader's own words behind say what was missing: not this file
     if is_file(name):
         yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=_referenced_from(hit.following(3)))
+
+
+_REASONS = ("undefined symbol: ", "cannot open shared object file", "not defined in file", "' not found (required by")
 
 
 def none_loaded(hit: Hit) -> Iterator[Mention]:
@@ -274,7 +296,7 @@ def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
     """ldd: `\\tlibc10.so => not found`"""
     name = hit.before.strip()
     if is_file(name) and " " not in name:
-        yield Mention(Complaint.LIBRARY, name, hit.at)
+        yield Mention(Complaint.LIBRARY, name, hit.at, by_ldd=True)
 
 
 def static_tls(hit: Hit) -> Iterator[Mention]:

@@ -129,6 +129,8 @@ class Mention(Struct, frozen=True):
         location: where in a source or a script.
         by_linker: a linker says so, not a loader.
         macos: a loader or linker of macOS says so.
+        by_ldd: `ldd` says so, which looks for torch's libraries where no Python has loaded them.
+        by_torch: torch itself was imported, nothing of an extension.
         before_torch: a prompt shows that the file was imported, and torch not before it.
         releases: that the message names: of CUDA, torch's first; of torch, that of the build first.
         context: the lines around, where types of arguments, files and kernels stand.
@@ -143,6 +145,8 @@ class Mention(Struct, frozen=True):
     location: Location | None = None
     by_linker: bool = False
     macos: bool = False
+    by_ldd: bool = False
+    by_torch: bool = False
     before_torch: bool = False
     releases: tuple[str, ...] = ()
     context: str = ""

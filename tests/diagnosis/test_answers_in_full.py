@@ -1,0 +1,209 @@
+"""What an answer says beside its cause: whose file, which direction, library and fix; and what it must not say.
+
+Each test names where the truth comes from. Names of files and folders were made up.
+"""
+
+from __future__ import annotations
+
+import cxxfilt
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.model.cause import CauseId
+from abiscan.model.subject import Subject
+from abiscan.releases import ReleaseIndex
+from tests.diagnosis.reported import knowledge_of, knowledge_of_text
+
+_MISSING = CauseId.LIBRARY_MISSING
+
+
+def _ask(text: str, index: ReleaseIndex) -> tuple[Subject, ...]:
+    return explain(text, knowledge_of_text(text, index))
+
+
+def _said(subject: Subject) -> str:
+    """Everything that an answer says."""
+    parts = [part for cause in subject.causes for part in (*cause.evidence, cause.fix)]
+    return "\n".join([*parts, *subject.notes, *subject.history])
+
+
+# --- std::string in demangled names ---------------------------------------------------------------------------------
+
+# Exported by no release with the new std::string; compilers' spelling of both, GNU's demangler reads them.
+_NEW_NAMES = (
+    "_ZN5torch3jit4loadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEN3c108optionalINS9_6DeviceEEE",
+    "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+    "_ZN3c107Warning4warnENS_14SourceLocationERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEb",
+)
+
+
+@pytest.mark.parametrize("name", _NEW_NAMES)
+@pytest.mark.parametrize("version", [None, "1.10.0"])
+def test_the_text_of_a_name_is_answered_as_the_name(name: str, version: str | None, index: ReleaseIndex) -> None:
+    knowledge = Knowledge(releases=index) if version is None else knowledge_of(version, index)
+    text = cxxfilt.demangle(name)
+    (mangled,) = explain(f"undefined reference to `{name}'", knowledge)
+    (demangled,) = explain(f"undefined reference to `{text}'", knowledge)
+    assert "std::__cxx11::basic_string" in text
+    assert demangled.mangled == name
+    assert demangled.causes == mangled.causes
+    assert demangled.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
+    assert "with the new std::string" in demangled.causes[0].evidence[0]
+    assert "-D_GLIBCXX_USE_CXX11_ABI=0" in demangled.causes[0].fix
+
+
+def test_a_name_that_only_the_other_builds_read_so_is_not_taken_for_theirs(index: ReleaseIndex) -> None:
+    """GNU's demangler writes the old class std::string; torch 2.7 and later export the function with the new one alone
+    (the release index)."""
+    new = "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEb"
+    old = "_ZN5torch3jit17parseSchemaOrNameERKSsb"
+    for name in (new, old):
+        (subject,) = explain(f"undefined reference to `{cxxfilt.demangle(name)}'", Knowledge(releases=index))
+        assert subject.mangled == name
+
+
+def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
+    """libc++ has one std::string: windows of Linux that come from its two are none of macOS's."""
+    text = (
+        "Undefined symbols for architecture arm64:\n"
+        '  "c10::Error::Error(c10::SourceLocation, std::__1::basic_string<char, std::__1::char_traits<char>, '
+        'std::__1::allocator<char>>)", referenced from:\n      foo() in foo.o\n'
+    )
+    (subject,) = _ask(text, index)
+    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
+    assert "2.7.0" not in _said(subject)
+    assert "libc10.dylib" in subject.causes[0].evidence[0]
+
+
+# --- loaders --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blank", ["\t", " "])
+def test_ld_debug_names_the_file(blank: str, index: ReleaseIndex) -> None:
+    """glibc, elf/dl-lookup.c and elf/dl-minimal's _dl_debug_printf: `PID:\\tFILE: error: symbol lookup error: undefined
+    symbol: NAME (fatal)`. It is a loader's message."""
+    name = "_ZN5torch3jit17parseSchemaOrNameERKSs"
+    text = f"    120344:{blank}/opt/x/_C.so: error: symbol lookup error: undefined symbol: {name} (fatal)"
+    (subject,) = _ask(text, index)
+    assert subject.needed_by == "/opt/x/_C.so"
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert subject.causes == _ask(f"ImportError: /opt/x/_C.so: undefined symbol: {name}", index)[0].causes
+
+
+def test_cudnn_says_what_was_missing_behind_the_library_that_it_opened(index: ReleaseIndex) -> None:
+    """cuDNN prints dlerror() behind the library: an undefined symbol means that the file was found."""
+    text = (
+        "Could not load library libcudnn_cnn_infer.so.8. Error: /usr/lib/x86_64-linux-gnu/libcudnn_cnn_infer.so.8: "
+        "undefined symbol: _ZN5cudnn3cnn34layerNormFwd_execute_internal_implERKNS_7backend11VariantPackE, version "
+        "libcudnn_cnn_infer.so.8"
+    )
+    (subject,) = _ask(text, index)
+    assert subject.text.startswith("_ZN5cudnn")
+    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+    assert "found none" not in _said(subject)
+    alone = "Could not load library libcudnn_cnn_infer.so.8. Please make sure it is in your library path!"
+    assert _ask(alone, index)[0].text == "libcudnn_cnn_infer.so.8"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/x/nvidia/cusparse/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12",
+        "libcublas.so.11: symbol cublasLtGetStatusString version libcublasLt.so.11 not defined in file "
+        "libcublasLt.so.11 with link time reference",
+    ],
+)
+def test_libraries_of_nvidia_are_not_built_here(text: str, index: ReleaseIndex) -> None:
+    """NVIDIA ships them as binaries."""
+    (subject,) = _ask(text, index)
+    assert "source tree" not in _said(subject)
+    assert "-l" not in [word[:2] for cause in subject.causes for word in cause.fix.split()]
+
+
+def test_a_newer_mkl_beside_torch(index: ReleaseIndex) -> None:
+    """pytorch/pytorch issue 123097: MKL 2024.1 no longer exports ITT's names."""
+    (subject,) = _ask("ImportError: /x/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", index)
+    assert subject.causes[0].cause is _MISSING
+    assert "mkl<2024.1" in subject.causes[0].fix
+    assert "source tree" not in _said(subject)
+
+
+def test_the_system_copy_that_lacks_a_version_is_not_loaded_first(index: ReleaseIndex) -> None:
+    for library, preloads in (("/lib/x86_64-linux-gnu/libstdc++.so.6", False), ("/opt/conda/lib/libstdc++.so.6", True)):
+        (subject,) = _ask(f"{library}: version `GLIBCXX_3.4.32' not found (required by /x/a.so)", index)
+        assert ("LD_PRELOAD" in subject.causes[0].fix) is preloads
+
+
+def test_what_ldd_misses_behind_a_library_that_it_did_not_find(index: ReleaseIndex) -> None:
+    """ldd -r relocates with what it has found: names of a library that it has not found are all missed (ldd(1))."""
+    name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
+    (*_, subject) = _ask(f"\tlibc10.so => not found\nundefined symbol: {name}\t(./_C.so)\n", index)
+    assert subject.causes[0].cause is CauseId.IMPORT_TORCH_FIRST
+    assert "ldd did not find libc10.so" in subject.causes[0].evidence[0]
+    (*_, subject) = _ask(f"\tlibfoo.so => not found\nundefined symbol: {name}\t(./_C.so)\n", index)
+    assert subject.causes[0].cause is not CauseId.IMPORT_TORCH_FIRST
+
+
+_FRAME = (
+    '  File "/x/site-packages/torch/__init__.py", line 367, in <module>\n    from torch._C import *  # noqa: F403\n'
+)
+
+
+@pytest.mark.parametrize("before", [f"Traceback (most recent call last):\n{_FRAME}", ">>> import torch\n"])
+def test_what_torch_itself_asks_for(before: str, index: ReleaseIndex) -> None:
+    """Wheels of torch require nvidia-* distributions (their METADATA): no extension is in play."""
+    error = "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory"
+    (subject,) = _ask(before + error, index)
+    assert subject.causes[0].cause is _MISSING
+    assert "nvidia-cudnn-cu12>=9,<10" in subject.causes[0].fix
+    (subject,) = _ask(before.replace("torch", "torch_scatter") + error, index)
+    assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
+
+
+def test_causes_of_one_library_have_fixes_of_their_own(index: ReleaseIndex) -> None:
+    for name in ("libcupti.so.12", "libnccl.so.2", "libcusparseLt.so.0", "libnvrtc.so.12"):
+        (subject,) = _ask(f"ImportError: {name}: cannot open shared object file: No such file or directory", index)
+        fixes = [cause.fix for cause in subject.causes]
+        assert len(set(fixes)) == len(fixes)
+        assert any('pip install "nvidia-' in fix for fix in fixes)
+
+
+def test_macos_has_no_ldconfig(index: ReleaseIndex) -> None:
+    (subject,) = _ask("Library not loaded: @rpath/libomp.dylib\n  Referenced from: /x/libtorch_cpu.dylib", index)
+    assert "ldconfig" not in _said(subject)
+
+
+def test_the_library_of_each_window(index: ReleaseIndex) -> None:
+    """libtorch_cuda_linalg.so came with torch 1.12; the release index says which library of which build has a name."""
+    name = "_ZNK3c1010TensorImpl4sizeEl"
+    history = index.history(name, "x86_64")
+    assert history is not None
+    first, last = history.exported_in[0], history.exported_in[-1]
+    one, other = history.export(first), history.export(last)
+    assert one is not None
+    assert other is not None
+    assert one.library != other.library
+    said = _said(_ask(f"undefined symbol: {name}", index)[0])
+    assert f"1.11.0 in {one.library} and" in said
+    assert f"in {other.library}." in said
+
+
+def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseIndex) -> None:
+    """torch's own index has 1.8 - 1.12 for CUDA 11, split; the package index has them for CUDA 10.2."""
+    error = "OSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory"
+    (subject,) = explain(error, knowledge_of("2.0.1", index))
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert "It is shipped by torch 1.13.0" not in _said(subject)
+    assert 'pip install "torch' not in subject.causes[0].fix
+
+
+# --- link editors ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cudart", "cuda", "cudnn", "nccl", "cublas", "mkl_rt", "foo"])
+def test_a_link_editor_is_no_loader(name: str, index: ReleaseIndex) -> None:
+    """GNU ld, ld/ldmain.c: `cannot find -lNAME` is about -L and the folders of the system."""
+    (subject,) = _ask(f"/usr/bin/ld: cannot find -l{name}: No such file or directory", index)
+    assert [cause.cause for cause in subject.causes] == [_MISSING]
+    assert "loader" not in _said(subject)
+    assert f"-l{name}" in subject.causes[0].fix or f"lib{name}.so" in subject.causes[0].fix
