@@ -265,7 +265,8 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         by_torch: torch itself was imported, and no extension.
     """
     vendor = vendor_of_library(name)
-    if missing.link_time:
+    if missing.link_time and name.endswith(".so"):
+        # A name with a version is what a library that is linked to needs, and belongs beside it.
         yield _not_found_by_linker(name, vendor)
         return
     environment = missing.environment
