@@ -109,7 +109,8 @@ def _of_the_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
     target = known.target
     if cxx11_abi is None or target is None or target.cxx11_abi == cxx11_abi:
         return known
-    return replace(known, target=replace(target, cxx11_abi=cxx11_abi), exports=None, exact=False)
+    variant = target.variant if target.variant == "cpu" else ""
+    return replace(known, target=replace(target, cxx11_abi=cxx11_abi, variant=variant), exports=None, exact=False)
 
 
 def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment | None:

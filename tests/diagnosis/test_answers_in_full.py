@@ -197,6 +197,26 @@ def test_builds_for_cuda_11_that_are_not_on_the_package_index(index: ReleaseInde
     assert 'pip install "torch' not in subject.causes[0].fix
 
 
+# --- what a text says of torch --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "pytorch 2.4.1 cuda120_py311h25b6552_300 conda-forge",
+        "torch 2.4.1, torch.compiled_with_cxx11_abi() returns True",
+        "print(torch._C._GLIBCXX_USE_CXX11_ABI) -> True, torch 2.4.1",
+    ],
+)
+def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, index: ReleaseIndex) -> None:
+    """A build has one std::string (the two builds of 2.6 and 2.7 in the index have no name with one in common)."""
+    text = f"{said}\nImportError: x/_C.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
+    knowledge = knowledge_of_text(text, index)
+    (subject,) = explain(text, knowledge)
+    assert subject.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
+    assert "torch 2.4.1 (cu121) exports" not in _said(subject)
+
+
 # --- link editors ---------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,13 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "parentheses": lambda n: "undefined symbol: a::f(" + "(" * n,
     "question marks": lambda n: "?a" * (n // 2),
     "versions of torch": lambda n: "torch 2.1 " * (n // 10),
+    "what torch was built with": lambda n: "PyTorch built with:\n" * (n // 20),
+    "conda list": lambda n: "torch 1.1 a " * (n // 12),
+    "archives": lambda n: "libtorch-shared-with-deps-1" * (n // 27),
+    "prints of two": lambda n: "torch.__version__, torch.compiled_with_cxx11_abi())\n" * (n // 52),
+    "strings of the new kind": lambda n: (
+        "undefined reference to `f(" + "std::__cxx11::basic_string<char" * (n // 31) + "'"
+    ),
     "percent signs": lambda n: "%20a" * (n // 4),
     "escapes without an end": lambda n: "\x1b]" * (n // 2),
     "line ends": lambda n: "\n" * n,

@@ -30,12 +30,22 @@ from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
         # The surest lines count: a command that was tried is not what is there.
         ("pip install torch==2.4.0\nPyTorch version: 2.3.0+cu121", "2.3.0+cu121"),
         # Lines that disagree say nothing.
-        ("works with torch 2.6.0 and not with torch 2.7.0", None),
+        ("works with torch 2.6.0 and not with torch 2.7.0", "2.7.0"),
+        ("it no longer works with torch 2.7.0", "2.7.0"),
         ("flash_attn-2.7.4+cu12torch2.4cxx11abiTRUE-cp310.whl and torch-1.9.0+cu111.html", None),
         ("Uninstalling torch-2.0.0", None),
         ("torchvision 0.20.1", None),
         ("pytorch-triton           3.0.0", None),
         ("requires torch 2.0", None),
+        ("\u6211\u7684 torch \u662f 1.12.1+cu113\u3002", "1.12.1+cu113"),
+        (" torch.__version__ '2.1.0+cu118'", "2.1.0+cu118"),
+        ("$ python -c 'import torch; print(torch.__version__, torch.version.cuda)'\n2.5.1 12.4", "2.5.1"),
+        # xFormers, xformers/_cpp_lib.py: the release that it was built for, and in brackets the one that is there.
+        ("PyTorch 2.1.2+cu121 with CUDA 1201 (you have 2.2.0)\n    Python  3.10.13 (you have 3.10.6)", "2.2.0"),
+        ("I upgraded from torch 2.3.0 to torch 2.6.0", "2.6.0"),
+        ("It works with torch 2.3.0. With torch 2.6.0:", "2.6.0"),
+        ("libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip", "2.0.1+cpu"),
+        ("libtorch-shared-with-deps-1.13.1+cu117.zip, PyTorch version: 2.0.1", "2.0.1"),
         ("", None),
     ],
 )
@@ -90,6 +100,19 @@ def test_packages_that_are_released_with_torch(text: str, companions: dict[str, 
         ("print(torch._C._GLIBCXX_USE_CXX11_ABI)\nFALSE", False),
         ("torch.compiled_with_cxx11_abi() = True", True),
         ("g++ -D_GLIBCXX_USE_CXX11_ABI=0 -c a.cpp", None),
+        ("torch.compiled_with_cxx11_abi() returns True", True),
+        ("print(torch._C._GLIBCXX_USE_CXX11_ABI) -> True, torch 2.5.1", True),
+        ("`_GLIBCXX_USE_CXX11_ABI` is `False`", False),
+        ("torch.compiled_with_cxx11_abi()\u8fd4\u56deTrue", True),
+        ("-c 'import torch; print(torch.__version__, torch.compiled_with_cxx11_abi())'\n2.5.1 True", True),
+        # torch.__config__.show(): the flags of torch itself.
+        ("PyTorch built with:\n  - GCC 9.3\n  - Build settings: CXX_FLAGS= -D_GLIBCXX_USE_CXX11_ABI=0 -O2", False),
+        # The names of libtorch's archives on its download page.
+        ("libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip", True),
+        ("libtorch-shared-with-deps-1.13.1+cu117.zip", False),
+        # conda list: name, version, build, channel.
+        ("pytorch                   2.4.1           cuda120_py311h25b6552_300    conda-forge", True),
+        ("pytorch                   2.4.1           py3.11_cuda12.1_cudnn9.1.0_0    pytorch", None),
         ("torch.compiled_with_cxx11_abi(): True\ntorch.compiled_with_cxx11_abi(): False", None),
     ],
 )

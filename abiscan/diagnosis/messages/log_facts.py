@@ -36,10 +36,10 @@ _SAID: Final = (
         re.compile(rf"orch [Vv]ersion{_MARK}\n{{1,3}}[ \t]{{0,4}}{_MARK}{_VERSION}"),
         re.compile(
             rf"orch\.(?:__version__|version(?:\.__version__)?)\)?['\"]?"
-            rf"(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}# {{0,4}}){_PRINTED}{_VERSION}"
+            rf"(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}# {{0,4}}| {{1,8}}(?=['\"]\d)){_PRINTED}{_VERSION}"
         ),
         # print(torch.__version__, torch.cuda.is_available())
-        re.compile(rf"orch\.__version__,[^\n]{{1,120}}\)\n{{1,2}}{_VERSION}"),
+        re.compile(rf"orch\.__version__,[^\n]{{1,120}}\)['\"]?\n{{1,2}}{_VERSION}"),
         re.compile(rf"orch\nVersion: {_VERSION}"),
     ),
     # pip list, conda list; torch==2.1.0 (of pip freeze and of a command); a table; JSON.
@@ -52,11 +52,15 @@ _SAID: Final = (
     # A sentence.
     (
         re.compile(
-            rf"orch{_MARK}(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is|\u662f|\u4e3a)?"
+            rf"orch{_MARK}(?: version| ver\.?| release| {{0,2}}\u7248\u672c)?{_MARK}(?: is| {{0,2}}[\u662f\u4e3a])?"
             rf"(?:[ :=\uff1a]{{0,6}}| - | {{0,2}}\(|\.){_MARK}{_VERSION}(?! ?->)"
         ),
         re.compile(rf"orch-{_VERSION}(?<!\.html)(?<!\.whl)(?=[\s,;'\"`)]|$)"),
     ),
+)
+# An archive of libtorch: `libtorch-cxx11-abi-shared-with-deps-2.0.1+cpu.zip`, and its older kind without `cxx11-abi-`.
+_ARCHIVE = re.compile(
+    r"libtorch-(?P<abi>cxx11-abi-)?(?:shared|static)-with-deps-(?P<version>\d[\d.]{2,16}(?:\+\w{1,16})?)\.zip"
 )
 # "the 1.2.0 version of pytorch"
 _VERSION_OF = re.compile(r"(?<![\w.])(\d{1,2}\.\d{1,3}(?:\.\d{1,3})?) version of {1,2}(?:[Pp]y)?$")
@@ -71,10 +75,22 @@ _PYTHON = re.compile(r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
 # A prompt or `python -c` that asked torch how it was built; not the flag of a compiler's command line.
 _CXX11_ABI = re.compile(
-    r"(?:torch\._C\._GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)\){0,2}[\s:=>]{1,8}"
-    r"(?:Out\[\d{1,4}\]: )?"
+    r"(?:(?<!-D)_GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\)|TORCH_CXX11_ABI)[)'\"`*]{0,4}"
+    r"(?:[\s:=>\uff1a-]{1,8}| {0,2}(?:returns?|is|was|gives|prints|[\u662f\u4e3a]|\u8fd4\u56de)[ :\uff1a]{0,4})"
+    r"(?:Out\[\d{1,4}\]: )?[`'\"*]{0,3}"
     r"(True|False|TRUE|FALSE)\b"
 )
+# print(torch.__version__, torch.compiled_with_cxx11_abi())
+_CXX11_ABI_BESIDE = re.compile(
+    r"orch\.__version__, {0,2}torch\.(?:_C\._GLIBCXX_USE_CXX11_ABI|compiled_with_cxx11_abi\(\))\)['\"]?\n{1,2}"
+    r"[\w.+]{1,64} (True|False)\b"
+)
+# torch.__config__.show(): the flags that torch itself was compiled with.
+_BUILT_WITH: Final = "PyTorch built with:"
+_FLAG = re.compile(r"-D_GLIBCXX_USE_CXX11_ABI=([01])\b")
+_FLAGS = 8_192  # characters
+# conda list: name, version, build and channel. Packages of conda-forge have the new std::string.
+_CONDA_FORGE = re.compile(r"torch(?:-[cg]pu)?[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}\w{1,80}[ \t]{1,40}conda-forge\b")
 # `torchvision   0.18.1`, `torchvision==0.18.1`, `Name: torchvision` and `Version: 0.18.1`, `torchvision.__version__`.
 _COMPANION = re.compile(
     r"(?<![\w./-])(torchvision|torchaudio|Torchvision|TorchVision)"
@@ -94,6 +110,9 @@ _NOT_THERE = (
     "Expected ",
     "e.g., ",
 )
+# Of two, a sentence names the one that did not fail so.
+_BEFORE = tuple(f"{word} from " for word in ("upgraded", "upgrade", "upgrading", "updated", "switched", "downgraded"))
+_WORKED = tuple(f"{word} {beside} " for word in ("works", "worked", "fine") for beside in ("with", "on", "in"))
 # pip says so of what it replaces.
 _REPLACED = ("uninstalled ", "existing installation: ")
 
@@ -157,7 +176,8 @@ def _torch(text: str) -> str | None:
     for versions in said:
         if versions:
             return _one_of(list(versions))
-    return None
+    here = {match["version"] for match in itertools.islice(_ARCHIVE.finditer(text), _MOST)}
+    return _one_of([version for version in here if is_version(version)] or [""]) or None
 
 
 def _is_torch_itself(text: str, at: int) -> bool:
@@ -174,7 +194,9 @@ def _is_torch_itself(text: str, at: int) -> bool:
         return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):
         return False
-    return not before.endswith(_NOT_THERE + _REPLACED)
+    if before.endswith(_WORKED) and not any(word in before for word in ("longer ", "not ", "n't ", "never ")):
+        return False
+    return not before.endswith(_NOT_THERE + _REPLACED + _BEFORE)
 
 
 def _one_of(versions: list[str]) -> str | None:
@@ -192,7 +214,16 @@ def _python(text: str) -> tuple[int, int] | None:
 
 
 def _cxx11_abi(text: str) -> bool | None:
-    found = {match[1].lower() == "true" for match in itertools.islice(_CXX11_ABI.finditer(text), _MOST)}
+    asked = itertools.chain(_CXX11_ABI.finditer(text), _CXX11_ABI_BESIDE.finditer(text))
+    found = {match[1].lower() == "true" for match in itertools.islice(asked, _MOST)}
+    if not found:
+        at = text.find(_BUILT_WITH)
+        flag = _FLAG.search(text, at, at + _FLAGS) if at >= 0 else None
+        found = set() if flag is None else {flag[1] == "1"}
+    if not found:
+        found = {match["abi"] is not None for match in itertools.islice(_ARCHIVE.finditer(text), _MOST)}
+    if not found and _CONDA_FORGE.search(text) is not None:
+        return True
     return found.pop() if len(found) == 1 else None
 
 
