@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -44,12 +45,13 @@ def explain(**given: object) -> None:
     if _ID.fullmatch(text) and _explained_id(text, given["form"] == "json"):
         return
     subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
+    near = () if subjects else _near_ids(text)
     if given["form"] == "json":
-        click.echo(safe_json(explain_v1.render(subjects)), nl=False)
+        click.echo(safe_json(explain_v1.render(subjects, near)), nl=False)
     else:
         click.echo(safe_text(explain_text.render(subjects, style_for(given, sys.stdout))), nl=False, color=True)
     if not subjects:
-        click.echo(f"abiscan: {_nothing_known(text)}", err=True)
+        click.echo(f"abiscan: {_nothing_known(text, near)}", err=True)
     if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
 
@@ -68,23 +70,31 @@ def _explained_id(text: str, as_json: bool) -> bool:
     infos = tuple(info for info in every_rule() if info.id == text)
     if infos:
         width = style_for({"color": "auto"}, sys.stdout).width
-        click.echo(rules_text.render(infos, in_full=True, as_json=as_json, width=width), nl=False)
+        document = explain_v1.render_rules(infos) if as_json else None
+        click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=width), nl=False)
     return bool(infos)
 
 
-def _nothing_known(text: str) -> str:
-    """Why nothing was printed, with the command, cause or rule that may be meant."""
+def _near_ids(text: str) -> tuple[str, ...]:
+    """The id of a cause or rule that a word is nearly, or the beginning of, whatever its case."""
+    word = text.lower()
+    if not _ID.fullmatch(word):
+        return ()
+    import difflib
+
+    from abiscan.cli.every_rule import every_rule
+    from abiscan.diagnosis.registry import CAUSES
+
+    known = [row.id.value for row in CAUSES] + [info.id for info in every_rule()]
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    return tuple(near or [each for each in known if len(word) >= _BEGINNING and each.startswith(word)])
+
+
+def _nothing_known(text: str, near: Sequence[str]) -> str:
+    """Why nothing was printed, with the cause or rule that may be meant."""
+    if near:
+        return f"{text}: not known; did you mean {near[0]}?"
     if _ID.fullmatch(text):
-        import difflib
-
-        from abiscan.cli.every_rule import every_rule
-        from abiscan.diagnosis.registry import CAUSES
-
-        known = [row.id.value for row in CAUSES] + [info.id for info in every_rule()]
-        near = difflib.get_close_matches(text, known, n=1, cutoff=0.7)
-        near = near or [word for word in known if len(text) >= _BEGINNING and word.startswith(text.lower())]
-        if near:
-            return f"{text}: not known; did you mean {near[0]}?"
         return f"{text}: not known as a symbol, a cause or a rule; --needed-by FILE says that it is a symbol"
     return (
         "no symbol and no error that abiscan knows is in the text: pass the mangled name, the ImportError line, or the "
@@ -97,16 +107,33 @@ def _explain_text(words: Sequence[str]) -> str:
     if list(words) == ["-"] or not words:
         if not words and sys.stdin.isatty():
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
-        return sys.stdin.buffer.read(limit).decode("utf-8", "replace")
+        return _decoded(sys.stdin.buffer.read(limit), "standard input")
     if len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):
         with open(words[0], "rb") as file:
-            head = file.read(4)
-            if head == b"\x7fELF":
-                raise UsageError(f"{words[0]}: a shared object, not a log: abiscan {words[0]}")
-            text = head + file.read(limit + 1)
-            if len(text) > limit:
+            data = file.read(limit + 1)
+            text = _decoded(data, words[0])
+            if len(data) > limit:
                 raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
-            return text.decode("utf-8", "replace")
+            return text
     if len(words) == 1 and _FILE.fullmatch(words[0]) and not os.path.exists(words[0]):
         raise UsageError(f"{words[0]}: no such file")
     return " ".join(words)
+
+
+# Where a text has none, a binary soon has a zero byte.
+_HEAD = 4_096
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The bytes as text; PowerShell writes UTF-16, with the mark that says so.
+
+    Raises:
+        UsageError: they are no text.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if data.startswith(b"\x7fELF"):
+        raise UsageError(f"{name}: a shared object, not a log: abiscan {'FILE' if name == 'standard input' else name}")
+    if b"\0" in data[:_HEAD]:
+        raise UsageError(f"{name}: a binary file, not a text; abiscan FILE reads shared objects, wheels and archives")
+    return data.decode("utf-8", "replace")

@@ -31,6 +31,11 @@ def exported_by(name: str) -> tuple[PythonVersion, ...]:
     return _of_mask(versions, masks.get(name, 0))
 
 
+def names() -> Iterable[str]:
+    """Every name that some known version exports."""
+    return _table()[1].keys()
+
+
 def exports(version: PythonVersion) -> Callable[[str], bool] | None:
     """Whether a version exports a name, as a function of the name; None for a version that the table lacks, of which
     nothing can be said."""

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import asdict
+
 from abiscan import __version__
+from abiscan.model.finding import RuleInfo
 from abiscan.model.subject import Subject
 from abiscan.report import json_v1
 
 
-def render(subjects: Sequence[Subject]) -> str:
-    """The subjects as one JSON document, ending in a newline."""
-    return json_v1.explain(subjects, __version__)
+def render(subjects: Sequence[Subject], near: Sequence[str] = ()) -> str:
+    """The subjects as one JSON document, ending in a newline; `near`: ids that the text is nearly, where it is none."""
+    return json_v1.explain(subjects, __version__, near=near)
 
 
 def render_cause(about: Mapping[str, str]) -> str:
     """One cause by its id: no subject was asked about."""
     return json_v1.explain((), __version__, cause=about)
+
+
+def render_rules(infos: Sequence[RuleInfo]) -> str:
+    """The rules of one id, in the document that a cause's id gives too."""
+    return json_v1.explain((), __version__, rules=[asdict(info) for info in infos])

@@ -79,9 +79,21 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
     )
 
 
-def explain(subjects: Sequence[Subject], version: str, *, cause: Mapping[str, str] | None = None) -> str:
-    """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema); with
-    `cause`, what one cause says."""
+def explain(
+    subjects: Sequence[Subject],
+    version: str,
+    *,
+    cause: Mapping[str, str] | None = None,
+    rules: Sequence[Mapping[str, object]] = (),
+    near: Sequence[str] = (),
+) -> str:
+    """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema).
+
+    Args:
+        cause: what one cause says, where its id was asked about.
+        rules: the rules of that id, as `abiscan rules -f json` has them.
+        near: ids that the text is nearly.
+    """
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "tool": _tool(version),
@@ -89,6 +101,10 @@ def explain(subjects: Sequence[Subject], version: str, *, cause: Mapping[str, st
     }
     if cause is not None:
         document["cause"] = dict(cause)
+    if rules:
+        document["rules"] = [dict(rule) for rule in rules]
+    if near:
+        document["near"] = list(near)
     return "".join(_pieces(document))
 
 

@@ -426,11 +426,38 @@ def test_an_explanation_is_a_cause_a_near_miss_or_not_known(args: list[str], sta
     assert done.stdout if out else not done.stdout
 
 
-def test_a_cause_by_its_id_as_json_is_valid() -> None:
+def test_an_id_as_json_is_valid() -> None:
+    """A cause, a rule and what is nearly one are documents of one shape, by the schema that is printed."""
     schema = json.loads(run("schema").stdout)
-    done = json.loads(run("explain", "half-intrinsic", "-f", "json").stdout)
-    assert done["cause"]["id"] == "half-intrinsic"
-    jsonschema.validate(done, {"$ref": "#/$defs/explain", "$defs": schema["$defs"]})
+    shape = {"$ref": "#/$defs/explain", "$defs": schema["$defs"]}
+    cause, rule, near = (
+        json.loads(run("explain", word, "-f", "json").stdout)
+        for word in ("half-intrinsic", "const-data-ptr", "Const-Data-Pt")
+    )
+    for done in (cause, rule, near):
+        jsonschema.validate(done, shape)
+        assert done["subjects"] == []
+    assert cause["cause"]["id"] == "half-intrinsic"
+    assert rule["rules"] == json.loads(run("rules", "const-data-ptr", "-f", "json").stdout)
+    assert near["near"] == ["const-data-ptr"]
+
+
+def test_a_binary_is_no_text(tmp_path: Path) -> None:
+    """Neither as a file nor on standard input; UTF-16, which PowerShell writes, is text."""
+    library = FIXTURES / "old-string-extension.so"
+    image = tmp_path / "a.bin"
+    image.write_bytes(b"MZ\x90\x00" + bytes(64) + b"GLIBC_2.34")
+    command = [sys.executable, "-m", "abiscan", "explain", "-"]
+    for data in (library.read_bytes(), image.read_bytes()):
+        done = subprocess.run(command, input=data, capture_output=True, check=False)
+        assert done.returncode == 2
+        assert not done.stdout
+        assert b"abiscan FILE" in done.stderr
+        assert done.stderr.count(b"\n") == 1
+    assert run("explain", str(image)).returncode == 2
+    text = "ImportError: libc10.so: cannot open shared object file: No such file or directory\r\n"
+    done = subprocess.run(command, input=text.encode("utf-16"), capture_output=True, check=False)
+    assert b"import-torch-first" in done.stdout
 
 
 def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:

@@ -217,6 +217,43 @@ def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, inde
     assert "torch 2.4.1 (cu121) exports" not in _said(subject)
 
 
+# --- slips of the hand ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("c10::cuda::SetDevicee(int)", "_ZN3c104cuda9SetDeviceEi"),
+        ("c10::SymInt::sym_nee(c10::SymInt const&) const", "_ZNK3c106SymInt6sym_neERKS0_"),
+        ("c10::Eror::Error(c10::SourceLocation, std::string)", "_ZN3c105ErrorC1ENS_14SourceLocationESs"),
+        ("_ZN3c104cuda8SetDevicEi", "_ZN3c104cuda9SetDeviceEi"),
+        ("PyObject_CallNoArg", "PyObject_CallNoArgs"),
+    ],
+)
+def test_what_was_meant(slip: str, meant: str, index: ReleaseIndex) -> None:
+    """The release index, or CPython's exports, have the name that differs by a letter, and not the given one."""
+    (subject,) = _ask(slip, index)
+    assert subject.near[0] == meant
+
+
+@pytest.mark.parametrize("name", ["_ZN3c104cuda8SetDevicEi", "_ZN3c107foo_barEi"])
+def test_programs_make_no_slips(name: str, index: ReleaseIndex) -> None:
+    assert not _ask(f"ImportError: /x/_C.so: undefined symbol: {name}", index)[0].near
+    assert not _ask(f"a.o: undefined reference to `{cxxfilt.demangle(name)}'", index)[0].near
+
+
+@pytest.mark.parametrize("word", ["torch_scatter", "torch_geometric", "flash_attn", "causal_conv1d"])
+def test_a_project_is_no_symbol(word: str, index: ReleaseIndex) -> None:
+    """Projects of the package index, which no CPython module of torch exports as a C name (the release index)."""
+    assert index.history(word, "x86_64") is None
+    assert _ask(word, index) == ()
+
+
+def test_of_a_name_alone_only_its_spelling_is_known(index: ReleaseIndex) -> None:
+    """NVIDIA's API references have cudaMalloc, and no cudaMaloc: prefixes are known here, not functions."""
+    assert "belongs to" not in _said(_ask("cudaMaloc", index)[0])
+
+
 # --- link editors ---------------------------------------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ def _with_lost_underscore(missing: MissingName) -> Vendor | None:
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
-    evidence = [f"{missing.name} belongs to {vendor.product} (lib{vendor.library})."]
+    evidence = [f"{_whose(missing, vendor)} (lib{vendor.library})."]
     score = 0.72
     # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
     looked = missing.file is None or missing.status is Status.MISSING
@@ -129,6 +129,13 @@ def _is_of_cuda(missing: MissingName) -> bool:
     return of_file is not None and of_file.cuda
 
 
+def _whose(missing: MissingName, vendor: Vendor) -> str:
+    """Which functions a library has is not recorded: a name that nobody's message has may be mistyped."""
+    if missing.file_name is None and missing.library is None:
+        return f"{missing.name} is spelt as names of {vendor.product} are"
+    return f"{missing.name} belongs to {vendor.product}"
+
+
 def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
     """The vendor's library among the needed ones; "" where it is not there, None where the file was not read."""
     if missing.file is None:
@@ -172,7 +179,7 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
-    evidence = [f"{missing.name} belongs to {vendor.product}."]
+    evidence = [f"{_whose(missing, vendor)}."]
     if missing.file is not None:
         evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
     else:

@@ -29,7 +29,7 @@ from abiscan.model import versions
 from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.facts import SharedObject
 from abiscan.model.subject import Subject, SubjectKind
-from abiscan.ownership.names import owner_of_library, owner_of_version
+from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 
 # Two forms of history that a person can take in.
 _HISTORY = 4
@@ -251,9 +251,16 @@ def _symbol(
 
 def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
     """What a name that no build exports may be meant to be; a slip can leave a C++ name that nobody can read."""
-    if missing.windows or missing.related or not (spelled.exact or classify(name) is NameKind.CXX):
+    if missing.windows or missing.related:
         return ()
-    return near_names.near(name, missing.knowledge)
+    if is_python_name(name):
+        return near_names.near_of_python(name)
+    near = near_names.near(name, missing.knowledge) if spelled.exact or classify(name) is NameKind.CXX else ()
+    # Programs make no slips.
+    typed = not missing.link_time and missing.file_name is None and not missing.msvc
+    if near or missing.cxx is None or not missing.is_torch_name or not typed:
+        return near
+    return near_names.near_of_entity((*missing.cxx.scope, missing.cxx.base), missing.shown, missing.knowledge)
 
 
 def _as_if_typed_well(name: str, missing: MissingName, causes: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

@@ -6,12 +6,14 @@ import re
 
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.diagnosis.messages import spelling
+from abiscan.diagnosis.messages import near_names, spelling
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import is_python_name
+from abiscan.ownership.source_projects import PUBLISH_SOURCE
+from abiscan.ownership.torch_names import SHIM_PREFIXES
 from abiscan.ownership.vendors import vendor_of
 
 # A text of so few lines may be a symbol by itself, one a line; a longer one is a log, in which names alone say nothing.
@@ -112,9 +114,15 @@ def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:
         return True
     if re.fullmatch(r"[A-Za-z_$.][A-Za-z0-9_$.]*", name):
         # One word: of prose, of a path, or a C name.
-        if not sure and (is_plain_word(name) or "." in name or "_" not in name.strip("_") or name.isupper()):
+        if sure:
+            return True
+        if is_plain_word(name) or "." in name or "_" not in name.strip("_") or name.isupper():
             return is_known(name, knowledge)
-        return True
+        if name.replace("_", "-").lower() in PUBLISH_SOURCE:
+            return False
+        # A project on torch is named as its C shims are (`torch_geometric`).
+        shim = name.startswith(SHIM_PREFIXES)
+        return not shim or is_known(name, knowledge) or bool(near_names.near(name, knowledge))
     if _CODE.intersection(name.replace("operator=", "operator")) or spelling.qualified_name(name) is None:
         return False
     if "::" in name.split("(", 1)[0]:

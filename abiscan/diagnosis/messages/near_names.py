@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from abiscan.diagnosis.knowledge import Knowledge
-from abiscan.mangling import NameKind, classify
+from abiscan.environment import python_names
+from abiscan.mangling import NameKind, classify, parse
 
 # Names that are compared letter by letter, and how many of the nearest are told.
 _COMPARED, _TOLD = 1_500, 2
@@ -43,6 +47,69 @@ def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
             found[other] = matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
     best = sorted((item for item in found.items() if item[1] >= _ALIKE), key=lambda item: (-item[1], item[0]))
     return tuple(other for other, _ratio in best[:_TOLD])
+
+
+# One identifier of a qualified name, and how alike two must be; shorter ones differ by design.
+_ALIKE_PART, _SHORTEST_PART = 0.8, 4
+_QUALIFIERS = ("", "K")
+_PARTS = 8
+
+
+def near_of_entity(parts: tuple[str, ...], text: str, knowledge: Knowledge) -> tuple[str, ...]:
+    """The exported functions of which one scope, or the base, is nearly that of `parts`; of overloads the one that
+    reads most like `text`.
+
+    The slip stands behind the part's first two letters.
+    """
+    if knowledge.releases is None or not 2 <= len(parts) <= _PARTS:
+        return ()
+    found: dict[tuple[str, ...], list[str]] = {}
+    for at, part in enumerate(parts):
+        if len(part) < _SHORTEST_PART:
+            continue
+        alike: dict[str, bool] = {part: False}
+        for name, identifier in _beginning_so(parts[:at], part, knowledge):
+            if identifier not in alike:
+                alike[identifier] = _ratio(identifier, part) >= _ALIKE_PART
+            parsed = parse(name) if alike[identifier] else None
+            other = () if parsed is None else (*parsed.scope, parsed.base)
+            if len(other) == len(parts) and other[at + 1 :] == parts[at + 1 :]:
+                found.setdefault(other, []).append(name)
+    nearest = sorted(found, key=lambda other: (-_ratio("::".join(other), "::".join(parts)), other))
+    return tuple(max(sorted(found[other]), key=lambda name: _ratio(_read(name), text)) for other in nearest[:_TOLD])
+
+
+def _beginning_so(scope: tuple[str, ...], part: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
+    """Exported names of a scope, whose next part begins as `part` does and is about as long; with that part."""
+    assert knowledge.releases is not None
+    before = "".join(f"{len(each)}{each}" for each in scope)
+    for qualifiers in _QUALIFIERS:
+        for length in range(len(part) - 2, len(part) + 3):
+            prefix = f"_ZN{qualifiers}{before}{length}{part[:2]}"
+            for history in knowledge.releases.prefix(prefix, knowledge.machine, _COMPARED):
+                yield history.name, history.name[len(prefix) - 2 :][:length]
+
+
+def _read(name: str) -> str:
+    parsed = parse(name)
+    return name if parsed is None else parsed.display
+
+
+def _ratio(one: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def near_of_python(name: str) -> tuple[str, ...]:
+    """The functions of CPython's C API that are nearly a name which none exports."""
+    from difflib import get_close_matches
+
+    begins = re.match(r"_?Py[A-Z]?[a-z]+", name)
+    if begins is None or python_names.exported_by(name):
+        return ()
+    alike = [other for other in python_names.names() if other.startswith(begins[0])]
+    return tuple(get_close_matches(name, alike, n=_TOLD, cutoff=0.93))
 
 
 def _mended(name: str, at: int) -> list[str]:
