@@ -51,6 +51,8 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     Args:
         project: what a message calls the extension, where nothing else tells.
     """
+    if _is_of_android(missing):
+        return _OF_ANDROID
     name = package(missing) or normalised(project)
     if name in PUBLISH_SOURCE:
         return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
@@ -61,6 +63,14 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
+
+
+# Apps have torch from Maven, in their own folder.
+_OF_ANDROID = "Take every native library of the app from one release of torch (org.pytorch:pytorch_android, ...)"
+
+
+def _is_of_android(missing: MissingName) -> bool:
+    return (missing.file_name or "").startswith(("/data/app/", "/data/data/", "/data/user/"))
 
 
 def _torch(missing: MissingName) -> str:
@@ -111,6 +121,8 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
 def install_torch(missing: MissingName, windows: Windows) -> str | None:
     """Install a torch that exports the name, and the file's other names where they are known; None where none does, or
     none that does has wheels for the CPython that is there."""
+    if _is_of_android(missing):
+        return None
     if missing.knowledge.loads_on is not None:
         windows = missing.knowledge.loads_on
     if not windows:

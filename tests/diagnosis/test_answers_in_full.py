@@ -217,6 +217,35 @@ def test_a_torch_with_the_other_string_has_no_name_with_this_one(said: str, inde
     assert "torch 2.4.1 (cu121) exports" not in _said(subject)
 
 
+# --- names in part, of other systems --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dots", ["...", "\u2026"])
+def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex) -> None:
+    """No release exports the beginning, which reads as a whole name; one exports what begins so (the release index)."""
+    cut, whole = "_ZN3c1015SmallVectorBaseIjE8grow_podEPKvm", "_ZN3c1015SmallVectorBaseIjE8grow_podEPKvmm"
+    assert index.history(cut, "x86_64") is None
+    assert [history.name for history in index.prefix(cut, "x86_64", 9)] == [whole]
+    for before in ("undefined symbol: ", ""):
+        (subject,) = _ask(f"{before}{cut}{dots}", index)
+        assert subject.mangled == whole
+    assert _ask(f"undefined symbol: {cut}", index)[0].mangled == cut
+
+
+def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> None:
+    """llvm-undname reads `??0` as a constructor; link.exe takes import libraries and /LIBPATH."""
+    (subject,) = _ask("a.obj : error LNK2019: unresolved external symbol (??0Error@c10@@QEAA@XZ)", index)
+    assert subject.demangled == "c10::Error::Error"
+    linked = next(cause for cause in subject.causes if cause.cause is CauseId.LIBRARY_NOT_LINKED)
+    assert linked.fix.startswith("Link it: c10.lib with /LIBPATH:")
+
+
+def test_pip_installs_nothing_in_an_app_of_android(index: ReleaseIndex) -> None:
+    text = 'dlopen failed: cannot locate symbol "_ZTIN2at6TensorE" referenced by "/data/app/lib/arm64/liba.so"...'
+    (subject,) = _ask(text, index)
+    assert "pip install" not in _said(subject)
+
+
 # --- slips of the hand ----------------------------------------------------------------------------------------------
 
 

@@ -149,8 +149,9 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
         evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
         # A linker has the library of the very headers, and complains of nothing else.
         score = max(base + 0.22, 0.7) if missing.link_time else base + 0.22
+    flags = "torch_python.lib with /LIBPATH: for torch\\lib" if missing.msvc else "-ltorch_python with -L for torch/lib"
     fix = (
-        "Link it: -ltorch_python with -L for torch/lib. In CMake:\n"
+        f"Link it: {flags}. In CMake:\n"
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
         "target_link_libraries(NAME ${TORCH_LIBRARIES} ${TORCH_PYTHON_LIBRARY})"
     )
@@ -179,7 +180,8 @@ def _plain(missing: MissingName, library: str, base: float) -> Candidates:
     elif missing.link_time:
         score = max(score, 0.64)
     stem = fixes.word(library.removeprefix("lib").split(".so")[0].removesuffix(".dylib"), "NAME")
-    fix = f"Link it: -l{stem} with -L for torch/lib (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
+    flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.msvc else f"-l{stem} with -L for torch/lib"
+    fix = f"Link it: {flags} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
 

@@ -198,7 +198,7 @@ def _symbol(
     unfound: tuple[str, ...],
 ) -> Subject | None:
     macos = mention.macos or (file_name or "").endswith(".dylib") or "darwin" in (file_name or "")
-    spelled = spelling.read(mention.text, knowledge, macos=macos)
+    spelled = spelling.read(mention.text, knowledge, macos=macos, cut_off=mention.cut_off)
     if spelled is None:
         return None
     name = spelled.names[0]

@@ -101,11 +101,12 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     if _LIBRARY_NAME.fullmatch(text):
         return Mention(Complaint.LIBRARY, text, at)
     token = read_name(text)
-    if token is None or text[token.end :].strip(" .,:\u3002\uff0c)>'\"`"):
+    if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):
         return None
     if not _is_name(token.name, knowledge, sure):
         return None
-    return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version)
+    cut = token.is_cut_off(text)
+    return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version, cut_off=cut)
 
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:

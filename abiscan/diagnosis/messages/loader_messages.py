@@ -44,6 +44,7 @@ def undefined_symbol(hit: Hit) -> Iterator[Mention]:
         needed_by=needed_by,
         location=location,
         by_linker=linker,
+        cut_off=token.is_cut_off(rest),
         before_torch=needed_by is not None and _before_torch(hit, needed_by),
     )
 

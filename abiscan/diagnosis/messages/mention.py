@@ -129,6 +129,7 @@ class Mention(Struct, frozen=True):
         location: where in a source or a script.
         by_linker: a linker says so, not a loader.
         macos: a loader or linker of macOS says so.
+        cut_off: dots stand behind the name, of which the text has the beginning alone.
         by_ldd: `ldd` says so, which looks for torch's libraries where no Python has loaded them.
         by_torch: torch itself was imported, nothing of an extension.
         before_torch: a prompt shows that the file was imported, and torch not before it.
@@ -145,6 +146,7 @@ class Mention(Struct, frozen=True):
     location: Location | None = None
     by_linker: bool = False
     macos: bool = False
+    cut_off: bool = False
     by_ldd: bool = False
     by_torch: bool = False
     before_torch: bool = False

@@ -68,6 +68,9 @@ _BRACES: Final = ("{lambda", "{unnamed", "{default")
 _OPERATOR = re.compile(r"operator\s{0,2}(?:\(\)|\[\]|[-+*/%^&|~!=<>,]{1,3}|new(?:\[\])?|delete(?:\[\])?)")
 
 
+_DOTS: Final = ("...", "\u2026")
+
+
 class NameToken(Struct, frozen=True):
     """A name as it stands in a line.
 
@@ -82,6 +85,10 @@ class NameToken(Struct, frozen=True):
     version: str | None
     end: int
     quoted: bool
+
+    def is_cut_off(self, text: str) -> bool:
+        """Whether dots stand behind it in the line."""
+        return text.startswith(_DOTS, self.end)
 
     @property
     def library(self) -> str | None:

@@ -39,6 +39,7 @@ _MSVC_TEMPLATE = re.compile(
     r"(?:__imp_)?\?\?\$([A-Za-z_]\w{0,255})@((?:_?[A-Z]|[UVW]\w{1,255}(?:@\w{1,255}){0,8}@@){1,8})@"
     r"((?:[A-Za-z_]\w{0,255}@){1,16})@"
 )
+_MSVC_STRUCTORS: Final = {"?0": "", "?1": "~"}
 _MSVC_TYPES: Final = {
     "C": "signed char",
     "D": "char",
@@ -84,8 +85,12 @@ class Spelled(Struct, frozen=True):
     macos: bool = False
 
 
-def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | None:
-    """What a name stands for; None where the text is no name."""
+def read(text: str, knowledge: Knowledge, *, macos: bool = False, cut_off: bool = False) -> Spelled | None:
+    """What a name stands for; None where the text is no name.
+
+    Args:
+        cut_off: the text says, by dots, that this is the beginning of the name.
+    """
     given = text.strip().strip(_QUOTES)
     if not given or not _TOKEN.match(given[0]) or len(given) > 65_536:
         return None
@@ -96,7 +101,7 @@ def read(text: str, knowledge: Knowledge, *, macos: bool = False) -> Spelled | N
         note = "A macOS name: Mach-O puts an underscore before every C and C++ name. Without it: " + given[1:]
         return Spelled(given, (given,), notes=(note,), macos=True)
     if kind is NameKind.CXX:
-        return _mangled(given.split("@", 1)[0], knowledge)
+        return _mangled(given.split("@", 1)[0], knowledge, cut_off)
     if kind is NameKind.VECTOR_ABI:
         return Spelled(given, (given,), notes=("A vector variant of a C function (vector function ABI), not C++.",))
     if kind in (NameKind.RUST, NameKind.D, NameKind.SWIFT):
@@ -123,10 +128,10 @@ def begun(name: str) -> str | None:
     return whole if parsed is not None and parsed.parameters is not None and len(parsed.scope) > 0 else None
 
 
-def _mangled(name: str, knowledge: Knowledge) -> Spelled:
+def _mangled(name: str, knowledge: Knowledge, cut_off: bool) -> Spelled:
     """A C++ name; where it is none, or only the beginning of one, the exported name that begins so."""
     parsed = parse(name)
-    if parsed is not None and (parsed.parameters is not None or is_known(name, knowledge)):
+    if parsed is not None and ((parsed.parameters is not None and not cut_off) or is_known(name, knowledge)):
         return Spelled(name, (name,))
     # Titles and messages lose the end of a name: `_ZN5torch4lazy13MetricFnValueB5cxx11E` for `...B5cxx11Ed`.
     longer: list[SymbolHistory] = []
@@ -207,6 +212,8 @@ def _msvc(given: str, knowledge: Knowledge) -> Spelled:
         # ??0 and ??1 are constructor and destructor of the class that follows, which the pattern took for the base or
         # a scope.
         names = [*reversed(scope), base or scope[0]]
+        if special in _MSVC_STRUCTORS:
+            names.append(f"{_MSVC_STRUCTORS[special]}{names[-1]}")
     else:
         names = [*reversed(scope), base or ""]
     names = [name for name in names if name]
