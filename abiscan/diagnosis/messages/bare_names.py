@@ -105,7 +105,7 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
         return None
     if not _is_name(token.name, knowledge, sure):
         return None
-    cut = token.is_cut_off(text)
+    cut = token.is_cut_off(text) or line.rstrip().endswith("\u2026")
     return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version, cut_off=cut)
 
 
