@@ -232,6 +232,16 @@ def test_a_name_with_dots_behind_it_is_completed(dots: str, index: ReleaseIndex)
     assert _ask(f"undefined symbol: {cut}", index)[0].mangled == cut
 
 
+@pytest.mark.parametrize(
+    "broken", ["_ZN5torch3jit17parseSchemaOr=\r\nNameERKSs", "=5FZN5torch3jit17parseSchemaOrNameERKSs"]
+)
+def test_mail_without_its_headers(broken: str, index: ReleaseIndex) -> None:
+    """RFC 2045, 6.7: `=5F` is an underscore, `=` at the end of a line breaks it softly."""
+    (subject,) = _ask(f"ImportError: /x/_C.so: undefined symbol: {broken}", index)
+    assert subject.text == "_ZN5torch3jit17parseSchemaOrNameERKSs"
+    assert not any("cut off" in note for note in subject.notes)
+
+
 def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> None:
     """llvm-undname reads `??0` as a constructor; link.exe takes import libraries and /LIBPATH."""
     (subject,) = _ask("a.obj : error LNK2019: unresolved external symbol (??0Error@c10@@QEAA@XZ)", index)

@@ -16,6 +16,8 @@ NOTHING_KNOWN = (
     "\u201cundefined reference to vtable\u201d seems to be a common problem with Qt\u2019s meta-object system.",
     "Traceback (most recent call last):\n  File \"app.py\", line 3\nModuleNotFoundError: No module named 'requests'",
     "    print(total)\nNameError: name 'total' is not defined",
+    "ModuleNotFoundError: No module named 'torch'",
+    "RuntimeError: Cannot access data pointer of Tensor that doesn't have storage",
     "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
     "KeyError: 'state_dict'",
     "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 7.79 GiB total capacity)",

@@ -149,6 +149,11 @@ WORDINGS = {
         ("NotImplementedError: Could not run 'mylib::foo' with arguments from the 'Meta' backend.", _OPERATOR),
         ("torch._dynamo.exc.Unsupported: 'skip function varlen_fwd in file /x/f.py'", _OPERATOR),
         ("Unsupported: call_function UserDefinedObjectVariable(builtin_function_or_method) []", _OPERATOR),
+        (
+            "RuntimeError: Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
+            "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel.",
+            _OPERATOR,
+        ),
         ("AttributeError: module 'torch.library' has no attribute 'custom_op'", _NEWER),
         ("ImportError: cannot import name 'register_fake' from 'torch.library' (/x/torch/library.py)", _NEWER),
         ("ModuleNotFoundError: No module named 'torch._six'", _OLDER),
@@ -206,6 +211,17 @@ WORDINGS = {
         ("    y = scan_cuda.fwd(x)\nNameError: name 'scan_cuda' is not defined", _MISSING),
         ("NameError: name '_C' is not defined", _MISSING),
         ("No module named '_k2'\n_k2.cpython-38-x86_64-linux-gnu.so", _PYTHON),
+    ),
+    "pip, which builds in an environment of its own (PEP 517)": (
+        (
+            "  error: subprocess-exited-with-error\n  x Getting requirements to build wheel did not run successfully.\n"
+            "      ModuleNotFoundError: No module named 'torch'",
+            _MISSING,
+        ),
+    ),
+    "setuptools, and torch's own CMake package": (
+        ("error: command '/usr/local/cuda/bin/nvcc' failed: No such file or directory", _MISSING),
+        ("CMake Error at Caffe2/public/cuda.cmake:65 (message):\n  PyTorch: CUDA cannot be found.", _MISSING),
     ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),

@@ -209,6 +209,14 @@ def not_loadable(mention: Mention) -> Candidates:
 def no_module(mention: Mention, missing: MissingName) -> Candidates:
     """`ModuleNotFoundError: No module named 'mmcv._ext'`: a compiled module, by its name."""
     name = mention.text
+    if name == "torch":
+        evidence = (
+            "pip builds in an environment of its own, in which there is no torch: the project does not name it among "
+            "what its build requires, and imports it in setup.py.",
+        )
+        way = "pip install torch\npip install --no-build-isolation NAME  # builds with the torch that is installed"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, evidence, way)
+        return
     package = fixes.word(name.partition(".")[0], "PACKAGE")
     if mention.library is not None:
         function = name.rpartition(".")[2]

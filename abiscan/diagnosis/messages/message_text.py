@@ -45,11 +45,30 @@ def clean(text: str) -> str:
         text = html.unescape(text)
     if "quoted-printable" in text or "Quoted-Printable" in text:
         text = text.replace("=\n", "").replace("=3D", "=").replace("=20", " ")
+    if "=5F" in text:
+        text = text.replace("=5F", "_")
+    if "=\n" in text:
+        text = _rejoined(text)
     if "*ZN" in text:
         text = _EMPHASIS.sub(lambda name: name[0].replace("*", "_"), text)
     if any(broken in text for broken in _BREAKS):
         text = _BROKEN.sub(r"\1ndefined symbol", text)
     return text
+
+
+# The end of a mangled name; mail of many programs is pasted without its headers.
+_NAME_END = re.compile(r"_Z[A-Za-z0-9_]{4,}$")
+_LINE_OF_MAIL: Final = 80  # characters, of quoted-printable (RFC 2045, 6.7)
+
+
+def _rejoined(text: str) -> str:
+    """The text with names put together that quoted-printable broke: `=` ends a line softly."""
+    first, *others = text.split("=\n")
+    parts = [first]
+    for part in others:
+        broken = part[:1].isalnum() and _NAME_END.search(parts[-1][-_LINE_OF_MAIL:]) is not None
+        parts.append(part if broken else f"=\n{part}")
+    return "".join(parts)
 
 
 def _url_decoded(run: re.Match[str]) -> str:

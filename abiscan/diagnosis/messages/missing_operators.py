@@ -69,6 +69,19 @@ def _of_torchcodec() -> Candidates:
 
 def no_fake(mention: Mention) -> Candidates:
     """An operator that torch.compile or torch.export asks for shapes, and that has kernels alone."""
+    if mention.context:
+        said = (
+            "The message says it itself: torch.compile or torch.export traces into a kernel of an extension, which "
+            "asks a tensor without data (a FakeTensor) for its data. The function is no operator of torch.",
+        )
+        way = (
+            '@torch.library.custom_op("NAMESPACE::NAME", mutates_args=())  # around the call of the extension\n'
+            "def name(x: torch.Tensor) -> torch.Tensor: ...\n"
+            "@name.register_fake\n"
+            "def _(x): return torch.empty_like(x)  # the shape and type of its result"
+        )
+        yield Candidate(CauseId.OP_NOT_REGISTERED, 0.88, said, way)
+        return
     name = mention.text if "::" in mention.text else "NAMESPACE::NAME"
     shown = ".".join(fixes.word(part, "NAME") for part in name.split("::"))
     evidence = (

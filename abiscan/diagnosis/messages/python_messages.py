@@ -95,6 +95,10 @@ _COMPILED = re.compile(
 )
 
 
+# What pip prints of a build, in whose own environment (PEP 517) setup.py imports torch.
+_PIP_BUILDS = ("Getting requirements to build wheel", "get_requires_for_build", "pip-build-env", "build_meta")
+
+
 def no_module(hit: Hit) -> Iterator[Mention]:
     """`ModuleNotFoundError: No module named 'mmcv._ext'`, of a module that is compiled, by its name; and `cannot import
     name '_C' from 'detectron2'`."""
@@ -109,6 +113,10 @@ def no_module(hit: Hit) -> Iterator[Mention]:
         if package is None or _COMPILED.fullmatch(name) is None:
             return
         name = f"{package}.{name}"
+    if name == "torch":
+        if any(word in hit.preceding() + hit.following() for word in _PIP_BUILDS):
+            yield Mention(Complaint.NO_MODULE, name, hit.at)
+        return
     if name.startswith("torch.") and not name.endswith("._C"):
         yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, name, hit.at)
         return

@@ -55,6 +55,13 @@ def no_fake(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.NO_FAKE, found[1] if found is not None else "an operator", hit.at)
 
 
+def no_data(hit: Hit) -> Iterator[Mention]:
+    """c10/core/TensorImpl.h: `Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using
+    torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel.`"""
+    if "FakeTensor" in hit.rest[:64]:
+        yield Mention(Complaint.NO_FAKE, "a custom kernel", hit.at, context=hit.word)
+
+
 def unsupported_operator(hit: Hit) -> Iterator[Mention]:
     """`torch._subclasses.fake_tensor.UnsupportedOperatorException: mylib.foo.default`"""
     found = _DOTTED.match(hit.rest[:200])
@@ -99,9 +106,10 @@ def no_toolkit(hit: Hit) -> Iterator[Mention]:
 
 
 def no_nvcc(hit: Hit) -> Iterator[Mention]:
-    """`No such file or directory: '/usr/local/cuda/bin/nvcc'`; sh: `/usr/local/cuda/bin/nvcc: not found`"""
+    """`No such file or directory: '/usr/local/cuda/bin/nvcc'`; sh: `/usr/local/cuda/bin/nvcc: not found`; setuptools:
+    `error: command '/usr/local/cuda/bin/nvcc' failed: No such file or directory`"""
     if "No such file or directory" in hit.before[-160:] or hit.rest.startswith(
-        ("not found", "No such file", "command")
+        ("not found", "No such file", "command", " failed: No such file")
     ):
         yield Mention(Complaint.NO_TOOLKIT, "nvcc", hit.at)
 
