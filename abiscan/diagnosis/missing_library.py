@@ -121,7 +121,8 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     target = missing.target
     gpu = accelerator_of(name)
     builds = f"torch's {gpu} builds" if gpu else "torch"
-    evidence = [f"{name} is a library of {builds}, in torch/lib, where the loader does not look by itself."]
+    who = "link editor" if at_link_time else "loader"
+    evidence = [f"{name} is a library of {builds}, in torch/lib, where the {who} does not look by itself."]
     score = 0.9
     split = name in _SPLIT_FOR_CUDA_11
     if windows and split:

@@ -266,6 +266,7 @@ def test_pip_installs_nothing_in_an_app_of_android(index: ReleaseIndex) -> None:
         ("c10::SymInt::sym_nee(c10::SymInt const&) const", "_ZNK3c106SymInt6sym_neERKS0_"),
         ("c10::Eror::Error(c10::SourceLocation, std::string)", "_ZN3c105ErrorC1ENS_14SourceLocationESs"),
         ("_ZN3c104cuda8SetDevicEi", "_ZN3c104cuda9SetDeviceEi"),
+        ("_ZN3c105ErrorC2ENS_14SourceLocatoinESs", "_ZN3c105ErrorC2ENS_14SourceLocationESs"),
         ("PyObject_CallNoArg", "PyObject_CallNoArgs"),
     ],
 )
@@ -273,6 +274,11 @@ def test_what_was_meant(slip: str, meant: str, index: ReleaseIndex) -> None:
     """The release index, or CPython's exports, have the name that differs by a letter, and not the given one."""
     (subject,) = _ask(slip, index)
     assert subject.near[0] == meant
+
+
+def test_another_parameter_is_no_slip(index: ReleaseIndex) -> None:
+    """c10::cuda::SetDevice(short) differs from an export by one letter of its type."""
+    assert not _ask("_ZN3c104cuda9SetDeviceEs", index)[0].near
 
 
 @pytest.mark.parametrize("name", ["_ZN3c104cuda8SetDevicEi", "_ZN3c107foo_barEi"])

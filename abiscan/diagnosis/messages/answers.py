@@ -251,13 +251,15 @@ def _symbol(
 
 def _near(name: str, missing: MissingName, spelled: spelling.Spelled) -> tuple[str, ...]:
     """What a name that no build exports may be meant to be; a slip can leave a C++ name that nobody can read."""
-    if missing.windows or missing.related:
+    # Programs make no slips.
+    typed = not missing.link_time and missing.file_name is None and not missing.msvc
+    if missing.windows or (missing.related and not typed):
         return ()
+    if missing.related:
+        return near_names.with_one_word_misspelt(name, missing.knowledge) if spelled.exact else ()
     if is_python_name(name):
         return near_names.near_of_python(name)
     near = near_names.near(name, missing.knowledge) if spelled.exact or classify(name) is NameKind.CXX else ()
-    # Programs make no slips.
-    typed = not missing.link_time and missing.file_name is None and not missing.msvc
     if near or missing.cxx is None or not missing.is_torch_name or not typed:
         return near
     return near_names.near_of_entity((*missing.cxx.scope, missing.cxx.base), missing.shown, missing.knowledge)

@@ -49,6 +49,23 @@ def near(name: str, knowledge: Knowledge) -> tuple[str, ...]:
     return tuple(other for other, _ratio in best[:_TOLD])
 
 
+def with_one_word_misspelt(name: str, knowledge: Knowledge) -> tuple[str, ...]:
+    """Of the names that are nearly a C++ name, those that read like it but for the letters of one identifier: another
+    release's parameters differ in more, or in less."""
+    words = _WORD.findall(_read(name))
+    found = []
+    for other in near(name, knowledge):
+        theirs = _WORD.findall(_read(other))
+        pairs = [(mine, their) for mine, their in zip(words, theirs, strict=False) if mine != their]
+        if len(words) == len(theirs) and len(pairs) == 1 and min(map(len, pairs[0])) >= _SHORTEST_WORD:
+            mine, their = pairs[0]
+            if mine.lower() != their.lower() and _ratio(mine, their) >= _ALIKE_PART:
+                found.append(other)
+    return tuple(found)
+
+
+_WORD = re.compile(r"\w+")
+_SHORTEST_WORD = 6
 # One identifier of a qualified name, and how alike two must be; shorter ones differ by design.
 _ALIKE_PART, _SHORTEST_PART = 0.8, 4
 _QUALIFIERS = ("", "K")
