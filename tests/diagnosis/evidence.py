@@ -36,6 +36,7 @@ SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("soname", "library", "asked", "deep"), r"[^\s,]+"),
     **dict.fromkeys(("mangled", "twin"), r".+"),
     "count": r"\d+",
+    "places": rf"{_SPANS} in \S+ and .+",
     "where": rf"{_TORCH}|torch {_SPANS}|torch this torch",
     "shown": r".+",
     "mine": r"the (?:old std::string|new std::string \(std::__cxx11\))",
@@ -107,6 +108,21 @@ def _newest_exporter(case: Case, fields: Fields) -> bool:
     assert history is not None
     newest = next(export for export in reversed(history.exports) if export is not None)
     return fields["library"] in newest.libraries
+
+
+def _exporter_of_each_window(case: Case, fields: Fields) -> bool:
+    """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 in libtorch_cpu.so`: of each window the library in its newest release."""
+    history = case.history(case.name)
+    assert history is not None
+    told: set[str] = set()
+    for span, library in re.findall(rf"({_SPANS}) in (\S+)(?: and |$)", fields["places"]):
+        releases = spans(span, case.known)
+        last = max(releases, key=_order)
+        of_last = [e for b, e in zip(history.builds, history.exports, strict=True) if b.torch == last and e is not None]
+        if not any(library in export.libraries for export in of_last):
+            return False
+        told |= releases
+    return told == case.exported_in(case.name)
 
 
 def _all_after(case: Case, since: str) -> bool:
@@ -359,6 +375,7 @@ SENTENCES = (
     ),
     # Releases and the target's place among them.
     Sentence("{shown} is exported by torch {windows} in {library}.", _newest_exporter),
+    Sentence("{shown} is exported by torch {places}.", _exporter_of_each_window),
     Sentence("None of the known builds ({first} - {last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
     Sentence(
         "Whether releases of torch export {shown} is not recorded.",
@@ -592,6 +609,25 @@ SENTENCES = (
         lambda _c, f: ACCELERATOR_LIBRARIES.get(f["deep"]) == f["gpu"],
     ),
     Sentence("It is shipped by torch {other}.", _shipped),
+    Sentence(
+        "Builds of torch for CUDA 11 have it, up to {release}; of the builds on the package index those of {other} are "
+        "for CUDA 11, and earlier ones with CUDA are not.",
+        lambda c, f: (
+            _shipped(c, f)
+            and not any(
+                (build.cuda or "").startswith("11.")
+                for build in c.builds
+                if _order(build.torch) < min(map(_order, spans(f["other"], c.known)))
+            )
+        ),
+    ),
+    Sentence(
+        "{mangled} belongs to Intel's ITT notification library: torch of conda's channels finds it in MKL.",
+        lambda c, _: c.name.startswith("iJIT_"),
+    ),
+    Sentence(
+        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with."
+    ),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
     Sentence("The loader looked for {soname} and found none.", lambda c, f: c.installed and _not_found(c, f)),
     Sentence(

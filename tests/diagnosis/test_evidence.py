@@ -59,7 +59,14 @@ NOT_SHOWN = {
     "a library of torch 1.13 alone": (
         "The build of torch {torch} on the package index, for CUDA 10.2 or older, does not ship it.",
         "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may.",
+        "Builds of torch for CUDA 11 have it, up to {release}; of the builds on the package index those of {other} are "
+        "for CUDA 11, and earlier ones with CUDA are not.",
     ),
+    "torch's own libraries beside a newer MKL": (
+        "{mangled} belongs to Intel's ITT notification library: torch of conda's channels finds it in MKL.",
+        "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with.",
+    ),
+    "a name that went, and came back in another library": ("{shown} is exported by torch {places}.",),
     "a file for XPU": ("{label} is no {gpu} build and has no such library.",),
     "a published wheel, of the corpus": (
         "The file needs {soname}, which neither its package nor {label} has.",

@@ -219,7 +219,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             return
         if abi is None or abi == (mine == "new"):
             return
-        score = 0.78
+        score = 0.86 if _unlike_its_release(missing) else 0.78
         evidence.append(
             f"{missing.target_label} is built with the other one: it exports no such name, whatever its release."
         )
@@ -246,6 +246,15 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
                 "which have the std::string of the torch that they were built for: another release of it is as likely."
             )
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
+
+
+def _unlike_its_release(missing: MissingName) -> bool:
+    """Whether the target is known to have the string that no build of its version on the package index has."""
+    releases, target = missing.knowledge.releases, missing.target
+    if releases is None or target is None or target.cxx11_abi is None:
+        return False
+    abis = {b.cxx11_abi for b in releases.builds(missing.knowledge.machine) if b.torch == target.torch and not b.user}
+    return bool(abis) and target.cxx11_abi not in abis
 
 
 def _of_another_string(missing: MissingName, mine: str) -> bool:

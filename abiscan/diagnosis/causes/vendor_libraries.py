@@ -395,8 +395,9 @@ def _cuda_library(
         return
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
-        nowhere = "Or it is of the very release, and in no folder that the loader searches."
-        yield Candidate(CauseId.LIBRARY_MISSING, absent, (*evidence, nowhere), _itself(vendor, major, missing))
+        if missing.file is None:
+            evidence.insert(0, f"{name} may be of the very release that is wanted, and in no folder that is searched.")
+        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
 
 
 def _of_torch_itself(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
