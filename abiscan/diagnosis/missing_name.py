@@ -322,19 +322,25 @@ class MissingName:
 
     def _windows_with_libraries(self) -> str:
         """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 - 2.15.0 in libtorch_nvshmem.so`; a library that all have once."""
-        assert self.windows
+        return " and ".join(f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.places)
+
+    @functools.cached_property
+    def places(self) -> tuple[tuple[Windows, tuple[str, ...]], ...]:
+        """The windows with the libraries that export the name in the newest release of each; windows with the same
+        first library are one."""
+        if not self.windows:
+            return ()
         if self.history is None or not self.libraries:
-            return self.windows.text()
-        libraries = []
+            return ((self.windows, ()),)
+        found = []
         for span in self.windows:
             one = Windows((span,))
             of_span = [build for build in self.history.exported_in if one.contains(build.torch)]
             newest = self.history.export(of_span[-1]) if of_span else None
-            libraries.append(None if newest is None else newest.library)
-        if len(set(libraries)) == 1:
-            return f"{self.windows.text()} in {self.libraries[0]}"
-        spans = zip(self.windows, libraries, strict=True)
-        return " and ".join(Windows((span,)).text() + (f" in {library}" if library else "") for span, library in spans)
+            found.append((one, () if newest is None else newest.libraries))
+        if len({names[:1] for _one, names in found}) == 1:
+            return ((self.windows, self.libraries),)
+        return tuple(found)
 
     # --- related exports --------------------------------------------------------------------------------------------
 

@@ -289,8 +289,7 @@ def history_of(missing: MissingName) -> tuple[str, ...]:
     lines: list[str] = []
     if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
         return ()  # of a name without its end nobody can say which of the forms it is
-    if missing.windows and missing.libraries:
-        lines.append(f"{missing.windows.text()}: {missing.shown} ({', '.join(missing.libraries[:2])})")
+    lines += [f"{spans.text()}: {missing.shown} ({', '.join(names[:2])})" for spans, names in missing.places if names]
     arguments = missing.cxx.template_args or ()
     forms = [f for f in missing.related if f.windows and _same_arguments(f.parsed.template_args or (), arguments)]
     forms.sort(key=lambda f: versions.order(f.windows[0][0]) or ())
