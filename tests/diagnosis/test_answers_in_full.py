@@ -75,6 +75,20 @@ def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
     assert "libc10.dylib" in subject.causes[0].evidence[0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__ZNSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE6appendEPKc",
+        "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>::append(char const*)",
+    ],
+)
+def test_libcxx_is_no_libstdcxx(name: str, index: ReleaseIndex) -> None:
+    """`__1` is libc++'s inline namespace (its <__config>); libstdc++ has none of that name."""
+    (subject,) = _ask(f'Undefined symbols for architecture arm64:\n  "{name}", referenced from:\n', index)
+    assert subject.causes[0].cause is CauseId.LIBRARY_NOT_LINKED
+    assert "libstdcxx" not in _said(subject)
+
+
 # --- loaders --------------------------------------------------------------------------------------------------------
 
 

@@ -243,6 +243,11 @@ def _cxx_runtime(missing: MissingName) -> Candidates:
         )
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.5, tuple(evidence), _newer_runtime())
         return
+    if "std::__1::" in missing.shown and cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
+        evidence = [f"{missing.shown} is a name of libc++, the C++ library of LLVM and macOS, and none of libstdc++'s."]
+        fix = "Link with the compiler's C++ driver, or -lc++; on macOS build for the oldest system that is to run it: "
+        yield Candidate(CauseId.LIBRARY_NOT_LINKED, 0.65, tuple(evidence), f"{fix}MACOSX_DEPLOYMENT_TARGET.")
+        return
     if cxx.namespace in STANDARD_SCOPES and not missing.is_torch_name:
         evidence = [f"{missing.shown} is a name of the C++ standard library."]
         yield Candidate(CauseId.LIBSTDCXX_TOO_OLD, 0.65, tuple(evidence), _newer_runtime())
