@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import MissingName
@@ -64,6 +66,10 @@ def causes(
         yield from explain_library(name, missing, by_torch=by_torch)
 
 
+_LIBPATH = (
+    "Add torch\\lib to the link line: /LIBPATH: and the folder that this prints, or use torch.utils.cpp_extension:\n"
+    "python -c \"import torch, os; print(os.path.join(os.path.dirname(torch.__file__), 'lib'))\""
+)
 _PYTHON_IMPORT = re.compile(r"python(\d)(\d{1,2})(?:_d)?\.lib")
 
 
@@ -86,9 +92,19 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
             fix,
         )
     elif is_torch_library(as_library):
-        yield from _torch(as_library, missing, True, False)
+        for candidate in _torch(as_library, missing, True, False):
+            said = tuple(each.replace(as_library, name) for each in candidate.evidence)
+            fix = _LIBPATH if candidate.cause is CauseId.LIBRARY_MISSING else candidate.fix
+            yield msgspec.structs.replace(candidate, evidence=said, fix=fix)
     else:
-        yield from explain_library(as_library if vendor_of_library(as_library) is not None else name, missing)
+        vendor = vendor_of_library(as_library)
+        lacking = [f"link.exe looked for {name} in the folders of /LIBPATH: and of LIB, and found none."]
+        fix = f"Name the folder that has {fixes.word(name, 'it')}: /LIBPATH:FOLDER"
+        if vendor is not None:
+            lacking.append(f"It is of {vendor.product}.")
+        if vendor is not None and vendor.cuda:
+            fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # where the toolkit is\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(lacking), fix)
 
 
 def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:

@@ -264,6 +264,17 @@ def test_a_constructor_of_msvc_is_linked_as_msvc_does(index: ReleaseIndex) -> No
     assert linked.fix.startswith("Link it: c10.lib with /LIBPATH:")
 
 
+def test_an_import_library_is_found_by_libpath(index: ReleaseIndex) -> None:
+    """LNK1104 is link.exe's, whose option for folders is /LIBPATH (its reference); the index has no Windows builds."""
+    for name in ("c10_cuda", "cudart", "foo"):
+        (subject,) = _ask(f"LINK : fatal error LNK1104: cannot open file '{name}.lib'", index)
+        assert subject.causes[0].cause is _MISSING
+        assert "/LIBPATH:" in subject.causes[0].fix
+        assert f"lib{name}.so" not in _said(subject)
+        assert "-L" not in _said(subject)
+        assert "loader" not in _said(subject)
+
+
 def test_pip_installs_nothing_in_an_app_of_android(index: ReleaseIndex) -> None:
     text = 'dlopen failed: cannot locate symbol "_ZTIN2at6TensorE" referenced by "/data/app/lib/arm64/liba.so"...'
     (subject,) = _ask(text, index)
