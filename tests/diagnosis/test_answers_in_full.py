@@ -182,6 +182,19 @@ def test_causes_of_one_library_have_fixes_of_their_own(index: ReleaseIndex) -> N
         assert any('pip install "nvidia-' in fix for fix in fixes)
 
 
+@pytest.mark.parametrize("version", ["2.0.1", "2.9.0", "2.15.0"])
+@pytest.mark.parametrize("library", ["libcusparse.so.11", "libcusparse.so.12", "libcublas.so.12", "libcublas.so.13"])
+def test_a_library_that_the_torch_brings_is_not_found_and_no_other_release(
+    library: str, version: str, index: ReleaseIndex
+) -> None:
+    """The release index says which libraries each build brings: cuSPARSE's number is not that of its CUDA 13."""
+    (build,) = [each for each in index.builds("x86_64") if each.torch == version]
+    text = f"ImportError: {library}: cannot open shared object file: No such file or directory"
+    (subject,) = explain(text, knowledge_of(version, index))
+    first = subject.causes[0].cause
+    assert first is (_MISSING if library in build.brings else CauseId.CUDA_LIBRARY_MISMATCH)
+
+
 def test_macos_has_no_ldconfig(index: ReleaseIndex) -> None:
     (subject,) = _ask("Library not loaded: @rpath/libomp.dylib\n  Referenced from: /x/libtorch_cpu.dylib", index)
     assert "ldconfig" not in _said(subject)

@@ -23,8 +23,10 @@ from abiscan.ownership.vendors import (
     vendor_of_library,
 )
 
-# Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise).
-_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt", "cusparse"))
+# Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise), and
+# which releases another count stands for.
+_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt"))
+_CUDA_OF = {("cusparse", "11"): ("11",), ("cusparse", "12"): ("12", "13")}
 # Functions of the Itanium C++ ABI (sections 2 and 3), which every C++ runtime has.
 _CXX_ABI = frozenset(
     (
@@ -364,8 +366,9 @@ def _cuda_library(
         evidence.append(f"Another version is here: {', '.join(others)}.")
     target = missing.target
     if target is not None:
-        if target.cuda is not None and major is not None and vendor.library in _NUMBERED_AS_CUDA:
-            if target.cuda.split(".")[0] != major:
+        releases = _CUDA_OF.get((vendor.library, major or ""), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
+        if target.cuda is not None and major is not None and releases:
+            if target.cuda.split(".")[0] not in releases:
                 score = 0.95
                 evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
             else:
