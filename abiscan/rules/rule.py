@@ -126,6 +126,7 @@ class SourcePattern(Pattern, frozen=True):
         member: a member that is named after `.` or `->`.
         called: whether `(` follows (after the template arguments, if there are any).
         templated: whether `<` follows.
+        followed_by: what follows behind the call, one of these.
         identifier, identifier_starts: names anywhere, macros included; not those behind another scope or an object.
         qualified: `a::b`; also where `::` stands before, never where another scope does.
         include_starts: how the path of an `#include` begins.
@@ -138,6 +139,7 @@ class SourcePattern(Pattern, frozen=True):
     member: tuple[str, ...] = ()
     called: bool | None = None
     templated: bool | None = None
+    followed_by: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
     identifier_starts: tuple[str, ...] = ()
     qualified: tuple[str, ...] = ()

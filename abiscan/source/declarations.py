@@ -72,7 +72,7 @@ class Pointee(Struct, frozen=True):
 _UNKNOWN = Pointee("", Origin.UNKNOWN)
 
 
-class _Type(Struct, frozen=True):
+class DeclaredType(Struct, frozen=True):
     """A type as declared: the parts of its name, its first template argument, and its pointer depth; arrays count."""
 
     name: tuple[str, ...]
@@ -100,16 +100,16 @@ def _pointee(code: Code, first: int, last: int, steps: int) -> Pointee:
     return known[0] if known else _UNKNOWN
 
 
-def _cast(code: Code, first: int, last: int) -> _Type | None:
+def _cast(code: Code, first: int, last: int) -> DeclaredType | None:
     """The type of `reinterpret_cast<T*>(...)` and its kin, and of `(T*)...`, at the beginning of an expression."""
     found = code.tokens
     if found[first].text in ("reinterpret_cast", "static_cast", "const_cast"):
-        end = _angle_end(found, first + 1, last)
-        return None if end is None else _type_of(found[first + 2 : end - 1])
+        end = angle_end(found, first + 1, last)
+        return None if end is None else type_of(found[first + 2 : end - 1])
     if found[first].text == "(" and code.partner[first] > first:
         inner = found[first + 1 : code.partner[first]]
         if inner and inner[-1].text in ("*", *_RESTRICT):
-            return _type_of(inner)
+            return type_of(inner)
     return None
 
 
@@ -148,7 +148,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
         if found[at + 1 : at + 2] and found[at + 1].text != "=":
             return _UNKNOWN
         begin = at + 2
-        end = _statement_end(code, begin)
+        end = statement_end(code, begin)
         member = _accessor(code, begin, end)
         return member if member is not None else _pointee(code, begin, end, steps - 1)
     if rest < last and found[rest].text in (".", "->"):
@@ -157,7 +157,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
             return member
         # A member of a class with the element type as its first argument: TensorInfo<int64_t, int>::data.
         if kind.argument:
-            argument = _type_of(list(kind.argument))
+            argument = type_of(list(kind.argument))
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
         return _UNKNOWN
     depth = kind.depth + address
@@ -166,7 +166,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
         rest = code.partner[rest] + 1
     if depth < 1:
         if kind.argument and kind.depth == 0:
-            argument = _type_of(list(kind.argument))
+            argument = type_of(list(kind.argument))
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
         return None if not kind.depth and not address else _UNKNOWN
     return _named(code, kind, first, steps) if depth == 1 else Pointee("pointer", Origin.NAMED)
@@ -188,27 +188,27 @@ def _accessor(code: Code, first: int, last: int) -> Pointee | None:
     found = code.tokens
     for at in range(first, last):
         if found[at].text in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data") and at + 1 < last:
-            end = _angle_end(found, at + 1, last)
+            end = angle_end(found, at + 1, last)
             if end is not None:
-                argument = _type_of(found[at + 2 : end - 1])
+                argument = type_of(found[at + 2 : end - 1])
                 return None if argument is None else _named(code, argument, at, _MAX_STEPS // 2)
     return None
 
 
-def _named(code: Code, kind: _Type, at: int, steps: int) -> Pointee:
+def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
     """A type's name followed through aliases, as seen from the token at `at`."""
     if not kind.name:
         return _UNKNOWN
     name = kind.name[-1]
     if len(kind.name) > 1 or name in _BUILTIN or (name.endswith("_t") and name[0] in "iu" and name[-3:-2].isdigit()):
         return Pointee(name, Origin.NAMED)
-    for index, word in _visible(code, at):
+    for index, word in visible_names(code, at):
         if word != name or index < 1:
             continue
         before = code.tokens[index - 1].text
         if before in ("typename", "class") or (before == "." and code.tokens[index - 2].text in ("typename", "class")):
             return Pointee(name, Origin.PARAMETER)
-        alias = _alias(code, index)
+        alias = alias_at(code, index)
         if alias is not None:
             return _named(code, alias, index, steps - 1) if steps > 1 and alias.name else _UNKNOWN
         if before in ("struct", "enum", "union"):
@@ -216,17 +216,17 @@ def _named(code: Code, kind: _Type, at: int, steps: int) -> Pointee:
     return Pointee(name, Origin.UNKNOWN)
 
 
-def _alias(code: Code, index: int) -> _Type | None:
+def alias_at(code: Code, index: int) -> DeclaredType | None:
     """What `using NAME = type;` or `typedef type NAME;` with the name at `index` stands for."""
     found = code.tokens
     if found[index - 1].text == "using" and found[index + 1 : index + 2] and found[index + 1].text == "=":
-        return _type_of(found[index + 2 : _statement_end(code, index + 2)]) or _Type((), (), 0)
+        return type_of(found[index + 2 : statement_end(code, index + 2)]) or DeclaredType((), (), 0)
     if found[index + 1 : index + 2] and found[index + 1].text == ";":
         start = index
         while start > max(0, index - _MAX_TYPE) and found[start - 1].text not in (";", "{", "}"):
             start -= 1
         if found[start].text == "typedef":
-            return _type_of(found[start + 1 : index]) or _Type((), (), 0)
+            return type_of(found[start + 1 : index]) or DeclaredType((), (), 0)
     return None
 
 
@@ -235,7 +235,7 @@ def origin_of(code: Code, offset: int, name: str) -> Origin:
     at = code.index_at(offset)
     if at is None or not name.isidentifier():
         return Origin.UNKNOWN
-    return _named(code, _Type((name,), (), 0), at, _MAX_STEPS).origin
+    return _named(code, DeclaredType((name,), (), 0), at, _MAX_STEPS).origin
 
 
 def alias_target(code: Code, name: str) -> str | None:
@@ -243,15 +243,15 @@ def alias_target(code: Code, name: str) -> str | None:
     if name not in code.text:
         return None
     for index, token in enumerate(code.tokens):
-        alias = _alias(code, index) if token.text == name and token.kind == "name" and index else None
+        alias = alias_at(code, index) if token.text == name and token.kind == "name" and index else None
         if alias is not None and alias.name:
             return alias.name[-1]
     return None
 
 
-def declared_type(code: Code, at: int, name: str) -> tuple[_Type, int] | None:
+def declared_type(code: Code, at: int, name: str) -> tuple[DeclaredType, int] | None:
     """The type that the nearest declaration of a name before `at` gives it, and where the name stands in it."""
-    for index, word in _visible(code, at):
+    for index, word in visible_names(code, at):
         if word == name:
             kind = _declares(code, index)
             if kind is not None:
@@ -259,7 +259,7 @@ def declared_type(code: Code, at: int, name: str) -> tuple[_Type, int] | None:
     return None
 
 
-def _visible(code: Code, at: int) -> Iterator[tuple[int, str]]:
+def visible_names(code: Code, at: int) -> Iterator[tuple[int, str]]:
     """Names before a token that its scopes can see, backward: not those in blocks and brackets that have closed, except
     for the parameters, template parameters and conditions of what the token is in."""
     found, partner = code.tokens, code.partner
@@ -288,11 +288,11 @@ def _visible(code: Code, at: int) -> Iterator[tuple[int, str]]:
         at -= 1
 
 
-def _declares(code: Code, index: int) -> _Type | None:
+def _declares(code: Code, index: int) -> DeclaredType | None:
     """The type in front of the name at `index`, if what stands there declares it."""
     found = code.tokens
     after = found[index + 1].text if index + 1 < len(found) else ";"
-    if after not in (",", ")", "=", ";", "[", "{", ":", "("):
+    if after not in (",", ")", "=", ";", "[", "{", ":", "(") or (index and found[index - 1].text == "::"):
         return None
     start = index
     level = 0
@@ -309,13 +309,51 @@ def _declares(code: Code, index: int) -> _Type | None:
         elif level and before in (";", "{", "}"):
             return None
         start -= 1
-    kind = _type_of(found[start:index])
+    if found[start].text == "template":
+        start = angle_end(found, start + 1, index) or start
+    kind = type_of(found[start:index])
+    if kind is None:
+        kind = _type_of_list(code, start, index)
     if kind is None:
         return None
-    return _Type(kind.name, kind.argument, kind.depth + 1) if after == "[" else kind
+    return DeclaredType(kind.name, kind.argument, kind.depth + 1) if after == "[" else kind
 
 
-def _type_of(written: list[Token]) -> _Type | None:
+def _type_of_list(code: Code, start: int, index: int) -> DeclaredType | None:
+    """The type of a declarator behind the first one: of `b` in `T a = f(x), *b`.
+
+    Args:
+        start: the index behind the comma before it; index: of the name.
+    """
+    found, partner = code.tokens, code.partner
+    if start < 1 or found[start - 1].text != "," or any(token.text not in ("*", "&") for token in found[start:index]):
+        return None
+    begin = start - 1
+    for _step in range(4 * _MAX_TYPE):
+        text = found[begin - 1].text if begin else ";"
+        if text in (";", "{") or (text == "}" and found[begin].text != ","):
+            break
+        if text == ":" and found[begin - 2].text in ("public", "protected", "private"):
+            break
+        if text in ("(", "["):
+            return None  # parameters, arguments, or bindings
+        if text in (")", "]", "}"):
+            begin = partner[begin - 1]
+            if begin < 0:
+                return None
+        else:
+            begin -= 1
+    else:
+        return None
+    for at in range(begin + 1, min(start, begin + _MAX_TYPE)):
+        if found[at].kind == "name" and found[at + 1].text in (",", "=", "(", "{", "["):
+            kind = type_of(found[begin:at])
+            if kind is not None:
+                return DeclaredType(kind.name, kind.argument, sum(token.text == "*" for token in found[start:index]))
+    return None
+
+
+def type_of(written: list[Token]) -> DeclaredType | None:
     """The type that some tokens are, all of them; None where they are none."""
     at = 0
     words: list[str] = []
@@ -334,7 +372,7 @@ def _type_of(written: list[Token]) -> _Type | None:
         return None
     argument: tuple[Token, ...] = ()
     if at < len(written) and written[at].text == "<":
-        end = _angle_end(written, at, len(written))
+        end = angle_end(written, at, len(written))
         if end is None:
             return None
         argument = _first_argument(written[at + 1 : end - 1])
@@ -348,7 +386,7 @@ def _type_of(written: list[Token]) -> _Type | None:
     if len(words) > 1 and depth == 0 and words[-1] in _RESTRICT:
         words.pop()
     # `unsigned long long`; of other names in a row the last is the type, those before are macros and attributes.
-    return _Type(tuple(words[-1].split("::")), argument, depth)
+    return DeclaredType(tuple(words[-1].split("::")), argument, depth)
 
 
 def _first_argument(written: list[Token]) -> tuple[Token, ...]:
@@ -360,7 +398,7 @@ def _first_argument(written: list[Token]) -> tuple[Token, ...]:
     return tuple(written)
 
 
-def _angle_end(found: list[Token], at: int, last: int) -> int | None:
+def angle_end(found: list[Token], at: int, last: int) -> int | None:
     """The index behind the template arguments that open at `at`."""
     if at >= last or found[at].text != "<":
         return None
@@ -375,7 +413,7 @@ def _angle_end(found: list[Token], at: int, last: int) -> int | None:
     return None
 
 
-def _statement_end(code: Code, at: int) -> int:
+def statement_end(code: Code, at: int) -> int:
     """The index of the `;` or `,` that ends what begins at `at`."""
     found, partner = code.tokens, code.partner
     while at < len(found) and found[at].text not in (";", ",", ")", "}"):

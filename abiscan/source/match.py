@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.model.finding import Finding, Location
-from abiscan.rules.element_types import written_type
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
@@ -83,9 +82,9 @@ def match_source(
     """
     places = places_in(text, path, rules, others or NoOthers())
     lines = [at for at, char in enumerate(text) if char == "\n"] if places else []
-    grouped: dict[tuple[str, str], list[Place]] = {}
+    grouped: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
-        grouped.setdefault((place.rule.id, place.text), []).append(place)
+        grouped.setdefault((place.rule.id, place.text, place.variant), []).append(place)
     return tuple(_hit(group, path, lines, module or path) for _key, group in sorted(grouped.items()))
 
 
@@ -110,7 +109,9 @@ def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
             continue
         for place, refined in zip(found, look(found, code, others), strict=True):
             if refined is not None:
-                result.append(replace(place, confidence=refined.confidence, fields=refined.fields))
+                result.append(
+                    replace(place, confidence=refined.confidence, fields=refined.fields, variant=refined.variant)
+                )
     return sorted(result, key=lambda place: place.at)
 
 
@@ -119,18 +120,19 @@ def _hit(places: list[Place], path: str, lines: list[int], module: str) -> Sourc
     rule, pattern = first.rule, first.pattern
     fields = {
         "text": first.text,
-        "type": written_type(first.element) if first.element is not None else "T",
+        # As the author writes it, and so does a rewrite.
+        "type": first.element or "T",
         "inside": first.inside,
         "module": path,
         "detail": "",
+        "instead": "",
         **first.fields,
     }
     fields["rewrites"] = rewrite_texts(rule, fields)
     numbers = sorted({bisect_right(lines, place.at - 1) + 1 for place in places})
     locations = tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES])
-    finding = make_finding(
-        rule, fields, (module, first.text), pattern=pattern, confidence=first.confidence, locations=locations
-    )
+    identity = (module, first.text, first.variant) if first.variant else (module, first.text)
+    finding = make_finding(rule, fields, identity, pattern=pattern, confidence=first.confidence, locations=locations)
     if len(numbers) > MAX_PLACES:
         finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {len(numbers)} places)")
     return SourceHit(finding, first.element)
@@ -217,6 +219,8 @@ class _File:
         called = end < len(found) and found[end].text == "("
         if pattern.templated not in (None, arguments is not None) or pattern.called not in (None, called):
             return None
+        if pattern.followed_by and not (called and _behind_call(found, end) in pattern.followed_by):
+            return None
         element = arguments.split(",")[0].strip() if arguments else None
         if arguments is not None and pattern.member:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
@@ -249,6 +253,16 @@ def _scopes(found: list[Token], at: int) -> tuple[str, ...]:
         at -= 2
         scopes.insert(0, found[at].text)
     return tuple(scopes)
+
+
+def _behind_call(found: list[Token], at: int) -> str:
+    """The text behind the parentheses that open at `at`; empty where they do not end soon."""
+    level = 0
+    for end in range(at, min(at + _MAX_ARGUMENTS, len(found) - 1)):
+        level += (found[end].text == "(") - (found[end].text == ")")
+        if level == 0:
+            return found[end + 1].text
+    return ""
 
 
 def _in_directive(found: list[Token], at: int) -> bool:

@@ -19,6 +19,7 @@ class Place(Struct, frozen=True):
         inside: the macro or function in whose first argument it stands, where the pattern asks for one.
         at: character offset.
         confidence: where it is not the rule's; fields: more that the templates may name.
+        variant: tells findings of places that are written alike and are not the same, in the file and in later runs.
     """
 
     rule: Rule
@@ -29,6 +30,7 @@ class Place(Struct, frozen=True):
     at: int
     confidence: Confidence | None = None
     fields: Mapping[str, str] = {}
+    variant: str = ""
 
 
 class Refined(Struct, frozen=True):
@@ -36,3 +38,4 @@ class Refined(Struct, frozen=True):
 
     confidence: Confidence | None = None
     fields: Mapping[str, str] = {}
+    variant: str = ""

@@ -9,10 +9,14 @@ from abiscan.source.code import Code
 from abiscan.source.half_intrinsic import refine_half
 from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet
+from abiscan.source.tensor_accessors import refine_member, refine_type
 
 # Rule -> its places in a file (at least one), the file and where included files are, to what is known of each; None
 # for one that is in order.
 REFINEMENTS: Mapping[str, Callable[[Sequence[Place], Code, SourceSet], list[Refined | None]]] = {
+    "const-data-ptr": refine_member,
+    "deprecated-type-properties": refine_type,
     "half-intrinsic": refine_half,
     "op-not-registered": refine_bound,
+    "tensor-data": refine_member,
 }

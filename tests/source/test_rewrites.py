@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import subprocess
 import sys
 import time
@@ -11,11 +13,15 @@ import pytest
 
 from abiscan.releases import open_index
 from abiscan.rules import load_rules
-from abiscan.source import NoOthers, SourceRules
+from abiscan.source import FileSet, NoOthers, SourceRules
+from abiscan.source.match import places_in
+from abiscan.source.object_types import FUNCTIONS, MEMBERS
 from abiscan.source.rewrites import REWRITES, rewrite_source, stubs_for
 from abiscan.source.rewrites.registration_stub import module_name
 
 RULES = SourceRules(load_rules())
+DECLARED = """at::Tensor x, a, b, c, tensor; at::Tensor f(int); template <class Q> at::Tensor g(int);
+"""
 HALF = "using half_type = c10::Half; template <typename T> void k(const T* p, const int* index) {\n"
 
 
@@ -33,11 +39,22 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
         ),
         ("const auto* p = f(x)[0].const_data_ptr<float>();", "const auto* p = f(x)[0].data_ptr<float>();"),
         (
-            "auto p = x.y->z().const_data_ptr<const float>();",
-            "auto p = static_cast<const float*>(x.y->z().data_ptr<float>());",
+            "auto p = x.view(1).t().const_data_ptr<const float>();",
+            "auto p = static_cast<const float*>(x.view(1).t().data_ptr<float>());",
         ),
-        ("f(ns::x.const_data_ptr<T>(), 1);", "f(static_cast<const T*>(ns::x.data_ptr<T>()), 1);"),
-        ("f(a<b>(c).const_data_ptr<T>());", "f(static_cast<const T*>(a<b>(c).data_ptr<T>()));"),
+        ("f(g<b>(c).const_data_ptr<T>());", "f(static_cast<const T*>(g<b>(c).data_ptr<T>()));"),
+        ("auto y = at::ones({1}); y.data<T>();", "auto y = at::ones({1}); y.data_ptr<T>();"),
+        ("auto y = x.contiguous(); y.data<T>();", "auto y = x.contiguous(); y.data_ptr<T>();"),
+        ("auto y = x, z = f(1); z.data<T>();", "auto y = x, z = f(1); z.data_ptr<T>();"),
+        ("c10::optional<at::Tensor> y; y->data<T>();", "c10::optional<at::Tensor> y; y->data_ptr<T>();"),
+        ("at::TensorList y; for (auto& z : y) z.data<T>();", "at::TensorList y; for (auto& z : y) z.data_ptr<T>();"),
+        ("using V = torch::Tensor; V y; y.data<T>();", "using V = torch::Tensor; V y; y.data_ptr<T>();"),
+        ("if (x.type().is_cuda()) {}", "if (x.is_cuda()) {}"),
+        ("auto d = x.type().device_type();", "auto d = x.device().type();"),
+        (
+            'AT_DISPATCH_ALL_TYPES(x.type().scalarType(), "f", [&] {});',
+            'AT_DISPATCH_ALL_TYPES(x.scalar_type(), "f", [&] {});',
+        ),
         # the pointer itself is const, and not what it points to
         ("auto* const p = x.const_data_ptr<T>();", "auto* const p = static_cast<const T*>(x.data_ptr<T>());"),
         ("return x.const_data_ptr<T>();", "return static_cast<const T*>(x.data_ptr<T>());"),
@@ -45,12 +62,6 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
             "reinterpret_cast<const half*>(x.const_data_ptr<T>())",
             "reinterpret_cast<const half*>(x.data_ptr<T>())",
         ),
-        (
-            "#define P(x) \\\n  x.const_data_ptr<T>()\nint y;",
-            "#define P(x) \\\n  static_cast<const T*>(x.data_ptr<T>())\nint y;",
-        ),
-        ("#define P x.const_data_ptr<T>()", "#define P static_cast<const T*>(x.data_ptr<T>())"),
-        ("#define P(x) (x).const_data_ptr<T>()", "#define P(x) static_cast<const T*>((x).data_ptr<T>())"),
         ("(a ? b : c).const_data_ptr<T>();", "static_cast<const T*>((a ? b : c).data_ptr<T>());"),
         ("void f(at::Tensor t) { t.data<float>(); }", "void f(at::Tensor t) { t.data_ptr<float>(); }"),
         ("void f(std::vector<Tensor> t) { t[0].data<T>(); }", "void f(std::vector<Tensor> t) { t[0].data_ptr<T>(); }"),
@@ -77,16 +88,20 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
     ],
 )
 def test_rewrites(before: str, after: str) -> None:
-    assert rewritten(before) == after
+    assert rewritten(DECLARED + before) == DECLARED + after
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("auto p = new T().const_data_ptr<T>();", None),
-        ("Tensor g(); void f(Span t) { t.data<float>(); }", "not declared as a tensor"),
+        ("void f(at::Tensor x) { at::empty({1}, x.type()); }", "only its author knows"),
+        ("#define P(x) x.const_data_ptr<T>()", "stands in a macro"),
+        ("#define CHECK(x) TORCH_CHECK(x.type().is_cuda())", "stands in a macro"),
+        ("x.const_data_ptr<float>();", "what `x` is was not found in this file"),
+        ("template <class C> void f(C x) { x.const_data_ptr<float>(); }", "it is a `C`, which was not looked into"),
         ("Tensor g(); void f() { h().data<float>(); }", "was not found in this file"),
-        ("x.const_data_ptr<T>(1);", "not called with template arguments alone"),
+        ("at::Tensor x; x.const_data_ptr<T>(1);", "not called with template arguments alone"),
         ("AT_ERROR(", None),
         ("x.const_data_ptr<", None),
     ],
@@ -96,6 +111,55 @@ def test_what_is_left(text: str, reason: str | None) -> None:
     if reason is not None:
         assert not made.changes
         assert reason in made.left[0].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tensor g(); void f(Span t) { t.data<float>(); }",
+        "struct View {}; void f(View t) { t.const_data_ptr<float>(); }",
+        "using Tensor = executorch::aten::Tensor; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
+        "using executorch::aten::Tensor; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
+        "#include <executorch/a.h>\nvoid f(const Tensor& t) { t.const_data_ptr<float>(); }",
+        "class Tensor {}; void f(const Tensor& t) { t.const_data_ptr<float>(); }",
+        "void f(at::Tensor x) { { Buf x; x.const_data_ptr<float>(); } }",
+        "std::vector<at::Tensor> v; auto* p = v.data<at::Tensor>();",
+        "void f(Value v) { v.type(); v.type()->is_cuda(); }",
+        "Tensor t; AT_DISPATCH_ALL_TYPES(mine.type(), [&] {}); mine.type(); Kind k; k.type().is_cuda();",
+    ],
+)
+def test_members_of_what_is_no_tensor_are_no_places(text: str) -> None:
+    """The declarations say so: ISO C++20, 6.4 [basic.scope]."""
+    if "AT_DISPATCH" in text:
+        text = text.replace("Tensor t;", "Tensor t; Kind mine;")
+    assert places_in(text, "a.cpp", RULES, NoOthers()) == []
+
+
+def test_a_header_says_what_a_tensor_is() -> None:
+    files = {"a.cpp": '#include "a.h"\nvoid f(Tensor t) { t.const_data_ptr<int>(); }\n', "a.h": "class Tensor {};\n"}
+    assert places_in(files["a.cpp"], "a.cpp", RULES, FileSet(files, files.get)) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "declaration"),
+    [(FUNCTIONS, r"inline ([\w:]+(?: ?&)?) {}\("), (MEMBERS, r"^ *((?:const )?(?:at::)?[A-Z]\w+(?: ?&)?) {}\(")],
+)
+@pytest.mark.torch
+def test_functions_that_return_tensors(names: frozenset[str], declaration: str) -> None:
+    """The oracle is torch's own headers."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    include = Path(str(spec.origin)).parent / "include"
+    body = (include / "ATen/core/TensorBody.h").read_text()
+    factories = (include / "torch/csrc/autograd/generated/variable_factories.h").read_text()
+    for name in sorted(names):
+        header = include / f"ATen/ops/{name}.h"
+        text = body if names is MEMBERS else factories + (header.read_text() if header.exists() else "")
+        if name in ("tensor", "from_blob"):
+            text += (include / f"ATen/ops/{name}.h").read_text()
+        returned = {each.strip() for each in re.findall(declaration.format(name), text, re.MULTILINE)}
+        assert returned, name
+        assert {each.removeprefix("const ").replace("at::", "").rstrip(" &") for each in returned} == {"Tensor"}, name
 
 
 @pytest.mark.parametrize("prefix", ["#pragma once\n#include <a.h>\n", "#ifndef A_H\n#define A_H\n#include <a.h>\n"])

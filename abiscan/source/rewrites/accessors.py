@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abiscan.source.declarations import Origin, declared_type, origin_of
+from abiscan.source.declarations import Origin, origin_of
+from abiscan.source.object_types import Kind
 from abiscan.source.place import Place
 from abiscan.source.rewrites.written import Edit, NotRewritten, Written
-
-_TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
+from abiscan.source.tensor_accessors import SAME_ON_TENSOR, asked_of_type
 
 
 def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
@@ -15,6 +15,9 @@ def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
     at::TensorBase::data_ptr<T> is exported for the same types, and takes no const one (ATen/core/TensorBase.h).
     """
     index = written.index(place.at)
+    reason = _no_tensor(place, written)
+    if reason is not None:
+        return NotRewritten(reason)
     close = written.angle_end(index + 1)
     start = written.object_start(_dot(written, index))
     if close is None or written.word(close) != "(" or written.word(close + 1) != ")":
@@ -79,15 +82,30 @@ def _is_const_already(written: Written, start: int, after: int) -> bool:
 def tensor_data(place: Place, written: Written) -> list[Edit] | NotRewritten:
     """`x.data<T>()` to `x.data_ptr<T>()`, which is all that it does (ATen/core/TensorBase.h), on what is a tensor."""
     index = written.index(place.at)
-    reason = _no_tensor(written, index)
+    reason = _no_tensor(place, written)
     return NotRewritten(reason) if reason else [written.replaced(index, "data_ptr")]
 
 
-def dispatched_type(place: Place, written: Written) -> list[Edit] | NotRewritten:
-    """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro asks it for (ATen/Dispatch.h)."""
+def type_properties(place: Place, written: Written) -> list[Edit] | NotRewritten:
+    """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro asks it for (ATen/Dispatch.h), and
+    `x.type().is_cuda()` and its kin to the tensor's own member of the same answer.
+
+    Not `x.type()` as the options of a new tensor: `x.options()` names the device of x, where type() stands for the
+    current one (ATen/core/DeprecatedTypeProperties.h).
+    """
     index = written.index(place.at)
-    reason = _no_tensor(written, index)
-    return NotRewritten(reason) if reason else [written.replaced(index, "scalar_type")]
+    reason = _no_tensor(place, written)
+    if reason is not None:
+        return NotRewritten(reason)
+    if place.inside:
+        return [written.replaced(index, "scalar_type")]
+    member = asked_of_type(written.text, place.at)
+    same = SAME_ON_TENSOR.get(member or "")
+    if same is None:
+        return NotRewritten("only its author knows whether scalar_type(), options() or device() is meant")
+    if [written.word(at) for at in range(index + 5, index + 7)] != ["(", ")"]:
+        return NotRewritten(f"`{member}` is not called without arguments")
+    return [Edit(written.tokens[index].at, written.end(index + 6), same)]
 
 
 def packed_accessor(place: Place, written: Written) -> list[Edit] | NotRewritten:
@@ -110,16 +128,7 @@ def packed_accessor(place: Place, written: Written) -> list[Edit] | NotRewritten
     return [written.replaced(index, f"packed_accessor{width}"), without]
 
 
-def _no_tensor(written: Written, index: int) -> str | None:
-    """Why the object whose member stands at `index` is not known to be a tensor; None where it is."""
-    start = written.object_start(_dot(written, index))
-    if start is None or written.tokens[start].kind != "name":
-        return "what it is called on cannot be told"
-    name = written.word(start)
-    known = written.code.index_at(written.tokens[start].at)
-    declared = None if known is None else declared_type(written.code, known, name)
-    if declared is None:
-        return f"what `{name}` is was not found in this file"
-    kind = declared[0]
-    words = {*kind.name[-1:], *(token.text for token in kind.argument)}
-    return None if words & _TENSORS else f"`{name}` is not declared as a tensor in this file"
+def _no_tensor(place: Place, written: Written) -> str | None:
+    """Why what a member is called on is not known to be a tensor; None where it is."""
+    known = written.objects.receiver(place.at)
+    return None if known.kind is Kind.TENSOR else known.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from abiscan.source.place import Place
-from abiscan.source.rewrites.accessors import const_data_ptr, dispatched_type, packed_accessor, tensor_data
+from abiscan.source.rewrites.accessors import const_data_ptr, packed_accessor, tensor_data, type_properties
 from abiscan.source.rewrites.error_macros import error_macro
 from abiscan.source.rewrites.read_only_load import read_only_load
 from abiscan.source.rewrites.written import Edit, NotRewritten, Written
@@ -13,7 +13,7 @@ from abiscan.source.rewrites.written import Edit, NotRewritten, Written
 # Rule -> the edits for one of its places, or why there are none.
 REWRITES: Mapping[str, Callable[[Place, Written], list[Edit] | NotRewritten]] = {
     "const-data-ptr": const_data_ptr,
-    "deprecated-type-properties": dispatched_type,
+    "deprecated-type-properties": type_properties,
     "half-intrinsic": read_only_load,
     "packed-accessor": packed_accessor,
     "removed-macros": error_macro,

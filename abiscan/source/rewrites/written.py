@@ -9,10 +9,9 @@ from msgspec import Struct
 
 from abiscan.source.code import Code, match_brackets
 from abiscan.source.lexer import Token, tokens
+from abiscan.source.object_types import ObjectTypes
+from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, users_of
-
-# Tokens that a rewritten expression may have.
-_MAX_EXPRESSION = 400
 
 
 class Edit(Struct, frozen=True, order=True):
@@ -48,6 +47,11 @@ class Written:
     def code(self) -> Code:
         """The same file for questions about declarations."""
         return Code(self.path, self.text)
+
+    @cached_property
+    def objects(self) -> ObjectTypes:
+        """What its objects are."""
+        return ObjectTypes(self.code, self.others)
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -88,7 +92,7 @@ class Written:
         if self.word(index) != "<":
             return None
         level = 0
-        for at in range(index, min(len(self.tokens), index + _MAX_EXPRESSION)):
+        for at in range(index, min(len(self.tokens), index + MAX_EXPRESSION)):
             text = self.tokens[at].text
             level += (text == "<") - (text == ">")
             if level == 0:
@@ -98,45 +102,8 @@ class Written:
         return None
 
     def object_start(self, index: int) -> int | None:
-        """The first token of the postfix expression that ends before the `.` or `->` at `index`.
-
-        Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
-        """
-        lowest = self._line_start(index)
-        at = index - 1
-        for _step in range(_MAX_EXPRESSION):
-            if at < lowest:
-                break
-            text = self.tokens[at].text
-            if text in (")", "]"):
-                if self.partner[at] < 0:
-                    return None
-                at = self.partner[at] - 1
-                if at >= lowest and self.tokens[at].text == ">":
-                    opened = self._angle_start(at)
-                    if opened is None:
-                        return None
-                    at = opened - 1
-                if at < lowest or not (self.tokens[at].kind == "name" or self.tokens[at].text in (")", "]")):
-                    return at + 1  # a parenthesized expression
-                if self.tokens[at].text in _KEYWORDS:
-                    return at + 1
-                continue
-            if self.tokens[at].kind != "name" or text in _KEYWORDS:
-                return None
-            # A name: what leads to it goes on before `::`, `.` or `->`.
-            at -= 1
-            while at > lowest and self.tokens[at].text == "::" and self.tokens[at - 1].kind == "name":
-                at -= 2
-            if at >= lowest and self.tokens[at].text == "::":
-                return at if at == lowest or self.tokens[at - 1].text != ">" else None
-            if at >= lowest and self.tokens[at].text == "template":
-                at -= 1
-            if at >= lowest and self.tokens[at].text in (".", "->"):
-                at -= 1
-                continue
-            return at + 1
-        return lowest if at == lowest - 1 else None
+        """As `postfix_start`, for the `.` or `->` at `index`."""
+        return postfix_start(self.tokens, self.partner, index)
 
     def else_follows(self, index: int) -> bool:
         """Whether the token is in a macro's body, and somewhere `MACRO(...); else` stands: there the statement that
@@ -149,18 +116,10 @@ class Written:
             _with_else(code, macro) for code in (self.code, *users_of(self.code, self.others)) if macro in code.text
         )
 
-    def _line_start(self, index: int) -> int:
-        """The first token that an expression at `index` can begin with: in a macro the first of its body, else 0."""
-        name = self._macro(index)
-        if not name:
-            return index if name is None else 0
-        parameters = self.word(name + 1) == "(" and self.tokens[name + 1].at == self.end(name)
-        return self.partner[name + 1] + 1 if parameters and self.partner[name + 1] > 0 else name + 1
-
     def _macro(self, index: int) -> int | None:
         """The name of the macro in whose definition a token stands; 0 for one in none, None where it is too long."""
         start = self.tokens[index].at
-        for _line in range(_MAX_EXPRESSION):
+        for _line in range(MAX_EXPRESSION):
             start = self.text.rfind("\n", 0, start)
             if start < 0 or not self.text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
                 break
@@ -170,17 +129,6 @@ class Written:
         if self.word(first) != "#" or self.word(first + 1) != "define":
             return 0
         return first + 2
-
-    def _angle_start(self, index: int) -> int | None:
-        level = 0
-        for at in range(index, max(-1, index - _MAX_EXPRESSION), -1):
-            text = self.tokens[at].text
-            level += (text == ">") - (text == "<")
-            if level == 0:
-                return at
-            if text in (";", "{", "}", "&&", "="):
-                return None
-        return None
 
 
 def _with_else(code: Code, macro: str) -> bool:
@@ -193,25 +141,6 @@ def _with_else(code: Code, macro: str) -> bool:
         if close > 0 and [each.text for each in found[close + 1 : close + 3]] == [";", "else"]:
             return True
     return False
-
-
-_KEYWORDS = frozenset(
-    {
-        "return",
-        "else",
-        "case",
-        "throw",
-        "new",
-        "delete",
-        "if",
-        "while",
-        "for",
-        "switch",
-        "sizeof",
-        "co_return",
-        "co_yield",
-    }
-)
 
 
 def edited(text: str, edits: list[Edit]) -> str:

@@ -40,7 +40,41 @@ void accessors() {
     std::printf("%g %g %g\n", constant[0], constant[1], constant[3]);
 }
 
+// What has members of the same names, and is no tensor.
+struct View {
+  const float* start;
+  template <typename T> const T* const_data_ptr() const { return start; }
+  template <typename T> const T* data() const { return start; }
+  struct Kind {
+    int scalarType() const { return 7; }
+    bool is_cuda() const { return false; }
+  };
+  Kind type() const { return {}; }
+};
+using Slice = View;
+
+void declared(const at::Tensor& given, const Slice& slice) {
+  auto made = at::ones({2});
+  auto whole = given.contiguous().view({-1});
+  auto again = whole;
+  at::Tensor first = made, second = given;
+  std::printf("%g %g %g %g\n", *made.data<float>(), *whole.data<float>(), *again.const_data_ptr<float>(),
+              *second.data<float>());
+  for (const auto& each : {first, second}) std::printf("%d\n", int(each.dim()));
+  {
+    View given{slice.start};  // the tensor's name, and another thing
+    std::printf("%g %g\n", *given.const_data_ptr<float>(), *given.data<float>());
+  }
+  std::printf("%g %d\n", *slice.const_data_ptr<float>(), slice.type().scalarType() + slice.type().is_cuda());
+  std::printf("%s %d %d %s %d %d\n", c10::toString(given.type().scalarType()), given.type().is_cuda(),
+              given.type().is_sparse(), given.type().toString().c_str(), int(given.type().device_type()),
+              given.type().typeMeta() == caffe2::TypeMeta::Make<float>());
+}
+
 int main() {
+  const float start = 5;
+  declared(at::ones({2, 2}), View{&start});
+  declared(at::ones({2, 2}).to(at::kDouble).to(at::kFloat), View{&start});
 #define EACH(T, NAME) pointers<T>(at::ScalarType::NAME);
   AT_FORALL_SCALAR_TYPES_WITH_COMPLEX(EACH)
   accessors();

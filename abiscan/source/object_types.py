@@ -1,0 +1,394 @@
+"""Whether an expression is a tensor of torch's: read off declarations, aliases and initializers, in a file and what it
+includes.
+
+A name `Tensor` is torch's unless the files say otherwise: by an alias or a using-declaration
+(`using Tensor = executorch::aten::Tensor`), by a class of their own, or by the headers of ExecuTorch. Where an answer
+would need a compiler (a template's parameter, overload resolution, a macro's argument), there is none.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from abiscan.source.code import Code, match_brackets
+from abiscan.source.declarations import (
+    DeclaredType,
+    Origin,
+    alias_at,
+    angle_end,
+    declared_type,
+    origin_of,
+    statement_end,
+    type_of,
+)
+from abiscan.source.lexer import Token, tokens
+from abiscan.source.postfix_expressions import postfix_start
+from abiscan.source.source_set import SourceSet, with_included
+
+# Initializers, aliases and operands in one another that are followed.
+_MAX_STEPS = 8
+_TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
+_SCOPES = frozenset({(), ("at",), ("torch",), ("torch", "autograd"), ("autograd",)})
+_LISTS = frozenset({"vector", "ArrayRef", "array", "initializer_list", "SmallVector", "List", "span"})
+_POINTERS = frozenset({"optional", "unique_ptr", "shared_ptr", "MaybeOwned"})
+_UNTOLD = frozenset({"map", "unordered_map", "pair", "tuple", "variant"})
+# Functions of at:: and torch:: of which every overload returns a tensor (ATen/ops, torch 1.13 to 2.15).
+FUNCTIONS = frozenset(
+    """empty empty_like empty_strided zeros zeros_like ones ones_like full full_like rand rand_like randn
+    randn_like randint randperm arange linspace logspace eye tensor from_blob scalar_tensor cat stack hstack
+    vstack matmul mm bmm addmm baddbmm add sub mul div pow sqrt rsqrt exp log abs neg relu sigmoid tanh softmax
+    log_softmax sum mean prod cumsum clamp argmax argmin nonzero index_select gather scatter scatter_add
+    bincount linear conv2d layer_norm batch_norm embedding einsum tensordot transpose reshape squeeze unsqueeze
+    flatten clone masked_select""".split()  # noqa: SIM905 - a list of 100 names takes 100 lines
+)
+# Members of at::Tensor of which every overload returns one (ATen/core/TensorBody.h).
+MEMBERS = frozenset(
+    """contiguous clone detach to cpu cuda view view_as reshape reshape_as expand expand_as transpose t permute
+    squeeze unsqueeze flatten select narrow slice index index_select gather masked_select toType type_as alias
+    sum mean prod cumsum abs neg sqrt rsqrt exp log add sub mul div pow clamp matmul mm bmm sigmoid tanh relu
+    softmax nonzero argmax argmin round floor ceil to_dense coalesce indices values grad variable_data
+    tensor_data zero_ fill_ copy_ add_ sub_ mul_ div_ set_ resize_ requires_grad_ detach_ repeat scatter
+    scatter_add_ scatter_ masked_fill masked_fill_ as_strided movedim ravel diagonal index_put_ clamp_ eq ne lt
+    le gt ge t_ transpose_ unflatten roll flip new_empty new_zeros new_ones new_full relu_ bitwise_and
+    logical_and logical_not""".split()  # noqa: SIM905 - a list of 100 names takes 100 lines
+)
+
+
+class Kind(enum.Enum):
+    """What an expression is. TENSORS: a list of them; POINTER: what `*` and `->` make one of; OTHER: something else,
+    of a type that is known by its name."""
+
+    TENSOR = enum.auto()
+    TENSORS = enum.auto()
+    POINTER = enum.auto()
+    OTHER = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+class ObjectType(Struct, frozen=True):
+    """What an expression is.
+
+    Attributes:
+        reason: for UNKNOWN, why, as a clause.
+    """
+
+    kind: Kind
+    reason: str = ""
+
+
+_TENSOR = ObjectType(Kind.TENSOR)
+_OTHER = ObjectType(Kind.OTHER)
+_UNTELLABLE = ObjectType(Kind.UNKNOWN, "what it is called on cannot be told")
+
+
+class ObjectTypes:
+    """What objects are in one file.
+
+    Args:
+        others: where the files that it includes are found.
+    """
+
+    def __init__(self, code: Code, others: SourceSet) -> None:
+        self._code = code
+        self._others = others
+        self._aliases: dict[str, DeclaredType | bool | None] = {}
+
+    @cached_property
+    def _unit(self) -> list[Code]:
+        return list(with_included(self._code, self._others))
+
+    @cached_property
+    def _every(self) -> tuple[list[Token], list[int], dict[int, int]]:
+        found = tokens(self._code.text, strings=True)
+        return found, match_brackets(found), {token.at: index for index, token in enumerate(found)}
+
+    def receiver(self, offset: int) -> ObjectType:
+        """What the member that is named at a character offset is called on."""
+        code = self._code
+        index = code.index_at(offset)
+        if index is not None:
+            return self._before_member(code.tokens, code.partner, index, None)
+        if _in_directive(code.text, offset):
+            return ObjectType(Kind.UNKNOWN, "it stands in a macro, and what that is given is not known")
+        # A branch of `#if` that the file's other views leave out: its own tokens, in the scope that it stands in.
+        found, partner, starts = self._every
+        if offset not in starts:
+            return _UNTELLABLE
+        scope = bisect_left(code.tokens, offset, key=lambda token: token.at)
+        return self._before_member(found, partner, starts[offset], scope)
+
+    def _before_member(self, found: list[Token], partner: list[int], index: int, scope: int | None) -> ObjectType:
+        dot = index - 2 if found[index - 1].text == "template" else index - 1
+        if dot < 1:
+            return _UNTELLABLE
+        start = postfix_start(found, partner, dot)
+        if start is None:
+            return _UNTELLABLE
+        made = _Expression(found, partner, scope)
+        answer = self._expression(made, start, dot, _MAX_STEPS)
+        if found[dot].text == "->":
+            answer = _pointed(answer)
+        if answer.kind in (Kind.TENSORS, Kind.POINTER):
+            return _OTHER  # a member of the list or the pointer itself
+        return answer
+
+    # --- expressions ------------------------------------------------------------------------------------------------
+
+    def _expression(self, made: _Expression, first: int, last: int, steps: int) -> ObjectType:
+        found, partner = made.found, made.partner
+        if steps == 0 or first >= last:
+            return _UNTELLABLE
+        text = found[first].text
+        if text in ("*", "&"):
+            inner = self._expression(made, first + 1, last, steps - 1)
+            if text == "*":
+                return _pointed(inner)
+            return ObjectType(Kind.POINTER) if inner.kind is Kind.TENSOR else _not_known(inner)
+        parts = _condition(found, partner, first, last)
+        if parts is not None:
+            answers = [self._expression(made, *part, steps - 1) for part in parts]
+            return answers[0] if answers[0].kind is answers[1].kind else _UNTELLABLE
+        if text == "(" and partner[first] > first:
+            answer = self._expression(made, first + 1, partner[first], steps - 1)
+            at = partner[first] + 1
+        else:
+            answer, at = self._primary(made, first, last, steps)
+        while at < last:
+            answer, at = self._suffix(made, answer, at, last)
+        return answer
+
+    def _primary(self, made: _Expression, first: int, last: int, steps: int) -> tuple[ObjectType, int]:
+        """A name, or a call of a function by its name, and the index behind it."""
+        found = made.found
+        at = first
+        names: list[str] = []
+        while at < last and (found[at].text == "::" or found[at].kind == "name"):
+            if found[at].kind == "name":
+                names.append(found[at].text)
+            at += 1
+        if not names:
+            return _UNTELLABLE, last
+        behind = angle_end(found, at, last) if at < last and found[at].text == "<" else at
+        if behind is None:
+            return _UNTELLABLE, last
+        *scope, name = names
+        called = behind < last and found[behind].text == "(" and made.partner[behind] > 0
+        if not called:
+            if scope:
+                return ObjectType(Kind.UNKNOWN, f"what `{'::'.join(names)}` is was not found in this file"), behind
+            return self._name(name, made.index(first, self._code), steps), behind
+        end = made.partner[behind] + 1
+        if tuple(scope) in (("at",), ("torch",)) and name in FUNCTIONS:
+            return _TENSOR, end
+        if scope == ["std"] and name in ("move", "forward"):
+            return self._expression(made, behind + 1, end - 1, steps - 1), end
+        if name in _TENSORS:
+            return self._type(DeclaredType(tuple(names), (), 0), made.index(first, self._code), steps), end
+        if scope:
+            return ObjectType(Kind.UNKNOWN, f"what `{'::'.join(names)}` returns is not known here"), end
+        return self._name(name, made.index(first, self._code), steps), end
+
+    def _suffix(self, made: _Expression, answer: ObjectType, at: int, last: int) -> tuple[ObjectType, int]:
+        """What one `[...]`, `.member` or `.member(...)` makes of an expression, and the index behind it."""
+        found, partner = made.found, made.partner
+        text = found[at].text
+        if text == "[" and partner[at] > at:
+            listed = answer.kind in (Kind.TENSOR, Kind.TENSORS, Kind.POINTER)
+            return (_TENSOR if listed else _not_known(answer)), partner[at] + 1
+        if text not in (".", "->"):
+            return _UNTELLABLE, last
+        if text == "->":
+            answer = _pointed(answer)
+        at += 1
+        if at < last and found[at].text == "template":
+            at += 1
+        if at >= last or found[at].kind != "name":
+            return _UNTELLABLE, last
+        name = found[at].text
+        behind = angle_end(found, at + 1, last) or at + 1
+        called = behind < last and found[behind].text == "(" and partner[behind] > 0
+        end = partner[behind] + 1 if called else behind
+        reason = ObjectType(Kind.UNKNOWN, f"its member `{name}` was not looked into")
+        if not called:
+            return reason, end
+        if answer.kind is Kind.TENSOR:
+            return (_TENSOR if name in MEMBERS else reason), end
+        if answer.kind is Kind.TENSORS:
+            return (_TENSOR if name in ("at", "front", "back", "get") else reason), end
+        if answer.kind is Kind.POINTER:
+            return (_TENSOR if name in ("value", "value_or") else reason), end
+        return (reason if answer.kind is Kind.OTHER else answer), end
+
+    # --- names ------------------------------------------------------------------------------------------------------
+
+    def _name(self, name: str, at: int, steps: int) -> ObjectType:
+        """What a name is, as seen from the token at `at` of the file."""
+        declared = declared_type(self._code, at, name) if name != "this" else None
+        if declared is None:
+            return ObjectType(Kind.UNKNOWN, f"what `{name}` is was not found in this file")
+        kind, index = declared
+        if kind.name != ("auto",):
+            return self._type(kind, index, steps)
+        found = self._code.tokens
+        after = found[index + 1].text if index + 1 < len(found) else ""
+        made = _Expression(found, self._code.partner, None)
+        if after == "=":
+            answer = self._expression(made, index + 2, statement_end(self._code, index + 2), steps - 1)
+        elif after == ":":
+            whole = self._expression(made, index + 2, statement_end(self._code, index + 2), steps - 1)
+            # A tensor has no iterators.
+            answer = _TENSOR if whole.kind is Kind.TENSORS else _not_known(whole)
+        else:
+            answer = _UNTELLABLE
+        if answer.kind is not Kind.UNKNOWN:
+            return answer
+        return ObjectType(Kind.UNKNOWN, f"what `{name}` is initialized with is not known here")
+
+    def _type(self, kind: DeclaredType, at: int, steps: int) -> ObjectType:
+        """What an object of a type is, named as seen from the token at `at` of the file."""
+        if steps == 0 or not kind.name:
+            return _UNTELLABLE
+        answer = self._named(kind, at, steps)
+        if kind.depth == 0 or answer.kind in (Kind.OTHER, Kind.UNKNOWN):
+            return answer
+        return ObjectType(Kind.POINTER) if kind.depth == 1 and answer.kind is Kind.TENSOR else _UNTELLABLE
+
+    def _named(self, kind: DeclaredType, at: int, steps: int) -> ObjectType:
+        *scope, name = kind.name
+        shown = "::".join(kind.name)
+        if name in _TENSORS:
+            return self._tensor(kind.name, at, steps)
+        if name == "TensorList" and tuple(scope) in _SCOPES:
+            return ObjectType(Kind.TENSORS)
+        if name in ("OptionalTensorRef", "TensorArg") and tuple(scope) in _SCOPES:
+            return ObjectType(Kind.POINTER)
+        if name in _LISTS or name in _POINTERS:
+            argument = type_of(list(kind.argument))
+            inner = self._type(argument, at, steps - 1) if argument is not None else _UNTELLABLE
+            if inner.kind is Kind.TENSOR:
+                return ObjectType(Kind.TENSORS if name in _LISTS else Kind.POINTER)
+            return inner if inner.kind is Kind.OTHER else _UNTELLABLE
+        untold = ObjectType(Kind.UNKNOWN, f"it is a `{shown}`, which was not looked into")
+        if name in _UNTOLD:
+            return untold
+        alias = self._alias(name)
+        if isinstance(alias, DeclaredType):
+            return self._type(alias, at, steps - 1)
+        if alias is True:
+            return _OTHER
+        # A class that is defined elsewhere may be an alias of torch's.
+        foreign = "Tensor" in name or "Variable" in name or name in ("decltype", "auto")
+        if foreign or (not scope and origin_of(self._code, self._offset(at), name) is Origin.PARAMETER):
+            return untold
+        return _OTHER
+
+    def _tensor(self, name: tuple[str, ...], at: int, steps: int) -> ObjectType:
+        """What `Tensor`, with the scopes before it, names."""
+        *scope, last = name
+        if scope:
+            return _TENSOR if tuple(scope) in _SCOPES else _OTHER
+        alias = self._alias(last)
+        if isinstance(alias, DeclaredType):
+            # `using Tensor = Tensor` in a namespace names an outer one.
+            return self._type(alias, at, steps - 1) if alias.name != name else _TENSOR
+        if alias is True or any(path.startswith("executorch/") for path in self._code.includes):
+            return _OTHER
+        return _TENSOR
+
+    def _alias(self, name: str) -> DeclaredType | bool | None:
+        """What a name stands for by `using` or a typedef in the file or one that it includes; True for a class or
+        enumeration of their own, None where they say nothing. One that derives from a tensor stands for it."""
+        if name not in self._aliases:
+            looked = (_introduced(each, name) for each in self._unit if name in each.text)
+            self._aliases[name] = next((each for each in looked if each is not None), None)
+        return self._aliases[name]
+
+    def _offset(self, at: int) -> int:
+        found = self._code.tokens
+        return found[min(at, len(found) - 1)].at if found else 0
+
+
+class _Expression(Struct):
+    """The tokens that an expression stands in.
+
+    Attributes:
+        scope: the index among the file's tokens that its names are looked up from, where `found` are others.
+    """
+
+    found: list[Token]
+    partner: list[int]
+    scope: int | None
+
+    def index(self, at: int, code: Code) -> int:
+        """Where the names of the token at `at` are looked up from."""
+        return at if self.scope is None else min(self.scope, len(code.tokens))
+
+
+def _pointed(answer: ObjectType) -> ObjectType:
+    """What `*` and `->` lead to."""
+    if answer.kind is Kind.POINTER:
+        return _TENSOR
+    return answer if answer.kind in (Kind.OTHER, Kind.UNKNOWN) else _UNTELLABLE
+
+
+def _not_known(answer: ObjectType) -> ObjectType:
+    return answer if answer.kind is Kind.UNKNOWN else _UNTELLABLE
+
+
+def _condition(
+    found: Sequence[Token], partner: Sequence[int], first: int, last: int
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The second and third operand of `a ? b : c` outside of brackets."""
+    at, question = first, -1
+    while at < last:
+        text = found[at].text
+        if text in ("(", "[", "{") and partner[at] > at:
+            at = partner[at]
+        elif text == "?" and question < 0:
+            question = at
+        elif text == ":" and question > 0:
+            return (question + 1, at), (at + 1, last)
+        at += 1
+    return None
+
+
+def _introduced(code: Code, name: str) -> DeclaredType | bool | None:
+    """As `ObjectTypes._alias`, of one file."""
+    found = code.tokens
+    for at, token in enumerate(found):
+        if token.text != name or token.kind != "name" or at == 0 or at + 1 >= len(found):
+            continue
+        before, after = found[at - 1].text, found[at + 1].text
+        if before == "::" and after == ";":
+            start = at
+            while start >= 2 and found[start - 1].text == "::" and found[start - 2].kind == "name":
+                start -= 2
+            start -= found[start - 1].text == "::"
+            if start > 0 and found[start - 1].text == "using":
+                return type_of(found[start : at + 1])
+            continue
+        if before in ("class", "struct", "union", "enum") and after in ("{", ":", "final"):
+            if at > 1 and found[at - 2].text in ("<", ",", "using"):
+                continue
+            end = next((index for index in range(at, min(at + 64, len(found))) if found[index].text == "{"), at)
+            bases = [each.text for each in found[at + 1 : end]]
+            return DeclaredType(("at", "Tensor"), (), 0) if not _TENSORS.isdisjoint(bases) else True
+        alias = alias_at(code, at)
+        if alias is not None and alias.name:
+            return alias
+    return None
+
+
+def _in_directive(text: str, offset: int) -> bool:
+    """Whether the line that a character stands in, with those that a backslash joins before it, is a directive."""
+    start = offset
+    for _line in range(400):
+        start = text.rfind("\n", 0, start)
+        if start < 0 or not text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
+            break
+    return text[start + 1 : offset].lstrip().startswith("#")
