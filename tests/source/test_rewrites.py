@@ -74,6 +74,7 @@ def rewritten(text: str, path: str = "a.cpp") -> str:
         ("x.packed_accessor<A<b, c>, 2, R, int>();", "x.packed_accessor32<A<b, c>, 2, R>();"),
         ("x.packed_accessor<float, 2, R, size_t>();", "x.generic_packed_accessor<float, 2, R, size_t>();"),
         ('AT_CHECK(x, "m");', 'TORCH_CHECK(x, "m");'),
+        ('AT_WARN("m");', 'TORCH_WARN("m");'),
         ("AT_ASSERT(x);", "TORCH_INTERNAL_ASSERT(x);"),
         ('AT_ERROR("m", 1);', 'TORCH_CHECK(false, "m", 1);'),
         ("AT_ERROR();", "TORCH_CHECK(false);"),
@@ -239,7 +240,7 @@ PYBIND11_MODULE(my_kernels, m) {
 def test_registration_is_what_torch_takes(tmp_path: Path) -> None:
     """Imported by torch itself, with a Python module in the place of the extension; a function that returns nothing
     is traced under fullgraph=True."""
-    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, NoOthers(), None)
+    ((_place, stub),) = stubs_for(MODULE, "csrc/bind.cpp", RULES, NoOthers(), "my_kernels")
     assert stub.path == "csrc/bind_operators.py"
     assert "strange" in stub.after.partition("# Not written")[2]
     (tmp_path / "bind_operators.py").write_text(stub.after)
@@ -303,3 +304,29 @@ def test_time_grows_with_the_text(unit: str, before: str) -> None:
         list(stubs_for(text, "k.cu", RULES, NoOthers(), None))
         times.append(time.process_time() - start)
     assert times[1] < 40 * times[0] + 3
+
+
+def test_the_module_of_a_source_is_the_one_that_names_its_path() -> None:
+    """As apex: several modules have an `interface.cpp`."""
+    setup = """CUDAExtension(name="bnp", sources=["csrc/groupbn/interface.cpp"])
+    CUDAExtension(name="xentropy_cuda", sources=["csrc/xentropy/interface.cpp"])"""
+    assert module_name(setup, "/x/csrc/xentropy/interface.cpp") == "xentropy_cuda"
+    assert module_name(setup, "/x/csrc/other/interface.cpp") is None
+    ambiguous = 'Extension("a", ["interface.cpp"]), Extension("b", ["interface.cpp"])'
+    assert module_name(ambiguous, "/x/interface.cpp") is None
+
+
+def test_a_module_that_nothing_names_stays_open() -> None:
+    text = 'Tensor f(Tensor x);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), None)
+    assert "import MODULE_NAME as _bound" in stub.after
+    assert "setup.py does not say" in stub.after
+
+
+def test_lists_of_lists_are_no_operator() -> None:
+    """torch.library.infer_schema refuses them (torch 2.13)."""
+    text = "void f(std::vector<std::vector<at::Tensor>> x);\nvoid g(at::Tensor x);\n"
+    text += 'PYBIND11_MODULE(a, m) { m.def("f", &f); m.def("g", &g); }\n'
+    ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), "a")
+    assert "List[List" not in stub.after
+    assert "#   f" in stub.after

@@ -230,6 +230,38 @@ _INTRINSIC = re.compile(r"__[a-z]\w*|(?:unsafe)?[aA]tomic[A-Z]\w*")
 _HIP = re.compile(r"\bhip\b|/hip/|\.hip\b|rocm|amdgcn|/opt/dtk|hipLaunch|HIP", re.IGNORECASE)
 
 
+# nvcc lists them below the message.
+_GIVEN = re.compile(r"argument types are: ?\(([^()\n]{1,200})\)")
+
+
+def _given_types(mention: Mention, given: str) -> Candidate:
+    """The answer where the compiler says which types it was called with, and none is of 16 bits."""
+    evidence = [f"{mention.text} has no overload for the types that the compiler names: ({given})."]
+    where = mention.location
+    if where is not None and where.file is not None:
+        evidence.append(f"{mention.text} is called in {where.file}, line {where.line}.")
+    first = given.split(",", maxsplit=1)[0].strip()
+    name = mention.text
+    if name == "atomicAdd" and first == "double *":
+        evidence.append("CUDA has atomicAdd of double for GPUs of compute capability 6.0 and later alone.")
+        fix = "Compile for compute_60 and later alone: TORCH_CUDA_ARCH_LIST without 5.x and older, no -gencode of them."
+    elif name.startswith("atomic") and first.startswith("const "):
+        evidence.append("An atomic function writes: it takes no pointer to const.")
+        fix = "Pass a pointer that is not to const, to memory that may be written."
+    elif name == "atomicAdd" and first in ("int64_t *", "long *", "long long *"):
+        evidence.append("CUDA has atomicAdd of unsigned long long, not of the signed types of 64 bits.")
+        fix = (
+            "Cast both to unsigned long long, which adds the same bits: atomicAdd("
+            "reinterpret_cast<unsigned long long*>(p), static_cast<unsigned long long>(x))\n"
+            "or write gpuAtomicAdd of <ATen/cuda/Atomic.cuh>."
+        )
+    elif name == "__ldg":
+        fix = "Read plainly, *p: the compiler makes the same cached load of a const __restrict__ pointer."
+    else:
+        fix = f"Convert the arguments to types that {name} has an overload for, or add one for these."
+    return Candidate(CauseId.HALF_INTRINSIC, 0.6, tuple(evidence), fix)
+
+
 def no_overload(mention: Mention) -> Candidates:
     """`no matching function for call to '__ldg'`"""
     if _INTRINSIC.fullmatch(mention.text) is None:
@@ -237,6 +269,10 @@ def no_overload(mention: Mention) -> Candidates:
     where = mention.location
     file = where.file if where is not None and where.file is not None else ""
     half = _HALF.search(mention.context)
+    given = _GIVEN.search(mention.context)
+    if given is not None and half is None:
+        yield _given_types(mention, given[1].strip())
+        return
     on_hip = _HIP.search(file) is not None or _HIP.search(mention.context) is not None
     evidence = []
     kind = half.group() if half is not None else None
@@ -254,7 +290,7 @@ def no_overload(mention: Mention) -> Candidates:
     if kind is None and not on_hip:
         evidence.append(
             f"{mention.text} is overloaded for the plain types; no overload takes the type that it is called with "
-            "here: most often one of the 16-bit classes (c10::Half, c10::BFloat16, cutlass::half_t)."
+            "here: one of the 16-bit classes (c10::Half, c10::BFloat16, cutlass::half_t) is a common case."
         )
         evidence.append("The compiler's notes behind the message name the type.")
     if kind is not None:
@@ -274,11 +310,15 @@ def no_overload(mention: Mention) -> Candidates:
             "3. read plainly under HIP: #ifdef USE_ROCM, *p; #else, __ldg(p); #endif\n"
             "or install a prebuilt wheel of the extension for ROCm; torch-scatter has the overload from 2.1.0 on."
         )
+    elif mention.text.lower().endswith("atomicadd"):
+        fix = (
+            f"{line}write gpuAtomicAdd for {mention.text} and #include <ATen/cuda/Atomic.cuh> (torch 1.11 and later): "
+            f"it takes {torch_type} among others, under CUDA and HIP."
+        )
     else:
         fix = (
-            f"{line}one of\n"
-            f"1. cast the argument to a type that {mention.text} takes (float, unsigned short)\n"
-            f"2. add an overload: __device__ __forceinline__ ... {mention.text}(... {torch_type} ...)\n"
-            "3. other code under #ifdef USE_ROCM"
+            f"{line}compute in float where values suffice, converted there and back (static_cast<float>(x)), or add "
+            f"an overload of {mention.text} for {torch_type}; a pointer must not be cast to another type, and a "
+            "value not converted to an integer: both compile and give other numbers."
         )
     yield Candidate(CauseId.HALF_INTRINSIC, min(score, 0.97), tuple(evidence), fix)

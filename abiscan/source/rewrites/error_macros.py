@@ -7,6 +7,7 @@ from abiscan.source.rewrites.written import Edit, NotRewritten, Written
 
 _NAMES = {
     "AT_CHECK": "TORCH_CHECK",
+    "AT_WARN": "TORCH_WARN",
     "AT_ASSERT": "TORCH_INTERNAL_ASSERT",
     "AT_ASSERTM": "TORCH_INTERNAL_ASSERT",
 }

@@ -43,6 +43,13 @@ import {module} as _bound
 '''
 
 
+# What stands for the name of a module that nothing says, and what the text says of it.
+UNKNOWN_MODULE = "MODULE_NAME"
+_UNTOLD = """# The name of the module is not known: setup.py does not say which one it builds of this source.
+# Write the name for {module} in this file, everywhere.
+"""
+
+
 def module_name(setup: str, source: str) -> str | None:
     """The module that a setup.py builds from a source: `CUDAExtension("name", ["source"])`, or the only one that it
     builds; None where it does not say.
@@ -54,20 +61,39 @@ def module_name(setup: str, source: str) -> str | None:
     named = list(re.finditer(r"Extension\(\s*(?:name\s*=\s*)?[\"']([A-Za-z_][\w.]{0,200})[\"']", setup))
     if len(named) == 1 and setup.count("Extension(") == 1:
         return named[0][1]  # its sources may come from a glob
-    for match in named:
-        if posixpath.basename(source) in setup[match.end() : match.end() + 20_000].partition("Extension(")[0]:
-            return match.group(1)
-    return None
+    # Many modules have an `interface.cpp`: the one that names the longest end of the path is meant, if one alone does.
+    lengths = [
+        _named_end(setup[match.end() : match.end() + 20_000].partition("Extension(")[0], source) for match in named
+    ]
+    best = max(lengths, default=0)
+    return named[lengths.index(best)][1] if best and lengths.count(best) == 1 else None
 
 
-def registration_stub(source: str, module: str, functions: list[BoundFunction]) -> str | None:
+def _named_end(sources: str, path: str) -> int:
+    """How many parts at the end of a path, with the file's name, stand in quotes in the text."""
+    parts = path.split("/")
+    given = re.findall(r"[\"']([^\"'\n]{1,300})[\"']", sources)
+    best = 0
+    for each in given:
+        names = posixpath.normpath(each).lstrip("./").split("/")
+        if len(names) <= len(parts) and parts[-len(names) :] == names:
+            best = max(best, len(names))
+    return best
+
+
+def registration_stub(source: str, module: str | None, functions: list[BoundFunction]) -> str | None:
     """The text of the Python module; None where none of the functions can be registered so.
 
     Args:
         source: path of the file that binds them, for the text.
-        module: the name by which Python imports it.
+        module: the name by which Python imports it; None where nothing says it.
         functions: on tensors, each with its signature.
     """
+    if module is None:
+        module = UNKNOWN_MODULE
+        head = _UNTOLD.format(module=module) + _HEAD
+    else:
+        head = _HEAD
     # The last part alone (`_C`, `csrc`) is that of many packages.
     namespace = re.sub(r"\W", "_", module)
     written: list[str] = []
@@ -81,7 +107,7 @@ def registration_stub(source: str, module: str, functions: list[BoundFunction]) 
     if not written:
         return None
     tail = ["\n# Not written, as they take or return what an operator cannot:", *left] if left else []
-    return "\n".join([_HEAD.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
+    return "\n".join([head.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
 
 
 def _function(namespace: str, function: BoundFunction) -> str | None:
@@ -159,7 +185,8 @@ def _annotation(written: tuple[str, ...]) -> str | None:
         return "int"
     if len(words) > 3 and words[1] == "<" and words[-1] == ">":
         inner = _annotation(tuple(words[2:-1]))
-        if inner is None:
+        # torch.library.infer_schema knows no list of lists, nor of optional lists.
+        if inner is None or (words[0] != "optional" and inner.startswith(("List", "Optional[List"))):
             return None
         if words[0] == "optional":
             return f"Optional[{inner}]"

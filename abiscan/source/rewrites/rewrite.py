@@ -144,7 +144,9 @@ def stubs_for(
         ]
         stem = posixpath.splitext(posixpath.basename(path))[0]
         named = _module_named(text, place.at)
-        stub = registration_stub(posixpath.basename(path), named or module or stem, functions)
+        # What setup.py calls it ends in the name that the source gives it; by that alone a package is not known.
+        fits = module is not None and named in (None, module.rpartition(".")[2])
+        stub = registration_stub(posixpath.basename(path), module if fits else None, functions)
         if stub is not None:
             target = posixpath.join(posixpath.dirname(path), f"{stem}_operators.py")
             yield place, Rewritten(target, "", stub, (STUB_RULE,))
