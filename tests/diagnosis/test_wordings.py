@@ -87,6 +87,8 @@ WORDINGS = {
         ('OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\e\\_C.pyd"', _NEWER),
         ("Could not locate zlibwapi.dll. Please make sure it is in your library path!", _MISSING),
         ("ImportError: Module use of python310.dll conflicts with this version of Python.", _PYTHON),
+        ("ImportError: DLL load failed while importing _C: The specified program could not be found.", _NEWER),
+        ("    import a_plugin\nImportError: DLL load failed while importing a_plugin", _MISSING),
     ),
     "link editors: ld64, lld, mold, link.exe": (
         ("ld: library not found for -lc10", _MISSING),
@@ -171,6 +173,9 @@ WORDINGS = {
             _PYTHON,
         ),
     ),
+    "vLLM, csrc/quantization": (
+        ("No compiled a_scaled_mm for a compute capability less than CUDA device capability: 121", _GPU),
+    ),
     "packages: Apex, bitsandbytes, Horovod, MMCV, flash-attn, torchao, torchcodec, Triton, xFormers": (
         (
             "Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile "
@@ -204,6 +209,8 @@ WORDINGS = {
         ("ptxas /tmp/x.ptx, line 6; fatal   : Unsupported .version 8.4; current version is '8.2'", _CUDA),
     ),
     "compiled modules that Python does not find, or finds without a function": (
+        ("    from torch_a import Loss\nImportError: No module named _a_ctc", _MISSING),
+        ("ImportError: No module named a_kernel_cuda", _MISSING),
         ("AttributeError: module 'a._C' has no attribute 'conv'", CauseId.EXTENSION_SOURCE_NOT_BUILT),
         ("bitsandbytes: 'NoneType' object has no attribute 'cget_managed_ptr'", _BUILD),
         ("ModuleNotFoundError: No module named 'amp_C'", _MISSING),

@@ -131,6 +131,17 @@ def library_without_gpu(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.DEVICE_CODE, NOT_IN_LIBRARY, hit.at, needed_by=name)
 
 
+_CAPABILITY = re.compile(r"compute capability\s{1,16}less than CUDA device capability: (\d{2,3})\b")
+
+
+def kernel_not_compiled(hit: Hit) -> Iterator[Mention]:
+    """vLLM (`scaled_mm_entry.cu` and others): `No compiled cutlass_scaled_mm for a compute capability less than CUDA
+    device capability: 121`"""
+    found = _CAPABILITY.search((hit.rest + hit.following(1))[:320])
+    if found is not None:
+        yield Mention(Complaint.DEVICE_CODE, NO_KERNEL_IMAGE, hit.at, version=f"sm_{found[1]}", context=hit.line)
+
+
 def jit_compiler(hit: Hit) -> Iterator[Mention]:
     """`CUDA driver error: PTX JIT compiler library not found`; `a PTX JIT compilation failed`"""
     if hit.rest.startswith("er library not found"):

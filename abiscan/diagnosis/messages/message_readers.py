@@ -221,6 +221,7 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("invalid value for --gpu-architecture", gpu_messages.library_without_gpu),
     ("VERSION_MISMATCH", torch_messages.cudnn_parts),
     ("PTX JIT compil", gpu_messages.jit_compiler),
+    ("No compiled ", gpu_messages.kernel_not_compiled),
     ("implementation for device cuda", gpu_messages.implementation_of_device),
     ("GPUs or newer", gpu_messages.newer_gpu_only),
     ("PTX was compiled with an unsupported toolchain", gpu_messages.unsupported_ptx),

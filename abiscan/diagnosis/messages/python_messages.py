@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
@@ -104,6 +105,7 @@ def no_module(hit: Hit) -> Iterator[Mention]:
     name '_C' from 'detectron2'`."""
     name = first_quoted(hit.rest[:320])
     if name is None or not hit.rest.startswith((" '", ' "')):
+        yield from _no_module_of_python_2(hit)
         return
     if hit.word == "cannot import name":
         package = first_quoted(hit.rest.partition("from")[2][:320])
@@ -124,6 +126,20 @@ def no_module(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.NO_MODULE, name, hit.at, version=_python_of_file(hit, name))
     elif (python := _python_of_file(hit, name)) is not None:
         yield Mention(Complaint.NO_MODULE, name, hit.at, version=python)
+
+
+_UNQUOTED = re.compile(r" ((?:\w{1,64}\.){0,8}\w{1,96})\s*$", re.MULTILINE)
+
+
+def _no_module_of_python_2(hit: Hit) -> Iterator[Mention]:
+    """`ImportError: No module named _warp_ctc`: before Python 3 the name had no quotation marks. A name that begins with
+    an underscore is of something compiled (PEP 8); beside torch it is no module of CPython's own."""
+    found = _UNQUOTED.match(hit.rest[:640]) if hit.word == "No module named" else None
+    if found is None:
+        return
+    own = found[1].startswith("_") and found[1] not in sys.stdlib_module_names and not found[1].startswith("__")
+    if _COMPILED.fullmatch(found[1]) is not None or (own and "torch" in hit.preceding()):
+        yield Mention(Complaint.NO_MODULE, found[1], hit.at)
 
 
 def _python_of_file(hit: Hit, name: str) -> str | None:

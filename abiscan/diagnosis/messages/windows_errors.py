@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.mention import Mention
-from abiscan.diagnosis.messages.windows_messages import INITIALIZATION_FAILED, NO_MEMORY, PROCEDURE_NOT_FOUND
+from abiscan.diagnosis.messages.windows_messages import (
+    INITIALIZATION_FAILED,
+    NO_MEMORY,
+    PROCEDURE_NOT_FOUND,
+    REASON_CUT_OFF,
+)
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 
@@ -29,6 +34,8 @@ def dll(mention: Mention) -> Candidates:
         yield Candidate(CauseId.UNUSABLE_FILE, 0.9, refused, fix)
     elif mention.version == INITIALIZATION_FAILED:
         yield from _not_initialized(mention.text if named else "a DLL", of_torch)
+    elif mention.version == REASON_CUT_OFF:
+        yield from _for_some_reason(mention.text)
     elif mention.version == PROCEDURE_NOT_FOUND:
         yield from _no_procedure(mention.text if named else "The file", of_torch)
     else:
@@ -85,6 +92,22 @@ def _not_initialized(name: str, of_torch: bool) -> Candidates:
     yield Candidate(
         CauseId.CUDA_LIBRARY_MISMATCH, 0.5, (*evidence, "Or a DLL of CUDA does not fit the driver."), "nvidia-smi"
     )
+
+
+def _for_some_reason(name: str) -> Candidates:
+    loaded = f"Windows did not load {name}; what it gave as the reason is not in the text, and would decide."
+    module = "`The specified module could not be found`: a DLL that it needs is not on the machine or not on its path."
+    procedure = "`The specified procedure could not be found`: a DLL that it needs is of another release."
+    file = fixes.word(name, "FILE") if name.lower().endswith(".dll") else "FILE.pyd"
+    rebuild = (
+        "Install the build of the extension for this torch and its CUDA: python -c 'import torch; "
+        "print(torch.__version__, torch.version.cuda)'"
+    )
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.5, (loaded, module), _WHICH.format(file=file))
+    cuda = f"{module} Of an extension for another CUDA release that is cudart or cuBLAS, whose names have its number."
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.45, (loaded, cuda), rebuild)
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.42, (loaded, procedure), rebuild)
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.41, (loaded, procedure), rebuild)
 
 
 def _no_procedure(name: str, of_torch: bool) -> Candidates:

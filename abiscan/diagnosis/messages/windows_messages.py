@@ -18,13 +18,15 @@ PROCEDURE_NOT_FOUND: Final = "127"
 INVALID_ORDINAL: Final = "182"
 INITIALIZATION_FAILED: Final = "1114"
 NO_MEMORY: Final = "1455"
+# The text ends before the reason.
+REASON_CUT_OFF: Final = "no reason"
 NO_WIN32_APPLICATION: Final = "not a valid Win32 application"
 
 # The words by which the second's text differs from the first's, in the languages in which people send it.
 _PROCEDURE = re.compile(
     r"proc[e\u00e9]d|procedur|Prozedur|proceso|processo|\u7a0b\u5e8f|\u7a0b\u5e8f|\u7a0b\u5f0f|"
     r"\u043f\u0440\u043e\u0446\u0435\u0434\u0443\u0440|\u30d7\u30ed\u30b7\u30fc\u30b8\u30e3|"
-    r"\ud504\ub85c\uc2dc\uc800",
+    r"\ud504\ub85c\uc2dc\uc800|specified program\b",
     re.IGNORECASE,
 )
 _MODULE = re.compile(
@@ -65,6 +67,8 @@ def dll_load_failed(hit: Hit) -> Iterator[Mention]:
         yield _mention(hit, module[1] if module is not None else None, PROCEDURE_NOT_FOUND)
     elif _MODULE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, MODULE_NOT_FOUND)
+    elif module is not None and not text.strip(" :.\r\n'\"`"):
+        yield _mention(hit, module[1], REASON_CUT_OFF)
 
 
 def not_a_program(hit: Hit) -> Iterator[Mention]:
