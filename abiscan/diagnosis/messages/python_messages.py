@@ -132,8 +132,8 @@ _UNQUOTED = re.compile(r" ((?:\w{1,64}\.){0,8}\w{1,96})\s*$", re.MULTILINE)
 
 
 def _no_module_of_python_2(hit: Hit) -> Iterator[Mention]:
-    """`ImportError: No module named _warp_ctc`: before Python 3 the name had no quotation marks. A name that begins with
-    an underscore is of something compiled (PEP 8); beside torch it is no module of CPython's own."""
+    """`ImportError: No module named _warp_ctc`: before Python 3 the name had no quotation marks. A name that begins
+    with an underscore is of something compiled (PEP 8); beside torch it is no module of CPython's own."""
     found = _UNQUOTED.match(hit.rest[:640]) if hit.word == "No module named" else None
     if found is None:
         return
