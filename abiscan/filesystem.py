@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from msgspec import Struct
 
@@ -158,3 +159,21 @@ class FileSystem(Struct, frozen=True):
 
 # This machine's own.
 HERE = FileSystem()
+
+
+def file_type(mode: int) -> str:
+    """What a file is that is no regular one, in words (sys/stat.h of POSIX).
+
+    Args:
+        mode: `st_mode`.
+    """
+    for test, words in (
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISCHR, "a character device"),
+        (stat.S_ISBLK, "a block device"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(mode):
+            return words
+    return "a special file"

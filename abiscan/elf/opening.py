@@ -14,6 +14,7 @@ from abiscan.elf.file import ElfFile
 from abiscan.elf.image import Sparse
 from abiscan.elf.sniff import describe_other
 from abiscan.errors import UnreadableFile
+from abiscan.filesystem import file_type
 
 if TYPE_CHECKING:
     import mmap
@@ -78,7 +79,7 @@ def map_file(path: str | os.PathLike[str], shown: str, *, copy_up_to: int = 0) -
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile(shown, f"{_kind_of(status.st_mode)}, not a shared object")
+            raise UnreadableFile(shown, f"{file_type(status.st_mode)}, not a shared object")
         if status.st_size == 0:
             raise UnreadableFile(shown, describe_other(b""))
         if status.st_size <= copy_up_to:
@@ -98,16 +99,3 @@ def _read_whole(descriptor: int, size: int, shown: str) -> bytes:
             raise UnreadableFile(shown, "it became shorter while it was read")
         data += part
     return data
-
-
-def _kind_of(mode: int) -> str:
-    for test, words in (
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISDIR, "a directory"),
-        (stat.S_ISCHR, "a character device"),
-        (stat.S_ISBLK, "a block device"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode):
-            return words
-    return "a special file"

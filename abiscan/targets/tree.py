@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.binary import Binary, describe_other, open_binary, other_system
 from abiscan.errors import UnreadableFile
-from abiscan.filesystem import FileSystem
+from abiscan.filesystem import FileSystem, file_type
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.targets import file_kind
@@ -281,21 +281,9 @@ def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared ob
     except OSError as error:
         raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
     if not stat.S_ISREG(mode):
-        raise UnreadableFile(display, f"{_special(mode)}, not {wanted}")
+        raise UnreadableFile(display, f"{file_type(mode)}, not {wanted}")
     source = FileBytes(host, display)
     try:
         return source.size, source.read_at(0, file_kind.PEEK_SIZE)
     finally:
         source.close()
-
-
-def _special(mode: int) -> str:
-    for test, words in (
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISCHR, "a character device"),
-        (stat.S_ISBLK, "a block device"),
-        (stat.S_ISSOCK, "a socket"),
-    ):
-        if test(mode):
-            return words
-    return "a special file"

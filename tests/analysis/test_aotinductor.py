@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from abiscan.errors import UnreadableFile
-from abiscan.targets.archives import TarArchive
 from abiscan.targets.artifact import Limits
+from abiscan.targets.tar_archive import TarArchive
 from abiscan.targets.tree import FileBytes
 from tests import torch_here
 
