@@ -170,7 +170,7 @@ CAUSES: Final = (
     CauseRow(
         CauseId.HALF_INTRINSIC,
         "messages.python_errors",
-        "A device intrinsic has no overload for this 16-bit type on this platform.",
+        "A device intrinsic has no overload for the type that it is called with, most often one of 16 bits.",
         "the error text and what stands around it",
     ),
     CauseRow(
