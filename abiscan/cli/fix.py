@@ -55,8 +55,9 @@ def _fix(paths: tuple[str, ...], given: dict[str, object]) -> int:
         raise UsageError(f"{missing}: no such file or directory")
     found: list[Rewritten] = []
     errors: list[str] = []
+    there: list[str] = []
     for path in paths:
-        found += _rewritten(Path(path), wanted, errors)
+        found += _rewritten(Path(path), wanted, errors, there)
     found = list({each.path: each for each in found}.values())
     changed = [each for each in found if each.changes]
     folder = _folder_of_diff(paths)
@@ -64,6 +65,8 @@ def _fix(paths: tuple[str, ...], given: dict[str, object]) -> int:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
     if given["apply"]:
         _write(changed, force=bool(given["force"]))
+    for stub in dict.fromkeys(there):
+        click.echo(f"abiscan: {safe(stub)}: there already: no stub is written over it", err=True)
     _tell(found, changed, errors, applied=bool(given["apply"]))
     if changed and not given["apply"] and folder != os.getcwd():
         shown = shlex.quote(safe(os.path.relpath(folder)))
@@ -83,7 +86,12 @@ def _folder_of_diff(paths: tuple[str, ...]) -> str:
     return here if os.path.commonpath([here, common]) == here else common
 
 
-def _rewritten(root: Path, wanted: frozenset[str], errors: list[str]) -> Iterator[Rewritten]:
+def _rewritten(root: Path, wanted: frozenset[str], errors: list[str], there: list[str]) -> Iterator[Rewritten]:
+    """What would change below a path.
+
+    Args:
+        errors, there: what cannot be read, and files of operators that exist, are added to these.
+    """
     from abiscan.rules import load_rules
     from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
     from abiscan.source.rewrites import STUB_RULE, rewrite_source, stubs_for
@@ -103,7 +111,9 @@ def _rewritten(root: Path, wanted: frozenset[str], errors: list[str]) -> Iterato
             yield made
         if STUB_RULE in wanted:
             for _place, stub in stubs_for(text, path, rules, others, _module_name(path)):
-                if not os.path.exists(stub.path):
+                if os.path.exists(stub.path):
+                    there.append(stub.path)
+                else:
                     yield stub
 
 

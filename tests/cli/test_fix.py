@@ -134,7 +134,9 @@ def test_registration_is_a_new_file(tmp_path: Path) -> None:
     assert b"+import pkg._C as _bound\n" in done.stdout
     git("init", "-q", cwd=tmp_path)
     git("apply", cwd=tmp_path, stdin=done.stdout)
-    assert run("--select", "op-not-registered", "bind.cpp", cwd=tmp_path).stdout == b""
+    again = run("--select", "op-not-registered", "bind.cpp", cwd=tmp_path)
+    assert again.stdout == b""
+    assert b"bind_operators.py: there already" in again.stderr
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ import {module} as _bound
 
 # What stands for the name of a module that nothing says, and what the text says of it.
 UNKNOWN_MODULE = "MODULE_NAME"
-_UNTOLD = """# The name of the module is not known: setup.py does not say which one it builds of this source.
+_UNTOLD = """# The name of the module is not known: no setup.py above says which one is built of this source.
 # Write the name for {module} in this file, everywhere.
 """
 
