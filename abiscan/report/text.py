@@ -187,8 +187,10 @@ def summary_line(report: Report, style: Style | None = None) -> str:
     """One line for the end of a run: the gate's answer and the counts."""
     style = style or Style()
     counts = summary_of(report)
-    seen = dict.fromkeys(artifact.verdict for artifact in report.artifacts)
-    parts = [f"{counts.verdicts[verdict]} {verdict_words(verdict)}" for verdict in seen]
+    verdicts = Counter(each.verdict for each in report.artifacts if each.kind is ArtifactKind.SHARED_OBJECT)
+    parts = [f"{number} {verdict_words(verdict)}" for verdict, number in verdicts.items()]
+    if counts.artifacts > verdicts.total():
+        parts.append(counted(counts.artifacts - verdicts.total(), "source"))
     parts += [counted(number, severity.value) for severity, number in counts.findings.items() if number]
     if counts.suppressed:
         parts.append(f"{counts.suppressed} suppressed")

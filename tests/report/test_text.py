@@ -273,8 +273,8 @@ def test_inputs_notes_and_stale_entries_stand_at_the_end() -> None:
     [
         (
             samples.mixed(),
-            "fail: 6 files: 2 loads, 1 fails, 1 undecided, 1 unreadable, 1 not torch, 1 error, 2 warnings, 1 note, "
-            "1 suppressed, 1 stale entry, 1 input could not be read",
+            "fail: 6 files: 1 loads, 1 fails, 1 undecided, 1 unreadable, 1 not torch, 1 source, 1 error, 2 warnings, "
+            "1 note, 1 suppressed, 1 stale entry, 1 input could not be read",
         ),
         (samples.empty(), "pass: 0 files"),
         (replace(samples.a_report(samples.an_artifact()), verdict=Verdict.PASS), "pass: 1 file: 1 loads"),

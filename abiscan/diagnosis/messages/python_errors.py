@@ -286,7 +286,12 @@ def no_overload(mention: Mention) -> Candidates:
             f"16-bit classes."
         )
     elif kind is not None:
-        evidence.append(f"The compiler's headers overload {mention.text} for the plain types alone.")
+        torchs = kind.startswith(("c10::", "at::"))
+        evidence.append(
+            f"{kind} is a class of torch's: the compiler's own headers have no {mention.text} of it."
+            if torchs
+            else f"The compiler's headers have {mention.text} of {kind} for some GPUs and standards, or not at all."
+        )
     if kind is None and not on_hip:
         evidence.append(
             f"{mention.text} is overloaded for the plain types; no overload takes the type that it is called with "
