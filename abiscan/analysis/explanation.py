@@ -19,6 +19,8 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target
+from abiscan.releases.build import has_the_new_string, loaded_globally
+from abiscan.releases.exports import VariantExports
 from abiscan.setting.choice import FALLBACK_MACHINE, named_release
 
 # Every machine has a /lib/x86_64-linux-gnu/libc.so.6: that it is here does not tell whose error it is.
@@ -41,7 +43,7 @@ def explain(text: str, options: ScanOptions, *, needed_by: str | None = None) ->
     """
     read = read_text(text)
     here = any(os.path.exists(path) for path in read.paths if not _ANY_MACHINE.match(path))
-    knowledge = _knowledge(options, read, here)
+    knowledge = knowledge_for(options, read, here)
     subjects = answer(read, knowledge, needed_by, file_facts=_facts_of)
     if options.torch is not None or knowledge.target is None:
         return subjects
@@ -79,7 +81,15 @@ def _without_torch(knowledge: Knowledge) -> Knowledge:
     return replace(knowledge, target=None, exports=None, exact=False)
 
 
-def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
+def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
+    """What is known of the torch and of the machine that a text is from.
+
+    Args:
+        here: whether the error is this machine's.
+
+    Raises:
+        UnknownBuild: an unknown `--torch`.
+    """
     facts = read.facts
     spec = options.torch if options.torch is not None else facts.torch
     if options.torch is None and spec is not None and here and _is_installed(options, spec):
@@ -93,7 +103,7 @@ def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
         if target is None:
             raise
         default = AnalysisContext(replace(options, torch=None)).knowledge(FALLBACK_MACHINE)
-        known = replace(default, exports=None, exact=False, target=target)
+        known = _of_variant(replace(default, exports=None, exact=False, target=target), target)
     else:
         known = context.knowledge(FALLBACK_MACHINE)
         if spec is None and (chosen.installed is None or not (here or read.is_bare)):
@@ -104,10 +114,26 @@ def _knowledge(options: ScanOptions, read: ReadText, here: bool) -> Knowledge:
     return replace(known, environment=_environment(known, facts, here))
 
 
+def _of_variant(known: Knowledge, target: Target) -> Knowledge:
+    """What is known of a variant of a release (`2.3.1+cu118`) by the build of it that the index has."""
+    accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
+    if known.releases is None or (accelerator is None and target.variant != "cpu"):
+        return known
+    builds = known.releases.builds(known.machine)
+    build = next((build for build in builds if build.torch == target.torch and not build.user), None)
+    if build is None or (accelerator != "CUDA" and loaded_globally(target.torch)):
+        return known  # before the libraries were split for it, those of a GPU build have its code in them
+    abi = has_the_new_string(f"{target.torch}+{target.variant}") or build.cxx11_abi
+    exports = None if abi != build.cxx11_abi else VariantExports(known.releases, build, accelerator)
+    return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
+
+
 def _of_the_string(known: Knowledge, cxx11_abi: bool | None) -> Knowledge:
     """The target with the std::string that the text says it has: it is another build than the release then."""
     target = known.target
-    if cxx11_abi is None or target is None or target.cxx11_abi == cxx11_abi:
+    if target is None:
+        return replace(known, cxx11_abi=cxx11_abi)
+    if cxx11_abi is None or target.cxx11_abi == cxx11_abi:
         return known
     variant = target.variant if target.variant == "cpu" else ""
     return replace(known, target=replace(target, cxx11_abi=cxx11_abi, variant=variant), exports=None, exact=False)

@@ -54,6 +54,8 @@ class Knowledge(Struct, frozen=True):
         pythons: the CPythons that the file is for, where another than the environment's decides; `pythons_because`: who
             says so.
         machine: architecture whose builds count, as `SharedObject.machine` spells it.
+        cxx11_abi: whether the std::string of a torch without a known version (`target` None) is the new one, where a
+            text says so.
     """
 
     target: Target | None = None
@@ -65,3 +67,4 @@ class Knowledge(Struct, frozen=True):
     loads_on: Windows | None = None
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
+    cxx11_abi: bool | None = None

@@ -204,6 +204,11 @@ class MissingName:
         return None if self.knowledge.exports is None else self.knowledge.exports.library_of(self.name)
 
     @property
+    def cxx11_abi(self) -> bool | None:
+        """Whether the target's std::string is the new one; None where that is not known."""
+        return self.knowledge.cxx11_abi if self.target is None else self.target.cxx11_abi
+
+    @property
     def exports_known(self) -> bool:
         """Whether the target's exports can be asked."""
         return self.knowledge.exports is not None

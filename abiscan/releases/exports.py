@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from abiscan.binary import Binary, open_binary
-from abiscan.ownership.torch_names import in_scope
+from abiscan.ownership.torch_names import accelerator_of, in_scope
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.omission import omission, recorded
 
@@ -87,6 +87,28 @@ class ReleasedExports:
         """Names of the build that start with `prefix`."""
         found = self._index.prefix(prefix, self.build.machine, limit)
         return tuple(history.name for history in found if history.export(self.build) is not None)
+
+
+class VariantExports(ReleasedExports):
+    """Exports of a variant of a release (`cu118`, `cpu`) of which the index has another: of what is in no library of
+    another accelerator, each variant exports the same."""
+
+    def __init__(self, index: ReleaseIndex, build: Build, accelerator: str | None) -> None:
+        super().__init__(index, build)
+        self._accelerator = accelerator
+        self.sonames = frozenset(soname for soname in build.libraries if self._has(soname))
+
+    def _has(self, soname: str) -> bool:
+        return accelerator_of(soname) in (None, self._accelerator)
+
+    def library_of(self, name: str) -> str | None:
+        """The library that defines the name; None also where only one of another accelerator does."""
+        export = self._index.exports(self.build, name)
+        return None if export is None else next((each for each in export.libraries if self._has(each)), None)
+
+    def with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Names of the release that start with `prefix`, but those of another accelerator."""
+        return tuple(name for name in super().with_prefix(prefix, limit) if self.library_of(name) is not None)
 
 
 class InstalledExports:

@@ -24,10 +24,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.diagnosis import Environment, Knowledge, explain
+from abiscan.analysis.explanation import knowledge_for
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.messages.read_text import read_text
-from abiscan.model.python_version import PythonVersion
+from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
 from abiscan.model.target import Target, TargetKind
 from abiscan.model.versions import order
@@ -43,6 +45,7 @@ _CUDA_LABEL = re.compile(r"cu(\d{1,2})(\d)")
 # Words by which a report says that its torch is no release of the package index.
 _OTHER_BUILD = re.compile(r"self-built|conda|NGC|\bgit\b|local|nightly|dev|cxx11-abi|ABI=", re.IGNORECASE)
 MACHINE = "x86_64"
+_NOTHING_HERE = ScanOptions(torch=None, environment=None, settings=LoaderSettings(cwd="/"))
 
 
 class Case(Struct, frozen=True):
@@ -160,15 +163,7 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
 
 def knowledge_of_text(text: str, index: ReleaseIndex) -> Knowledge:
     """What `abiscan explain` knows of a text from another machine: what the text says of its torch and Python."""
-    facts = read_text(text).facts
-    known = Knowledge(releases=index, machine=MACHINE) if facts.torch is None else knowledge_of(facts.torch, index)
-    said = {**facts.companions} if facts.torch is None else {**facts.companions, "torch": facts.torch}
-    if facts.cxx11_abi is not None and known.target is not None and known.target.cxx11_abi != facts.cxx11_abi:
-        known = replace(known, target=replace(known.target, cxx11_abi=facts.cxx11_abi), exports=None)
-    if facts.python is None and not said:
-        return replace(known, environment=None)
-    python = None if facts.python is None else PythonVersion(*facts.python)
-    return replace(known, environment=Environment(python, packages=said))
+    return replace(knowledge_for(_NOTHING_HERE, read_text(text), here=False), releases=index)
 
 
 def _version(installed: str, index: ReleaseIndex) -> str | None:

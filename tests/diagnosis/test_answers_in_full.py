@@ -347,3 +347,47 @@ def test_a_link_editor_is_no_loader(name: str, index: ReleaseIndex) -> None:
     assert [cause.cause for cause in subject.causes] == [_MISSING]
     assert "loader" not in _said(subject)
     assert f"-l{name}" in subject.causes[0].fix or f"lib{name}.so" in subject.causes[0].fix
+
+
+# --- what a text says of the torch alone ----------------------------------------------------------------------------
+
+
+def test_the_string_that_a_prompt_shows_counts_without_a_version(index: ReleaseIndex) -> None:
+    """`torch._C._GLIBCXX_USE_CXX11_ABI` is True: torch has the new std::string (torch/csrc/Module.cpp); the name has
+    the old one (`Ss`, Itanium C++ ABI 5.1.5.4)."""
+    text = (
+        "ImportError: /x/_C.cpython-37m-x86_64-linux-gnu.so: "
+        "undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n"
+        ">>> torch._C._GLIBCXX_USE_CXX11_ABI\n"
+    )
+    (other,) = _ask(text + "True\n", index)
+    assert other.causes[0].cause is CauseId.CXX11_ABI_MISMATCH
+    assert "-D_GLIBCXX_USE_CXX11_ABI=1" in other.causes[0].fix
+    (same,) = _ask(text + "False\n", index)
+    assert CauseId.CXX11_ABI_MISMATCH not in [cause.cause for cause in same.causes]
+
+
+@pytest.mark.parametrize("label", ["cu118", "cpu", "rocm6.0"])
+def test_a_variant_that_the_index_does_not_have_exports_what_its_release_does(label: str, index: ReleaseIndex) -> None:
+    """The CPU-side libraries of one release are of one source, whatever they are built for; libc10.so of 2.3.1 has the
+    name (`nm -D`)."""
+    name = "_ZN3c106detail14torchCheckFailEPKcS2_jS2_"
+    (variant,) = _ask(f"torch==2.3.1+{label}\nundefined symbol: {name}", index)
+    (release,) = _ask(f"torch==2.3.1\nundefined symbol: {name}", index)
+    assert [cause.cause for cause in variant.causes[:2]] == [cause.cause for cause in release.causes[:2]]
+    assert f"torch 2.3.1 ({label}) exports c10::detail::torchCheckFail" in _said(variant)
+
+
+def test_a_rocm_build_has_no_names_of_cuda(index: ReleaseIndex) -> None:
+    """c10::cuda::SetDevice(signed char) is of libc10_cuda.so, which builds for CUDA alone have."""
+    (subject,) = _ask("torch==2.3.1+rocm6.0\nundefined symbol: _ZN3c104cuda9SetDeviceEa", index)
+    assert "torch 2.3.1 (rocm6.0) exports" not in _said(subject)
+    assert subject.causes[0].cause is CauseId.ROCM_NAMING
+
+
+def test_whether_an_unknown_build_exports_a_name_is_said_to_be_open(index: ReleaseIndex) -> None:
+    """No index has the build of a container: only its version is known."""
+    (subject,) = _ask(
+        "torch==2.3.0a0+40ec155e58.nv24.03\nundefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", index
+    )
+    assert "does not export it" not in _said(subject)

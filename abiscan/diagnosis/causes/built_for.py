@@ -288,10 +288,11 @@ def _variant(missing: MissingName) -> Candidates:
     elif missing.position is Position.INSIDE and missing.target_library is None:
         score = 0.72
         evidence.append(missing.exported_text)
-        evidence.append(
-            f"{missing.target_label} has that version and does not export it: it is another build (source, "
-            f"conda, NGC, another variant)."
-        )
+        if missing.exports_known:
+            differs = "has that version and does not export it: it is another build"
+        else:
+            differs = "is another build of that version, of which that is not known"
+        evidence.append(f"{missing.target_label} {differs} (source, conda, NGC, another variant).")
     elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.status is None:
         score = 0.5
         evidence.append(

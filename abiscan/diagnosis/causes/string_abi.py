@@ -68,7 +68,7 @@ def causes(missing: MissingName) -> Candidates:
             evidence.append(f"{missing.target_label} exports neither of the two.")
         elif missing.target is None and not missing.windows:
             evidence.append("No known build exports the spelling that the file wants.")
-    abi = None if missing.target is None else missing.target.cxx11_abi
+    abi = missing.cxx11_abi
     if abi is not None:
         agrees = abi == (mine == "new")
         if agrees and _of_another_string(missing, mine):
@@ -104,7 +104,7 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
     if not missing.is_torch_name:
         yield from _without_twin(missing, mine)
         return
-    abi = None if missing.target is None else missing.target.cxx11_abi
+    abi = missing.cxx11_abi
     if abi is not None and abi == (mine == "new"):
         return
     evidence = [f"The file wants {missing.shown}, with {_WORDS[mine]}."]
@@ -127,7 +127,7 @@ def _of_lost_end(missing: MissingName) -> Candidates:
     forms = [form for form in missing.related if form.in_target] or missing.related
     if not missing.is_torch_name or not forms or any(string_abi(form.name) is None for form in forms):
         return
-    abi = None if missing.target is None else missing.target.cxx11_abi
+    abi = missing.cxx11_abi
     evidence = [
         f"The end of the name, with its parameters, is lost. Every known form of {missing.related[0].parsed.qualified} "
         "has a std::string in it, of which each build of torch has one of two kinds."
@@ -175,7 +175,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
     index."""
     assert missing.cxx is not None
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
-    abi = None if missing.target is None else missing.target.cxx11_abi
+    abi = missing.cxx11_abi
     if missing.is_torch_name:
         if (
             abi is None
@@ -231,8 +231,9 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         torch_types = any(f"{scope}::" in missing.cxx.signature for scope in torch_names.NAMESPACES)
         if torch_types:
             return
-        # A library that nobody knows is more often absent, or of another release, than made with the other one.
-        score = 0.82 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
+        # A library that nobody knows is more often absent, or of another release, than made with the other one; of a
+        # function of the extension's own library with the old one, more often than its source was left out.
+        score = 0.87 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
             "exports the other spelling only."

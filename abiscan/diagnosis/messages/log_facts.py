@@ -70,6 +70,15 @@ _HERE = re.compile(rf"(?:orch [^\n]{{1,64}}\(you have |but found version ){_VERS
 _CHECKOUT = re.compile(r"(?<![\w.])([12]\.\d{1,2}\.\d{1,2}a0\+git[0-9a-f]{6,40})\b")
 _NAMES: Final = ("py", "Py", "t", "T")
 _CUDA = re.compile(r"CUDA used to build PyTorch: {1,8}(\S{1,40})")
+# torch.version.cuda at a prompt; the build string of conda's package; a label in words: `1.9.0 (cu111)`.
+_CUDA_SAID: Final = (
+    re.compile(
+        rf"orch\.version\.cuda\)?['\"]?(?: {{0,8}}[:=]{{1,2}} {{0,8}}|\n+| {{1,8}}){_PRINTED}(\d{{1,2}}\.\d)(?![.\d])"
+    ),
+    re.compile(r"orch[ \t]{1,80}\d[\w.]{1,40}[ \t]{1,40}py3\.\d{1,2}_cuda(\d{1,2}\.\d)(?:\.\d{1,3})?_cudnn"),
+    re.compile(r"orch[^\n]{1,40}\d {0,2}[(, ] {0,2}cu(\d{2,3})\b"),
+)
+_CUDA_RELEASE = re.compile(r"\d{1,2}\.\d|\d{2,3}")
 _ROCM = re.compile(r"ROCM used to build PyTorch: {1,8}(\S{1,40})")
 _PYTHON = re.compile(r"[Pp]ython(?: [Vv]ersion)?(?: {1,20}|[:=] {0,20})(\d)\.(\d{1,2})(?:\.\d{1,2})?(?=[\s,|(]|$)")
 _FOLDER = re.compile(r"[/\\]python(\d)\.(\d{1,2})[/\\]")
@@ -138,16 +147,25 @@ def log_facts(text: str) -> LogFacts:
     """Read a (cleaned) text once."""
     torch = _torch(text)
     if torch is not None and "+" not in torch:
-        cuda, rocm = _CUDA.search(text), _ROCM.search(text)
-        without = ("None", "N/A", "No")
-        if cuda is not None and cuda[1] in without and (rocm is None or rocm[1] in without):
-            torch += "+cpu"
-        elif rocm is not None and rocm[1][0].isdigit():
-            torch += f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
+        torch += _label(text)
     abi = _cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
     return LogFacts(torch, _python(text), abi, _companions(text))
+
+
+def _label(text: str) -> str:
+    """`+cpu`, `+cu111`, `+rocm5.2`, by what the text says that torch is built for; empty where it does not."""
+    cuda, rocm = _CUDA.search(text), _ROCM.search(text)
+    without = ("None", "N/A", "No")
+    if cuda is not None and cuda[1] in without and (rocm is None or rocm[1] in without):
+        return "+cpu"
+    if rocm is not None and rocm[1][0].isdigit():
+        return f"+rocm{'.'.join(rocm[1].split('.')[:2])}"
+    said = {match[1] for pattern in _CUDA_SAID for match in itertools.islice(pattern.finditer(text), _MOST)}
+    said |= {cuda[1]} if cuda is not None else set()
+    found = {release.replace(".", "") for release in said if _CUDA_RELEASE.fullmatch(release)}
+    return f"+cu{found.pop()}" if len(found) == 1 else ""
 
 
 def _torch(text: str) -> str | None:
