@@ -82,6 +82,16 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "modules of torch": lambda n: "module 'torch.a" * (n // 15),
     "operators without a fake": lambda n: "a::b no fake impl " * (n // 18),
     "words of programs": lambda n: "undefined " + "aB_" * (n // 3),
+    "names that objects refer to": lambda n: '"a", referenced from:' * (n // 21),
+    "ignored files": lambda n: "ignoring file a but attempting to link with file built for b " * (n // 60),
+    "objects": lambda n: "a.o: " * (n // 5) + "recompile with -fPIC",
+    "16-bit types": lambda n: "matches these operands\n" * (n // 23) + "__half",
+    "musl's names": lambda n: "Error relocating a: __b: symbol not found\n" * (n // 41),
+    "flags": lambda n: "error: unknown argument: '-" * (n // 27),
+    "illegal instructions": lambda n: "Illegal instruction from /a.so" * (n // 30),
+    "declarations of MSVC": lambda n: "lld-link: undefined symbol: __cdecl " + "a::" * (n // 3) + "(",
+    "releases of CUDA": lambda n: "torch.version.cuda\n11.1 torch 1 cu11" * (n // 36),
+    "members of std": lambda n: "'optional' is not a member of 'std' torch\n" * (n // 42),
     "dlopen": lambda n: "dlopen(" * (n // 7) + " Symbol not found: _f",
 }
 

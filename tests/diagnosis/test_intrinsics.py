@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -50,3 +51,39 @@ def test_torchs_own_atomic_takes_the_16_bit_classes(tmp_path: Path, nothing: Kno
     assert "write gpuAtomicAdd for atomicAdd and #include <ATen/cuda/Atomic.cuh>" in fix
     followed = kernel.replace("FUNCTION", "gpuAtomicAdd").replace("HEADER", "ATen/cuda/Atomic.cuh")
     assert _compiled(tmp_path, followed, include).returncode == 0
+
+
+# What torch.utils.cpp_extension gives nvcc (COMMON_NVCC_FLAGS there).
+_OF_TORCH = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+_OPERATIONS = {
+    "__half": (
+        "q[0] = h[0];",
+        "f[0] = h[0];",
+        "h[1] = f[0];",
+        "h[2] = h[0] + h[1];",
+        "h[3] += h[0];",
+        "h[4] = __half(q[0]);",
+    ),
+    "__half2": ("h2[0] = h2[1] * h2[2];",),
+    "__nv_bfloat16": ("f[1] = b[0];", "b[1] = f[2];"),
+}
+
+
+@pytest.mark.parametrize(("kind", "operation"), [(kind, each) for kind, rows in _OPERATIONS.items() for each in rows])
+def test_what_torch_takes_from_the_16_bit_types_of_cuda(
+    tmp_path: Path, nothing: Knowledge, kind: str, operation: str
+) -> None:
+    kernel = (
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+        "__global__ void k(__half* h, int* q, float* f, __nv_bfloat16* b, __half2* h2) { OPERATION }\n"
+    ).replace("OPERATION", operation)
+    flags = [f"-D__CUDA_NO_{macro}__" for macro in _OF_TORCH]
+    refused = _compiled(tmp_path, kernel, *flags)
+    assert refused.returncode
+    subject, *_ = explain(refused.stderr + refused.stdout, nothing)
+    assert subject.text == kind
+    (cause,) = subject.causes
+    assert cause.cause is CauseId.HALF_INTRINSIC
+    advised = re.findall(r'"(-U__CUDA_NO_\w+__)"', cause.fix)
+    assert advised
+    assert _compiled(tmp_path, kernel, *flags, *advised).returncode == 0

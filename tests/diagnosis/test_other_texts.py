@@ -36,7 +36,6 @@ NOTHING_KNOWN = (
     'Exception in thread "main" java.lang.NoClassDefFoundError: org/apache/log4j/Logger',
     "java.lang.UnsatisfiedLinkError: no jnitorch in java.library.path",
     "a.cpp:5:3: error: 'cout' was not declared in this scope",
-    "fatal error: Python.h: No such file or directory",
     "fatal error: opencv2/opencv.hpp: No such file or directory",
     "bash: ./configure: /bin/sh^M: bad interpreter: No such file or directory",
     "ERROR: Could not find a version that satisfies the requirement torch==1.99 (from versions: 2.0.0, 2.0.1)",

@@ -6,16 +6,20 @@ Names, paths and numbers in them were made up for this file. `data/texts.toml` h
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from abiscan.releases import ReleaseIndex
+from tests.diagnosis.oracles import read_elf
 from tests.diagnosis.reported import knowledge_of_text
 
 _UNUSABLE, _MISSING, _FIRST = CauseId.UNUSABLE_FILE, CauseId.LIBRARY_MISSING, CauseId.IMPORT_TORCH_FIRST
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
 _CUDA, _GPU, _BUILD = CauseId.CUDA_LIBRARY_MISMATCH, CauseId.GPU_ARCHITECTURE_MISMATCH, CauseId.CUDA_BUILD_REQUIRED
+_HALF, _LINK = CauseId.HALF_INTRINSIC, CauseId.LIBRARY_NOT_LINKED
 _PYTHON, _OPERATOR = CauseId.PYTHON_ABI_MISMATCH, CauseId.OP_NOT_REGISTERED
 
 WORDINGS = {
@@ -230,6 +234,126 @@ WORDINGS = {
         ("error: command '/usr/local/cuda/bin/nvcc' failed: No such file or directory", _MISSING),
         ("CMake Error at Caffe2/public/cuda.cmake:65 (message):\n  PyTorch: CUDA cannot be found.", _MISSING),
     ),
+    "crt/host_config.h of the CUDA toolkit": (
+        ("#error -- unsupported GNU version! gcc versions later than 11 are not supported!", _CUDA),
+        ("/usr/local/cuda-9.0/include/crt/host_config.h:119:2: error: #error -- unsupported GNU version! gcc", _CUDA),
+        ("#error: -- unsupported Microsoft Visual Studio version! Only the versions between 2017 and 2019", _CUDA),
+    ),
+    "nvcc and hipcc, of their own 16-bit types": (
+        ('a.cu(4): error: no suitable conversion function from "const __half" to "float" exists', _HALF),
+        ('a.cu(7): error: no operator "+=" matches these operands\n       operand types are: __half += __half', _HALF),
+        ('a.cu(9): error: no instance of constructor "__half::__half" matches the argument list', _HALF),
+        ("a.hip:3:5: error: invalid operands to binary expression ('__half' and '__half')", _HALF),
+        ("a.hip:3:5: error: no viable conversion from 'float' to '__hip_bfloat16'", _HALF),
+        ('a.cu(4): error: no suitable conversion function from "__nv_bfloat16" to "float" exists', _HALF),
+    ),
+    "hipcc, given what is CUDA's": (
+        ("a.hip:3:5: error: use of undeclared identifier '__shfl_xor_sync'", CauseId.ROCM_NAMING),
+        ("clang++: error: unknown argument: '--use_fast_math'", CauseId.ROCM_NAMING),
+        ("clang: error: cannot find HIP runtime; provide its path via '--rocm-path'", _MISSING),
+        ("clang: error: cannot find ROCm device library; provide its path via '--rocm-path'", _MISSING),
+    ),
+    "compilers of the host, and headers of an older standard": (
+        ("gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory", _MISSING),
+        ("nvcc fatal   : Cannot find compiler 'cl.exe' in PATH", _MISSING),
+        ("UserWarning: Error checking compiler version for cl: [WinError 2] not found", _MISSING),
+        ("a.cpp:5:10: fatal error: Python.h: No such file or directory", _MISSING),
+        ("torch/include/c10/a.h:43:8: error: 'optional' in namespace 'std' does not name a template type", _OLDER),
+        ("c10\\a.h(5,32): error C2039: 'string_view': is not a member of 'std'", _OLDER),
+        ("fatal error C1189: #error: You need C++17 to compile PyTorch", _OLDER),
+    ),
+    "musl, of what glibc alone has (checked with nm in test_c_libraries_differ)": (
+        ("Error relocating /x/_C.so: __vsnprintf_chk: symbol not found", _UNUSABLE),
+        ("Error relocating /x/_C.so: backtrace: symbol not found", _UNUSABLE),
+        ("Error relocating /x/_C.so: __isoc23_strtol: symbol not found", _UNUSABLE),
+    ),
+    "ld64 and Apple's newer linker": (
+        (
+            "ld: warning: ignoring file /x/libc10.dylib, building for macOS-arm64 but attempting to link with file "
+            "built for macOS-x86_64",
+            _UNUSABLE,
+        ),
+        (
+            "ld: warning: ignoring file '/x/libc10.dylib': found architecture 'x86_64', required architecture 'arm64'",
+            _UNUSABLE,
+        ),
+        (
+            '  "c10::detail::torchCheckFail(char const*, char const*, unsigned int, char const*)", referenced from:',
+            _LINK,
+        ),
+        ("/usr/bin/ld: /x/liba.a(a.o): relocation R_X86_64_32 against `.x'; recompile with -fPIC", _UNUSABLE),
+    ),
+    "lld-link and link.exe": (
+        (
+            "lld-link: error: undefined symbol: __declspec(dllimport) public: __cdecl c10::Error::Error(struct "
+            "c10::SourceLocation, class std::basic_string<char, struct std::char_traits<char>>)",
+            _LINK,
+        ),
+        ("a.obj : error LNK2001: unresolved external symbol __imp_PyExc_TypeError", _PYTHON),
+        ("a.obj : error LNK2001: unresolved external symbol __imp_THFloatTensor_fill", _LINK),
+    ),
+    "macOS: Gatekeeper and code signatures": (
+        (
+            "\u201clibc10.dylib\u201d can\u2019t be opened because Apple cannot check it for malicious software.",
+            _UNUSABLE,
+        ),
+        ('"libiomp5.dylib" is damaged and can\'t be opened', _UNUSABLE),
+        (
+            "Library not loaded: '@rpath/liba.dylib'\n  Referenced from: '/x/b'\n  Reason: tried: '/x/liba.dylib' "
+            "(code signature in <A1> '/x/liba.dylib' not valid for use in process: library load disallowed)",
+            _UNUSABLE,
+        ),
+    ),
+    "Android's linker and Java": (
+        ('java.lang.UnsatisfiedLinkError: dlopen failed: library "liba_jni.so" not found', _MISSING),
+        ('java.lang.UnsatisfiedLinkError: ... couldn\'t find "liba_jni.so"', _MISSING),
+    ),
+    "Windows: codes without brackets, torch's own module, and Windows' own log of what it loads": (
+        ('WinError 127 - Error loading "torch_python.dll" or one of its dependencies', CauseId.DISTRIBUTION_VARIANT),
+        ("WinError 126 Error loading D:\\x\\torch\\lib\\c10.dll or one of its dependencies.", _MISSING),
+        (
+            "    from torch._C import *\nImportError: DLL load failed: The specified module could not be found.",
+            _MISSING,
+        ),
+        ("ImportError: DLL load failed: The operating system cannot run %1.", _NEWER),
+        ("ImportError: DLL load failed", _MISSING),
+        ('LdrpProcessWork - ERROR: Unable to load DLL: "cublas64_11.dll", Parent Module: "C:\\x.dll"', _MISSING),
+    ),
+    "a processor that is older than the code (SIGILL, signal(7))": (
+        (">>> import torch\nIllegal instruction (core dumped)", _UNUSABLE),
+        ("qemu: uncaught target signal 4 (Illegal instruction)", _UNUSABLE),
+    ),
+    "glibc's own libraries, of two releases": (
+        ("/lib/libpthread.so.0: version `GLIBC_PRIVATE' not found (required by /x/librt.so.1)", CauseId.GLIBC_TOO_OLD),
+    ),
+    "Triton, ptxas and LLVM, of what a GPU does not have": (
+        ("ValueError('type fp8e4nv not supported in this architecture')", _GPU),
+        ("AssertionError: fp8e4nv data type is not supported on CUDA arch < 89", _GPU),
+        ("ptxas error : Instruction 'tcgen05.alloc' not supported on .target 'sm_120a'", _GPU),
+        ("LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.wait.st", _GPU),
+        ("The current PyTorch install supports CUDA capabilities sm_37 sm_50.", _GPU),
+        ("rocBLAS error: Cannot read /x/TensileLibrary.dat: Illegal seek", _GPU),
+        ("    arch_list[-1] += '+PTX'\nIndexError: list index out of range", _GPU),
+    ),
+    "nvidia-container-cli": (
+        ("requirement error: unsatisfied condition: cuda>=12.4, please update your driver", CauseId.DRIVER_MISMATCH),
+        ("Error: unsupported CUDA version: driver 8.0 < image 9.0.176", CauseId.DRIVER_MISMATCH),
+    ),
+    "libraries that are looked for by name, tools and modules": (
+        (
+            "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...",
+            _MISSING,
+        ),
+        ("ImportError: FFmpeg libraries are not found. Please install FFmpeg.", _MISSING),
+        ("ninja: error: '/x/libamdhip64.so', needed by 'y.so', missing and no known rule to make it", _MISSING),
+        ("RuntimeError: Ninja is required to load C++ extensions", _MISSING),
+        ("nvrtc: error: failed to load builtins", _MISSING),
+        ("-lcudart", _MISSING),
+        ("ImportError: cannot import name 'liba_nat'", _MISSING),
+        ("ModuleNotFoundError: No module named 'a.ops._ext.conv._conv'", _MISSING),
+        ("[sgl_kernel] CRITICAL: Could not load any common_ops library!", _NEWER),
+        ("ValueError: infer_schema(func): Parameter size has unsupported type list[int].", _NEWER),
+    ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),
         ("iJIT_NotifyEvent import error", _MISSING),
@@ -265,3 +389,41 @@ def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowl
     assert causes.index(_NEWER) < causes.index(_OLDER)
     older = subject.causes[causes.index(_OLDER)]
     assert "Against it: no release after 2.6.0 has wheels for CPython 3.8, which loads it." in older.evidence
+
+
+def test_c_libraries_differ(nothing: Knowledge) -> None:
+    """What is said to be glibc's own is exported by this machine's glibc (its symbol table), and names of compilers'
+    runtimes are not taken for it."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    library = next(line.split()[-1] for line in maps.splitlines() if line.endswith("/libc.so.6"))
+    glibc = read_elf(Path(library).read_bytes()).exports
+    for name in (
+        "__vsnprintf_chk",
+        "backtrace",
+        "mallinfo",
+        "__register_atfork",
+        "__isnan",
+        "getcontext",
+        "__fdelt_chk",
+    ):
+        assert name in glibc
+        (subject,) = explain(f"Error relocating /x/_C.so: {name}: symbol not found", nothing)
+        assert subject.causes[0].cause is _UNUSABLE
+        assert f"asks for {name}, a name of glibc" in subject.causes[0].evidence[0]
+    for name in ("__once_proxy", "__cxa_throw", "__divti3", "__cudaRegisterFunction", "__kmpc_fork_call", "mine"):
+        assert name not in glibc
+        (subject,) = explain(f"Error relocating /x/_C.so: {name}: symbol not found", nothing)
+        assert _UNUSABLE not in [cause.cause for cause in subject.causes]
+
+
+def test_what_is_too_far_apart_is_not_missing(nothing: Knowledge) -> None:
+    """`relocation truncated to fit` (GNU ld): the linked file is larger than its relocations reach; the symbol that it
+    names is not what is wrong."""
+    text = "(.init+0x7): relocation truncated to fit: R_X86_64_REX_GOTPCRELX against undefined symbol `__gmon_start__'"
+    assert not explain(text, nothing)
+
+
+def test_a_word_of_a_compilers_message_is_no_symbol(nothing: Knowledge) -> None:
+    """`cudnn_enabled` is spelt as cuDNN's names are; here it is a parameter of a function in a source."""
+    assert not explain("x.h:27:122: error: \u2018cudnn_enabled\u2019 was not declared in this scope", nothing)
+    assert not explain("clang++: error: no such argument\nPyTorch version not found", nothing)

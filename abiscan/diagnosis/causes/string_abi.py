@@ -25,8 +25,8 @@ _OF_ANOTHER_BUILD = 0.725
 
 def causes(missing: MissingName) -> Candidates:
     """A twin of the name in the other ABI, in the target or in some release."""
-    if missing.cxx is None or missing.macho:
-        # libc++, macOS's library, has one std::string, and no such macro.
+    if missing.cxx is None or missing.macho or missing.msvc:
+        # libc++, macOS's library, and Microsoft's have one std::string, and no such macro.
         return
     if missing.spelled_as is not None:
         yield from _of_text(missing, missing.spelled_as)

@@ -34,14 +34,20 @@ _GLIBC_OF = (
 )  # fmt: skip
 
 
+_PRIVATE = "GLIBC_PRIVATE"
+
+
 def is_symbol_version(text: str) -> bool:
     """Whether a text is a symbol version of a system library (`GLIBCXX_3.4.32`, `GLIBC_2.34`)."""
-    return _VERSION.match(text) is not None
+    return text == _PRIVATE or _VERSION.match(text) is not None
 
 
 def causes(missing: MissingName) -> Candidates:
     """For an import, or an error, that asks for a version of a system library."""
     wanted = missing.version if missing.version is not None else missing.name
+    if wanted == _PRIVATE:
+        yield _two_glibcs(missing)
+        return
     found = _VERSION.match(wanted)
     if found is None:
         return
@@ -60,6 +66,22 @@ def causes(missing: MissingName) -> Candidates:
         yield Candidate(
             CauseId.LIBSTDCXX_TOO_OLD, 0.7, tuple(evidence + _found(missing, wanted, defined)), _cxx_fix(missing)
         )
+
+
+def _two_glibcs(missing: MissingName) -> Candidate:
+    """`version `GLIBC_PRIVATE' not found (required by /x/librt.so.1)`"""
+    theirs = missing.base_name or "the library that asks for it"
+    other = missing.library or "the library that lacks it"
+    evidence = (
+        f"{_PRIVATE} stands for what glibc's libraries share with each other alone: {theirs} and {other} are of two "
+        "releases of glibc.",
+        "One of them was shipped with a package, or lies in a folder that is searched first.",
+    )
+    fix = (
+        "echo $LD_LIBRARY_PATH $LD_PRELOAD; find / -name 'libc.so.6' -o -name 'librt.so.1' 2>/dev/null  # which copies "
+        "are here\nTake the folder with the other copy out of the search: the system's glibc must be whole."
+    )
+    return Candidate(CauseId.GLIBC_TOO_OLD, 0.7, evidence, fix)
 
 
 def _defined(missing: MissingName) -> tuple[str, ...] | None:

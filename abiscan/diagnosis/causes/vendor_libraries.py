@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
@@ -50,7 +51,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.cxx is not None and missing.library is None:
         yield from _cxx_runtime(missing)
         return
-    if missing.is_torch_name:
+    if missing.is_torch_name or is_symbol_version(missing.name):
         return
     if missing.file is None and missing.library is None and missing.name.startswith(("__cxa_", "__gxx_")):
         yield from _cxx_abi(missing)
@@ -401,6 +402,12 @@ def _cuda_library(
         # Of a file it is known that no other version of it is there.
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
+    if name.endswith(".so") and missing.file is None:
+        evidence.append(
+            "No library is linked to a name without a version: a program looked for this one by name. Toolkits have it "
+            f"so; wheels bring lib{vendor.library}.so.N alone."
+        )
+        score, absent = min(score, 0.6), 0.82
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
         if missing.file is None:

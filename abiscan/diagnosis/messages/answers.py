@@ -16,6 +16,7 @@ from abiscan.diagnosis.messages import (
     near_names,
     python_errors,
     spelling,
+    toolchain_errors,
     version_conflicts,
     windows_errors,
 )
@@ -138,6 +139,12 @@ def _answer(
             return _subject(mention, ranked(build_errors.undeclared(mention)), Owner.TORCH)
         case Complaint.NO_HEADER:
             return _subject(mention, ranked(build_errors.no_header(mention)), None)
+        case Complaint.HOST_COMPILER:
+            return _subject(mention, ranked(toolchain_errors.host_compiler(mention)), Owner.CUDA)
+        case Complaint.TOOLCHAIN:
+            return _subject(mention, ranked(toolchain_errors.toolchain(mention)), None)
+        case Complaint.HALF_OPERATION:
+            return _subject(mention, ranked(build_errors.half_operation(mention)), None)
         case Complaint.NO_MEMBER:
             return _subject(mention, ranked(build_errors.no_member(mention, missing)), Owner.TORCH)
         case Complaint.NO_TOOLKIT:
@@ -211,7 +218,7 @@ def _symbol(
         file=facts,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
-        msvc=classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
+        msvc=mention.msvc or classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=mention.by_linker,
         before_torch=mention.before_torch,
         unfound=unfound if file_name is not None else (),

@@ -22,6 +22,7 @@ _CHARACTERS = 262_144
 _LINE = 8_192
 _NAMES = 50
 _LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[\w+.-]{1,200}\.dll", re.IGNORECASE)
+_LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
 # What is no symbol by its form: Python's first function of a module, an operator of torch, TorchInductor's name of a
 # size, an intrinsic of CUDA, a Python name of torch, a compiled module.
 _NO_SYMBOLS = (
@@ -41,6 +42,8 @@ _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
 _QUOTED_NAME = re.compile(r"[`'\"\u2018\u201c]([A-Za-z_]\w{3,255})[`'\"\u2019\u201d]")
 # A word that no language has: with capitals or underscores inside of it. It is a symbol's where something failed.
 _PROGRAM_WORD = re.compile(r"(?<![\w./:-])(?=\w{0,255}[a-z_][A-Z_]\w)[A-Za-z_]\w{5,255}(?![\w./(:-])")
+# A compiler's error is about names of the source.
+_OF_COMPILER = re.compile(r"(?::\d{1,7}|\(\d{1,7}(?:,\d{1,5})?\)) ?: (?:fatal )?error\b")
 _FAILURE = re.compile(
     r"undefin|unresolv|resolve|missing|not found|(?:can't|cannot|unable to) find|symbol|import error|non d\u00e9fini|"
     r"\u627e\u4e0d\u5230|\u672a\u5b9a\u4e49",
@@ -69,6 +72,8 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
         return tuple(found)
     names = [name for _at, name in mangled_names(text, _NAMES)]
     wanted = list(dict.fromkeys(match[0] for match in _SYMBOL_VERSION.finditer(text)))[:_NAMES]
+    if _OF_COMPILER.search(text) is not None and not wanted:
+        return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
     if wanted and not names:
         return tuple(Mention(Complaint.SYMBOL_VERSION, name, at, version=name) for at, name in enumerate(wanted))
     if not names:
@@ -82,7 +87,9 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
 
 def is_known(name: str, knowledge: Knowledge) -> bool:
     """Whether a C name is one of torch's exports, of Python's or of a known library's."""
-    return spelling.is_known(name, knowledge) or is_python_name(name) or vendor_of(name) is not None
+    # Every name of CPython's has an underscore; a word without one, such as PyTorch, is prose.
+    of_python = is_python_name(name) and "_" in name
+    return spelling.is_known(name, knowledge) or of_python or vendor_of(name) is not None
 
 
 def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | None:
@@ -98,6 +105,9 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
             return Mention(complaint, text, at)
     if torch_names.is_former_source_name(text) and text.isupper():
         return Mention(Complaint.UNDECLARED, text, at)
+    linked = _LINKED.fullmatch(text)
+    if linked is not None:
+        return Mention(Complaint.LIBRARY, f"lib{linked[1]}.so", at, by_linker=True)
     if _LIBRARY_NAME.fullmatch(text):
         return Mention(Complaint.LIBRARY, text, at)
     token = read_name(text)

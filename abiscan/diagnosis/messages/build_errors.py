@@ -25,6 +25,19 @@ def undeclared(mention: Mention) -> Candidates:
             "or build a newer release of the project, which is made for this torch.",
         )
         return
+    if mention.context:
+        only = (
+            f"Clang does not know {name}, a function of CUDA's on the threads of a warp: HIP has it from ROCm 6.2 on, "
+            "up to 6.4 only with -DHIP_ENABLE_WARP_SYNC_BUILTINS.",
+            "The source was written for CUDA alone.",
+        )
+        plain = name.removesuffix("_sync")
+        way = f"#ifdef USE_ROCM, {plain}(...) without the mask; #else, {name}(...)"
+        if plain == name:
+            way = f"#ifndef USE_ROCM, {name}()"
+        extra = 'extra_compile_args={"nvcc": ["-DHIP_ENABLE_WARP_SYNC_BUILTINS"]}  # with ROCm 6.2 and later'
+        yield Candidate(CauseId.ROCM_NAMING, 0.85, only, f"{way}\nor: {extra}")
+        return
     of_thc = name != "AT_CHECK"
     first = f"The source was written for an older torch: today's headers have no {name}."
     if of_thc:
@@ -67,6 +80,18 @@ def no_header(mention: Mention) -> Candidates:
             "or -DCMAKE_PREFIX_PATH=/path/to/libtorch",
         )
         return
+    if name == "<Python.h>":
+        lacks = (
+            "The compiler found no Python.h, the first of CPython's headers: interpreters of Linux distributions come "
+            "without them.",
+        )
+        way = (
+            "Debian: apt install python3-dev (for another CPython python3.X-dev); Fedora: dnf install python3-devel; "
+            "conda and uv bring them\n"
+            "python -c 'import sysconfig; print(sysconfig.get_path(\"include\"))'  # where they must be"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.88, lacks, way)
+        return
     if not torch_names.is_header(name[1:-1]):
         yield Candidate(
             CauseId.LIBRARY_MISSING,
@@ -96,6 +121,35 @@ def no_header(mention: Mention) -> Candidates:
     )
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (text, "Or for a newer one, which has added it."), _WRITTEN_FOR)
     yield Candidate(CauseId.LIBRARY_MISSING, 0.5, folder, fix)
+
+
+def half_operation(mention: Mention) -> Candidates:
+    """`no suitable conversion function from "__half" to "int" exists`
+
+    `torch.utils.cpp_extension` compiles device code with macros that take operators and conversions out of cuda_fp16.h
+    (COMMON_NVCC_FLAGS, COMMON_HIPCC_FLAGS there; CUDA Math API, "Half Precision Intrinsics").
+    """
+    kind = mention.text
+    bfloat = "bfloat16" in kind
+    where = mention.location
+    hip = "hip" in kind or (where is not None and (where.file or "").endswith(".hip"))
+    macros = ["BFLOAT16_CONVERSIONS"] if bfloat else ["HALF_OPERATORS", "HALF_CONVERSIONS"]
+    if kind.endswith("half2"):
+        macros = ["HALF2_OPERATORS", *macros]
+    evidence = [
+        f"{kind} has no such operator or conversion here: torch.utils.cpp_extension compiles with "
+        f"-D__{'HIP' if hip else 'CUDA'}_NO_{macros[0]}__ and its kin, which take them out of the header.",
+        "Without these macros CUDA's headers have them, for half from compute capability 5.3 on, bfloat16 from 8.0.",
+    ]
+    if where is not None and where.file is not None:
+        evidence.append(f"The operation is in {where.file}, line {where.line}.")
+    flags = ", ".join(f'"-U__{"HIP" if hip else "CUDA"}_NO_{macro}__"' for macro in macros)
+    fix = (
+        f'extra_compile_args={{"nvcc": [{flags}]}}  # of CUDAExtension in setup.py: puts them back\n'
+        f"or, at that place, in float: __{'bfloat162float' if bfloat else 'half2float'}(x), "
+        f"__{'float2bfloat16' if bfloat else 'float2half'}(y)"
+    )
+    yield Candidate(CauseId.HALF_INTRINSIC, 0.85, tuple(evidence), fix)
 
 
 def no_member(mention: Mention, missing: MissingName) -> Candidates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
@@ -30,6 +31,23 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
     yield Mention(Complaint.NO_OVERLOAD, called, hit.at, location=_location(hit.before), context=context)
 
 
+# CUDA's and HIP's own 16-bit types, as compilers name them.
+_SIXTEEN_BITS = re.compile(
+    r"(?<![\w:])(__half2?|half2?|__nv_bfloat162?|__hip_bfloat162?|hip_bfloat16)(?=[ '\"\u2019&+*/<>=!|,)-]|$)"
+)
+
+
+def half_operation(hit: Hit) -> Iterator[Mention]:
+    """nvcc: `no suitable conversion function from "__half" to "int" exists`, `no operator "+=" matches these operands`,
+    then `operand types are: __half += __half`, `no instance of constructor "__half::__half" matches the argument list`;
+    hipcc: `invalid operands to binary expression ('__half' and '__half')`, `no viable conversion from 'float' to
+    '__half'`."""
+    around = hit.rest if hit.rest.strip(" .") else hit.following(2)
+    found = _SIXTEEN_BITS.search(around[:512].replace("::__half", ""))
+    if found is not None:
+        yield Mention(Complaint.HALF_OPERATION, found[1], hit.at, location=_location(hit.before), context=hit.before)
+
+
 # Headers of torch that later releases do not have (TH and THC, up to 1.10; docs/rules/thc-api.md).
 # Compilers speak the language of the system.
 _HEADER = re.compile(r"([\w./]{1,128}\.(?:h|cuh))(?:['\"]? ?[:\uff1a] ?\w|['\"] file not found)")
@@ -39,6 +57,12 @@ _FATAL = re.compile(
 )
 
 
+# CUDA's functions of a warp that take a mask (CUDA C++ Programming Guide, "Warp Shuffle Functions"). nvcc knows them
+# all; Clang's words are hipcc's here.
+_LANES_OF_CUDA = re.compile(r"__(?:(?:shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all)_sync|syncwarp)")
+_LANES = "of a warp"
+
+
 def undeclared(hit: Hit) -> Iterator[Mention]:
     """GCC: `error: 'AT_CHECK' was not declared in this scope`; nvcc: `error: identifier "AT_CHECK" is undefined`;
     Clang: `error: use of undeclared identifier 'AT_CHECK'`; MSVC: `error C3861: 'AT_CHECK': identifier not found`. Of
@@ -46,6 +70,9 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
     name = first_quoted(hit.rest) if hit.word.endswith("undeclared identifier") else last_quoted(hit.before)
     if hit.word.startswith("'"):
         name = hit.before.rpartition("'")[2]
+    if name is not None and hit.word.startswith("use of") and _LANES_OF_CUDA.fullmatch(name) is not None:
+        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_LANES)
+        return
     if name is not None and torch_names.is_former_source_name(name):
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
     elif name is not None and torch_names.is_macro(name):
@@ -73,10 +100,25 @@ def no_header_of_release(hit: Hit) -> Iterator[Mention]:
     if found is None:
         return
     header = found[1]
+    if header == "Python.h":
+        yield Mention(Complaint.NO_HEADER, "<Python.h>", hit.at, location=_location(hit.before))
+        return
     if torch_names.is_header(header) or _TOOLKIT.fullmatch(header) is not None:
         yield Mention(Complaint.NO_HEADER, f"<{header}>", hit.at, location=_location(hit.before))
 
 
+# Names of std that torch's headers use -> the standard that has them first (ISO C++, annexes of library changes).
+_SINCE: Final = {
+    **dict.fromkeys(("make_unique", "enable_if_t", "decay_t", "conditional_t", "index_sequence", "exchange"), "C++14"),
+    **dict.fromkeys(("make_index_sequence", "integer_sequence", "remove_reference_t", "result_of_t"), "C++14"),
+    **dict.fromkeys(("optional", "nullopt", "nullopt_t", "string_view", "variant", "any", "visit", "byte"), "C++17"),
+    **dict.fromkeys(("is_same_v", "is_base_of_v", "is_convertible_v", "is_integral_v", "is_invocable_v"), "C++17"),
+    **dict.fromkeys(("void_t", "conjunction", "disjunction", "negation", "apply", "invoke", "in_place"), "C++17"),
+    **dict.fromkeys(("scoped_lock", "shared_mutex", "clamp", "basic_string_view", "is_floating_point_v"), "C++17"),
+    **dict.fromkeys(("span", "source_location", "bit_cast", "remove_cvref_t", "type_identity"), "C++20"),
+    **dict.fromkeys(("endian", "ssize", "same_as", "convertible_to", "integral", "type_identity_t"), "C++20"),
+}
+_OF_TORCH = ("torch", "ATen", "c10")
 _OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
 
@@ -97,6 +139,9 @@ def no_member(hit: Hit) -> Iterator[Mention]:
     for word in ("const ", "class ", "struct "):
         scope = (scope or "").removeprefix(word)
     scope = (scope or "").partition(" ")[0].rstrip("&*")
+    if scope == "std" and name in _SINCE and any(word in hit.preceding() + hit.line for word in _OF_TORCH):
+        yield Mention(Complaint.OLD_STANDARD, _SINCE[name], hit.at, location=_location(hit.before), context=name)
+        return
     if name is not None and name.isidentifier() and _OF_SCOPE.fullmatch(scope) is not None:
         yield Mention(Complaint.NO_MEMBER, f"{scope}::{name}", hit.at, location=_location(hit.before))
 
@@ -114,7 +159,7 @@ _STANDARD = re.compile(r"(C\+\+\d\d) ?$")
 def old_standard(hit: Hit) -> Iterator[Mention]:
     """`#error C++17 or later compatible compiler is required to use ATen.`"""
     found = _STANDARD.search(hit.before[-16:])
-    if found is not None and ("ATen" in hit.rest or "PyTorch" in hit.word + hit.rest):
+    if found is not None and ("ATen" in hit.rest or "pytorch" in (hit.word + hit.rest).lower()):
         yield Mention(Complaint.OLD_STANDARD, found[1], hit.at, location=_location(hit.before))
 
 

@@ -37,6 +37,14 @@ def device_code(mention: Mention, missing: MissingName) -> Candidates:
             f"{fixes.word(mention.needed_by or '', 'the package')} that supports it.",
         )
         return
+    if mention.text == said.NEWER_FEATURE:
+        text = f"The kernel uses {mention.needed_by}, which the GPU that it is compiled for does not have."
+        fix = (
+            f"{_WHICH}  # the first is the GPU\nUse another type, or another implementation, on it; a newer Triton or "
+            "torch may choose one for it."
+        )
+        yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, (text,), fix)
+        return
     if mention.text == said.NOT_IN_LIBRARY:
         text = f"The message says it itself: the {mention.needed_by} that was loaded does not know this GPU."
         fix = (
@@ -47,7 +55,8 @@ def device_code(mention: Mention, missing: MissingName) -> Candidates:
         yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, (text,), fix)
         return
     if mention.text == said.NO_TENSILE:
-        text = f"rocBLAS was built without kernels for {mention.version}, as the message says."
+        named = mention.version or "this GPU"
+        text = f"rocBLAS was built without kernels for {named}: the file that the message names is not there."
         yield Candidate(
             CauseId.GPU_ARCHITECTURE_MISMATCH,
             0.92,
@@ -176,6 +185,13 @@ def driver(mention: Mention, missing: MissingName) -> Candidates:
     """The driver does not serve what was built (https://docs.nvidia.com/deploy/cuda-compatibility)."""
     text = mention.text
     torch = "or install the torch of an older CUDA variant, which this driver serves"
+    if text == said.CONTAINER:
+        first = (
+            f"The image is for CUDA {mention.releases[0]}, and asks for a driver that serves it: the one here does not."
+        )
+        fix = f"{_UPDATE}\nor take an image of an older CUDA release, which this driver serves"
+        yield Candidate(CauseId.DRIVER_MISMATCH, 0.92, (first,), fix)
+        return
     if text == said.UNSUPPORTED_PTX:
         first = "The driver must compile the file's PTX, which a newer CUDA toolkit made than the driver knows."
         yield Candidate(CauseId.DRIVER_MISMATCH, 0.88, (first,), f"{_UPDATE}\n{torch}")

@@ -23,6 +23,8 @@ DRIVER_COMBINATION: Final = "system has unsupported display driver / cuda driver
 NO_TENSILE: Final = "rocBLAS has no kernels for the GPU"
 NOT_IN_LIBRARY: Final = "a library has no code for the GPU"
 NEWER_ONLY: Final = "GPUs of a newer generation alone are supported"
+NEWER_FEATURE: Final = "the GPU lacks what the kernel uses"
+CONTAINER: Final = "the image asks for a newer driver"
 NO_DRIVER: Final = "Found no NVIDIA driver on your system"
 TOO_OLD: Final = "The NVIDIA driver on your system is too old"
 
@@ -117,11 +119,36 @@ def feature_of_newer_gpu(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.UNKNOWN_GPU, target[1], hit.at, version=feature[1])
 
 
+_TYPE = re.compile(r"(fp8\w{2,8})(?: is)? $|type (fp8\w{2,8}) $")
+
+
+def type_of_newer_gpu(hit: Hit) -> Iterator[Mention]:
+    """Triton: `type fp8e4nv not supported in this architecture`, `fp8e4nv data type is not supported on CUDA arch <
+    89`"""
+    found = _TYPE.search(hit.before[-32:] + ("" if hit.before.endswith(" ") else " "))
+    if found is not None:
+        yield Mention(Complaint.DEVICE_CODE, NEWER_FEATURE, hit.at, needed_by=f"the type {found[1] or found[2]}")
+
+
+_INSTRUCTION = re.compile(r"Instruction '([\w.:]{1,64})' $")
+_INTRINSIC = re.compile(r"\.([\w.]{1,64})")
+
+
+def instruction_of_other_gpu(hit: Hit) -> Iterator[Mention]:
+    """ptxas: `Instruction 'tcgen05.alloc' not supported on .target 'sm_120a'`; LLVM: `Cannot select: intrinsic
+    %llvm.nvvm.tcgen05.wait.st`"""
+    found = _INSTRUCTION.search(hit.before[-96:]) or _INTRINSIC.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.DEVICE_CODE, NEWER_FEATURE, hit.at, needed_by=f"the instruction {found[1]}")
+
+
 def no_tensile(hit: Hit) -> Iterator[Mention]:
     """rocBLAS: `Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: ... for GPU arch : gfx1032`"""
     gpu = _GPU.search(hit.rest[:256])
     if gpu is not None and gpu[3]:
         yield Mention(Complaint.DEVICE_CODE, NO_TENSILE, hit.at, version=gpu[3], context="HIP")
+    elif "Cannot read" in hit.before[-512:]:
+        yield Mention(Complaint.DEVICE_CODE, NO_TENSILE, hit.at, context="HIP")
 
 
 def library_without_gpu(hit: Hit) -> Iterator[Mention]:
@@ -198,6 +225,17 @@ def driver_combination(hit: Hit) -> Iterator[Mention]:
 def no_driver(hit: Hit) -> Iterator[Mention]:
     """torch: `RuntimeError: Found no NVIDIA driver on your system.`"""
     yield Mention(Complaint.DRIVER, NO_DRIVER, hit.at)
+
+
+_WANTED = re.compile(r" ?(?:\d{1,2}\.\d{1,2} < image )?(\d{1,2}\.\d{1,2})")
+
+
+def container_driver(hit: Hit) -> Iterator[Mention]:
+    """nvidia-container-cli: `requirement error: unsatisfied condition: cuda>=12.4`; nvidia-docker: `unsupported CUDA
+    version: driver 8.0 < image 9.0.176`"""
+    found = _WANTED.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.DRIVER, CONTAINER, hit.at, releases=(found[1],))
 
 
 def driver_too_old(hit: Hit) -> Iterator[Mention]:

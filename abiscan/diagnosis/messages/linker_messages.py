@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import is_file
 from abiscan.diagnosis.messages.message_text import Hit
-from abiscan.diagnosis.messages.name_tokens import first_quoted, is_plain_word, last_quoted, read_name
+from abiscan.diagnosis.messages.name_tokens import first_quoted, is_plain_word, last_quoted, msvc_name, read_name
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -67,12 +67,70 @@ def undefined_symbols(hit: Hit) -> Iterator[Mention]:
         at += len(line) + 1
 
 
+def referenced_from(hit: Hit) -> Iterator[Mention]:
+    """ld64, where the headline of the list was not pasted: `  "NAME", referenced from:`"""
+    name = hit.before.strip().removeprefix('"')
+    if name and '"' not in name:
+        yield Mention(Complaint.SYMBOL, name, hit.at, by_linker=True, macos=True)
+
+
+_BUILT_FOR = re.compile(r"building for (\S{1,64}) $")
+_FILE_FOR = re.compile(r" (\S{1,64})")
+_FOUND = re.compile(r"([\w-]{1,32})', required architecture '([\w-]{1,32})'")
+_ELF_MAGIC = "0x7F 0x45 0x4C 0x46"
+
+
+def ignored_file(hit: Hit) -> Iterator[Mention]:
+    """ld64: `warning: ignoring file FILE, building for macOS-arm64 but attempting to link with file built for
+    macOS-x86_64`; Apple's linker of Xcode 15: `ignoring file 'FILE': found architecture 'x86_64', required architecture
+    'arm64'`"""
+    file, _, _ = hit.before.partition("ignoring file ")[2].partition(", building for ")
+    file = file.strip(" '\":")
+    two = _FOUND.match(hit.rest)
+    needed, built = _BUILT_FOR.search(hit.before), _FILE_FOR.match(hit.rest)
+    if two is not None:
+        machines = (two[1], two[2])
+    elif needed is not None and built is not None:
+        machines = ("Linux, or another system with ELF" if _ELF_MAGIC in hit.rest else built[1], needed[1])
+    else:
+        return
+    if file and is_file(file):
+        name = file.rsplit("/", 1)[-1]
+        yield Mention(
+            Complaint.NOT_LOADABLE,
+            name,
+            hit.at,
+            library=file,
+            version=hit.word,
+            releases=machines,
+            by_linker=True,
+            macos=True,
+        )
+
+
 def unresolved_external(hit: Hit) -> Iterator[Mention]:
     """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
     at = max(hit.rest.find("(?"), hit.rest.find("(__imp_"))
     token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
-    if token is not None:
-        yield Mention(Complaint.SYMBOL, token.name, hit.at, by_linker=True)
+    name = token.name if token is not None else None
+    undecorated = msvc_name(hit.rest) if at < 0 else None
+    name = undecorated or name
+    if name is not None:
+        # A pointer in the import table, of a function whose C name stands behind.
+        name = name if "?" in name else name.removeprefix("__imp_")
+        yield Mention(Complaint.SYMBOL, name, hit.at, by_linker=True, msvc=undecorated is not None)
+
+
+_OBJECT = re.compile(r"([^\s:()'\"]{1,1024}\.(?:a|o|obj))[:(]")
+
+
+def not_position_independent(hit: Hit) -> Iterator[Mention]:
+    """GNU ld, gold, lld: `FILE.a(x.o): relocation R_X86_64_32 against `.rodata' can not be used when making a shared
+    object; recompile with -fPIC`"""
+    found = _OBJECT.search(f"{hit.before[-2_048:]}:")
+    if found is not None:
+        name = found[1].rsplit("/", 1)[-1]
+        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=found[1], version=hit.word, by_linker=True)
 
 
 def needed_by(hit: Hit) -> Iterator[Mention]:
@@ -88,6 +146,13 @@ def referenced_file(hit: Hit) -> Iterator[Mention]:
     around = hit.rest + hit.following(4)
     name = first_quoted(around[:2_048])
     if name is not None and is_file(name) and "does not exist" in around[:4_096]:
+        yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, by_linker=True)
+
+
+def no_rule(hit: Hit) -> Iterator[Mention]:
+    """ninja: `error: '/x/libamdhip64.so', needed by 'y.so', missing and no known rule to make it`"""
+    name = first_quoted(hit.before.rpartition("error: ")[2])
+    if name is not None and is_file(name):
         yield Mention(Complaint.LIBRARY, name.rsplit("/", 1)[-1], hit.at, by_linker=True)
 
 

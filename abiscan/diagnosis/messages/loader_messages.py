@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from abiscan.diagnosis.messages import name_tokens
 from abiscan.diagnosis.messages.mention import Complaint, Mention
@@ -11,8 +12,10 @@ from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_fil
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.model.finding import Location
+from abiscan.ownership.vendors import vendor_of
 
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
+_RELOCATION = "relocation truncated to fit"
 # What stands for a name where there is none: `undefined symbol: %s` in a program's source.
 _PLACEHOLDERS = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
 
@@ -21,6 +24,12 @@ def undefined_symbol(hit: Hit) -> Iterator[Mention]:
     """glibc: `FILE: undefined symbol: NAME, version LIBRARY`, under LD_DEBUG with ` (fatal)`; `ldd -r`: `undefined
     symbol: NAME\\t(FILE)`; lld: demangled, then `>>> referenced by`."""
     rest = hit.rest.removeprefix("s").removeprefix("S")
+    if _RELOCATION in hit.before:
+        return  # of what is linked in two places that lie too far apart: nothing is missing
+    undecorated = name_tokens.msvc_name(rest) if "lld-link" in hit.before else None
+    if undecorated is not None:
+        yield Mention(Complaint.SYMBOL, undecorated, hit.at, by_linker=True, msvc=True)
+        return
     token = _name(rest, after_colon=rest.lstrip(" `*\"'")[:1] in (":", "\uff1a"))
     behind = hit.following(3)
     if token is None and not rest.strip(" :\uff1a'\"`>|*"):
@@ -133,12 +142,28 @@ def locate_symbol(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=file)
 
 
+# Names that begin with two underscores are the C library's and the compiler's own (C17, 7.1.3): what is asked for
+# under such a name, and is not of the compiler's runtimes, is glibc's. Of its other functions, those in most use.
+_OF_GLIBC = re.compile(
+    r"__(?!cxa_|gxx_|gcc_|once_|emutls|dynamic_cast|register_frame|deregister_frame|\w{1,32}[dst]i[234]$)[a-z]\w{1,64}|"
+    r"mallinfo2?|malloc_(?:info|trim|stats)|mallopt|backtrace(?:_symbols(?:_fd)?)?|gnu_get_libc_(?:version|release)|"
+    r"(?:get|make|set|swap)context|error(?:_at_line)?|dlmopen|dlvsym|pthread_\w{1,32}_np|qsort_r|argp_\w{1,16}|"
+    r"fts_\w{1,16}"
+)
+OF_GLIBC: Final = "symbol not found"
+
+
 def musl(hit: Hit) -> Iterator[Mention]:
     """`Error relocating FILE: NAME: symbol not found`"""
     file, _, behind = hit.rest.partition(": ")
     name, found, _ = behind.partition(": symbol not found")
-    if found and name.strip():
-        yield Mention(Complaint.SYMBOL, name.strip(), hit.at, needed_by=file.strip())
+    name = name.strip()
+    if found and _OF_GLIBC.fullmatch(name) is not None and vendor_of(name) is None:
+        path = file.strip()
+        base = path.rsplit("/", 1)[-1]
+        yield Mention(Complaint.NOT_LOADABLE, base, hit.at, library=path, version=OF_GLIBC, context=name)
+    elif found and name:
+        yield Mention(Complaint.SYMBOL, name, hit.at, needed_by=file.strip())
 
 
 def flat_namespace(hit: Hit) -> Iterator[Mention]:
@@ -194,10 +219,11 @@ _ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: 
 
 def cannot_open(hit: Hit) -> Iterator[Mention]:
     """`libX.so.1: cannot open shared object file: No such file or directory`"""
-    name = path_before(hit.before) or _last_word(hit.before)
+    before = hit.before.replace(" (deleted)", "")
+    name = path_before(before) or _last_word(before)
     if not name:
         return
-    if hit.rest.startswith(f": {_DENIED}") and "/" in name:
+    if hit.rest.removeprefix("ared object file").startswith(f": {_DENIED}") and "/" in name:
         yield Mention(Complaint.NOT_LOADABLE, name.rsplit("/", 1)[-1], hit.at, library=name, version=_DENIED)
         return
     # `PROGRAM: error while loading shared libraries: libX` names the program before.
@@ -269,11 +295,35 @@ def not_loaded(hit: Hit) -> Iterator[Mention]:
     name = words[0].strip("'\"`,.;:()\u2018\u2019\u201c\u201d").rsplit("/", 1)[-1]
     if any(reason in hit.rest[:1_024] for reason in _REASONS):
         return  # the loader's own words behind say what was missing: not this file
+    if any(reason in hit.following(3) for reason in _REFUSALS):
+        return  # it is there, and dyld says below why it refuses it
     if is_file(name):
         yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=_referenced_from(hit.following(3)))
 
 
+_REFUSALS = ("not valid for use in process", "incompatible architecture", "wrong architecture", "not a mach-o file")
 _REASONS = ("undefined symbol: ", "cannot open shared object file", "not defined in file", "' not found (required by")
+
+
+def android_library(hit: Hit) -> Iterator[Mention]:
+    """Android: `dlopen failed: library "libx.so" not found: needed by FILE`, `couldn't find "libx.so"`"""
+    lead = "lib" if hit.word.endswith('"lib') else ""
+    name, closed, behind = hit.rest.partition('"')
+    name = f"{lead}{name}".rsplit("/", 1)[-1]
+    if closed and is_file(name) and (lead or behind.startswith(" not found")):
+        needed_by = behind.partition(" needed by ")[2].partition(" in namespace")[0].strip()
+        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or None)
+
+
+def nvrtc_builtins(hit: Hit) -> Iterator[Mention]:
+    """NVRTC: `nvrtc: error: failed to load builtins`"""
+    if "nvrtc" in hit.before[-64:]:
+        yield Mention(Complaint.LIBRARY, "libnvrtc-builtins.so", hit.at)
+
+
+def no_ffmpeg(hit: Hit) -> Iterator[Mention]:
+    """torchaudio: `ImportError: FFmpeg libraries are not found. Please install FFmpeg.`"""
+    yield Mention(Complaint.LIBRARY, "libavutil.so", hit.at)
 
 
 def none_loaded(hit: Hit) -> Iterator[Mention]:
@@ -322,12 +372,42 @@ def not_loadable(hit: Hit) -> Iterator[Mention]:
 def wrong_architecture(hit: Hit) -> Iterator[Mention]:
     """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
     file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before)
+    if hit.rest.startswith(" in /"):
+        file = hit.rest[4:4_100].split(",", 1)[0].strip()
     if file and is_file(file):
         machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
         name = file.rsplit("/", 1)[-1]
         yield Mention(
             Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, releases=machines, macos=True
         )
+
+
+def refused_by_gatekeeper(hit: Hit) -> Iterator[Mention]:
+    """macOS: `"libc10.dylib" can't be opened because Apple cannot check it for malicious software`, `"x.dylib" is
+    damaged and can't be opened`"""
+    before = hit.before.rstrip()
+    before = before.removesuffix("can't").removesuffix("can\u2019t").removesuffix("cannot").rstrip()
+    file = name_tokens.last_quoted(before)
+    if file is not None and is_file(file):
+        name = file.rsplit("/", 1)[-1]
+        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=QUARANTINED)
+
+
+QUARANTINED: Final = "macOS does not trust it"
+ILLEGAL_INSTRUCTION: Final = "illegal instruction"
+_OF_PROCESSOR = re.compile(r"(?:^|[\s:(]|SIGILL, )$")
+_FROM_FILE = re.compile(r" from (\S{1,1024}\.so(?:\.\d{1,4}){0,3})\b|\b(lib\w{1,64}\.so)`")
+
+
+def illegal_instruction(hit: Hit) -> Iterator[Mention]:
+    """The shell's `Illegal instruction (core dumped)`; gdb: `Program received signal SIGILL, Illegal instruction.`,
+    then the function and `from FILE`"""
+    if _OF_PROCESSOR.search(hit.before[:-1][-16:]) is None or hit.before[-1:] not in ("I", "i") or "CUDA" in hit.line:
+        return
+    found = _FROM_FILE.search(hit.rest[:512] + hit.following(3)[:2_048])
+    file = None if found is None else found[1] or found[2]
+    name = "the program" if file is None else file.rsplit("/", 1)[-1]
+    yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=ILLEGAL_INSTRUCTION)
 
 
 def module_init(hit: Hit) -> Iterator[Mention]:

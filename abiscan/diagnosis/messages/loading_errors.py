@@ -4,6 +4,7 @@ function, or without its file; a wheel that is for something else."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.messages.loader_messages import ILLEGAL_INSTRUCTION, OF_GLIBC, QUARANTINED
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.windows_messages import NO_WIN32_APPLICATION
 from abiscan.diagnosis.missing_name import MissingName
@@ -156,6 +157,17 @@ _UNUSABLE = {
         "The file is there, and the user of this process may not read it, or not enter a folder above it.",
         "namei -l {file}; id",
     ),
+    "recompile with -fPIC": (
+        0.9,
+        "What goes into a shared object may lie at any address; the file was compiled for a program, at a fixed one.",
+        "Compile it with -fPIC (CMake: set(CMAKE_POSITION_INDEPENDENT_CODE ON), nvcc: -Xcompiler -fPIC), or link the "
+        "shared library in its place.",
+    ),
+    QUARANTINED: (
+        0.85,
+        "macOS marks what a browser downloaded, and opens of it what Apple has notarized alone.",
+        "xattr -d com.apple.quarantine {file}  # where it is from whom you trust; pip's downloads have no such mark",
+    ),
     "not a mach-o file": (
         0.85,
         "What is in the file is not made for macOS: a file of another system, or one that is damaged.",
@@ -191,15 +203,42 @@ def not_loadable(mention: Mention) -> Candidates:
     name, path = mention.text, fixes.word(mention.library or "", "FILE")
     if mention.macos:
         have, need = (*mention.releases, "?", "?")[:2]
-        evidence = [f"The loader found {name} and refused it: it is for another processor than the process."]
+        what = "of another system or processor than what is linked" if mention.by_linker else "for another processor"
+        who, does = ("link editor", "ignores") if mention.by_linker else ("loader", "refused")
+        evidence = [
+            f"The {who} found {name} and {does} it: it is {what}{'' if mention.by_linker else ' than the process'}."
+        ]
         if len(mention.releases) == 2:
-            evidence.append(f"The message says it itself: it is for {have}, the process is {need}.")
+            process = "what is linked is for" if mention.by_linker else "the process is"
+            evidence.append(f"The message says it itself: it is for {have}, {process} {need}.")
+        if mention.by_linker:
+            evidence.append("Names of it are then missing from the link, as if the file were not there.")
         fix = "python -c 'import platform; print(platform.machine())'; then install its build for that processor"
         yield Candidate(CauseId.UNUSABLE_FILE, 0.95, tuple(evidence), fix)
         return
     said = mention.version or ""
+    if said == ILLEGAL_INSTRUCTION:
+        where = f"The processor met an instruction that it does not know, in {name}."
+        built = (
+            "What was compiled with -march=native, or for a newer processor, ends so on older ones, and in emulators."
+        )
+        way = "lscpu | grep -i flags  # is AVX2 there? In a virtual machine: pass the host's processor through\n"
+        way += "then a build for this processor: from source here, or an older wheel"
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.7, (where, built), way)
+        return
+    if said == OF_GLIBC:
+        of_glibc = (
+            f"{name} asks for {mention.context}, a name of glibc, which musl, the C library here, does not have.",
+            "The file was built for glibc, as wheels with manylinux in their name are; Alpine takes musllinux.",
+        )
+        way = (
+            "Run it on a system with glibc (an image of Debian instead of Alpine), or build it from source on this one."
+        )
+        yield Candidate(CauseId.UNUSABLE_FILE, 0.92, of_glibc, way)
+        return
     score, why, fix = _UNUSABLE[said]
-    refused = (f"The loader found {name} and refused it: {mention.version}.", why)
+    who = "link editor" if mention.by_linker else "loader"
+    refused = (f"The {who} found {name} and refused it: {mention.version}.", why)
     yield Candidate(CauseId.UNUSABLE_FILE, score, refused, fix.format(file=path))
 
 

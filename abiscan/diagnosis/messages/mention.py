@@ -46,6 +46,12 @@ class Complaint(enum.Enum):
     """A compiler does not know a name or a header of torch."""
     NO_HEADER = enum.auto()
     """A compiler does not find a header of torch or of CUDA."""
+    HOST_COMPILER = enum.auto()
+    """nvcc does not take the compiler that is to compile what is not device code."""
+    TOOLCHAIN = enum.auto()
+    """A tool of the build is absent, or is given what it does not take."""
+    HALF_OPERATION = enum.auto()
+    """A compiler finds no operator or conversion of CUDA's or HIP's own 16-bit type."""
     NO_MEMBER = enum.auto()
     """A class or a namespace of torch has no member of a name."""
     NO_PYTHON_ATTRIBUTE = enum.auto()
@@ -98,6 +104,9 @@ _KINDS: Final = {
     Complaint.UNDECLARED: SubjectKind.COMPILE_ERROR,
     Complaint.OLD_STANDARD: SubjectKind.COMPILE_ERROR,
     Complaint.NO_HEADER: SubjectKind.COMPILE_ERROR,
+    Complaint.HOST_COMPILER: SubjectKind.COMPILE_ERROR,
+    Complaint.TOOLCHAIN: SubjectKind.COMPILE_ERROR,
+    Complaint.HALF_OPERATION: SubjectKind.COMPILE_ERROR,
     Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
     Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
     Complaint.NO_FAKE: SubjectKind.DYNAMO,
@@ -129,6 +138,7 @@ class Mention(Struct, frozen=True):
         location: where in a source or a script.
         by_linker: a linker says so, not a loader.
         macos: a loader or linker of macOS says so.
+        msvc: the name is as MSVC's tools write it for people.
         cut_off: dots stand behind the name, of which the text has the beginning alone.
         by_ldd: `ldd` says so, which looks for torch's libraries where no Python has loaded them.
         by_torch: torch itself was imported, nothing of an extension.
@@ -146,6 +156,7 @@ class Mention(Struct, frozen=True):
     location: Location | None = None
     by_linker: bool = False
     macos: bool = False
+    msvc: bool = False
     cut_off: bool = False
     by_ldd: bool = False
     by_torch: bool = False

@@ -25,6 +25,9 @@ def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
     if mention.complaint is Complaint.NO_OPERATORS and mention.text == "torchcodec":
         yield from _of_torchcodec()
         return
+    if mention.complaint is Complaint.NO_OPERATORS and mention.text == "sgl_kernel":
+        yield from _of_sgl_kernel()
+        return
     if mention.complaint is Complaint.NO_OPERATORS:
         text = f"{mention.text} says that the library of its operators did not load."
         yield from _of_companion(mention.text, text, missing)
@@ -65,6 +68,22 @@ def _of_torchcodec() -> Candidates:
     )
     yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, evidence, fix)
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, evidence, fix)
+
+
+def _of_sgl_kernel() -> Candidates:
+    first = "sgl_kernel found its library for this GPU, or none for it, and none that it tried loads."
+    why = "The loader's own words, which it prints below for each file, say what is missing, and would decide."
+    fix = (
+        "python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.cuda.get_device_capability())'\n"
+        "pip install --force-reinstall sgl-kernel  # the release that this release of sglang asks for, for that CUDA"
+    )
+    each = (
+        "Each release of sgl-kernel is built for one release of torch: beside another one none of its libraries loads."
+    )
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.58, (first, each, why), fix)
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.56, (first, each, why), fix)
+    library = "A library that it is linked to (libnuma, CUDA's of another release) may be missing."
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.5, (first, library, why), fix)
 
 
 def no_fake(mention: Mention) -> Candidates:

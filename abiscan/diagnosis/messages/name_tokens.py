@@ -111,6 +111,16 @@ def read_name(text: str) -> NameToken | None:
     return _bare(text, at)
 
 
+_CONVENTION = re.compile(r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}(?:::)?){1,16})[(<]")
+
+
+def msvc_name(text: str) -> str | None:
+    """The qualified name, without parameters, in a declaration as MSVC's undecorator writes it: `c10::Error::Error` of
+    `__declspec(dllimport) public: __cdecl c10::Error::Error(struct c10::SourceLocation)`."""
+    found = _CONVENTION.search(text, 0, 4_096)
+    return found[1] if found is not None and "::" in found[1] and not found[1].endswith("::") else None
+
+
 def mended(token: NameToken, behind: str) -> NameToken:
     """The token, or the whole of a mangled name that a terminal broke at the end of the line.
 

@@ -92,8 +92,12 @@ def _user_frame(hit: Hit) -> Location | None:
 
 # How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
 _COMPILED = re.compile(
-    r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})"
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})|"
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
 )
+
+
+_LIBRARY = re.compile(rf"lib[a-z]\w{{0,64}}|{_COMPILED.pattern}")
 
 
 # What pip prints of a build, in whose own environment (PEP 517) setup.py imports torch.
@@ -109,6 +113,11 @@ def no_module(hit: Hit) -> Iterator[Mention]:
         return
     if hit.word == "cannot import name":
         package = first_quoted(hit.rest.partition("from")[2][:320])
+        # Before Python 3.7 the message ended behind the name.
+        ends = package is None and not hit.rest.partition(name)[2].strip("'\" .`)")
+        if ends and _LIBRARY.fullmatch(name) is not None:
+            yield Mention(Complaint.NO_MODULE, name, hit.at, version=_python_of_file(hit, name))
+            return
         if package is not None and package.startswith("torch."):
             yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, f"{package}.{name}", hit.at)
             return

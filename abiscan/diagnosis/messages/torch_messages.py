@@ -136,6 +136,21 @@ def no_operators(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.NO_OPERATORS, "torchvision", hit.at)
 
 
+def no_common_operators(hit: Hit) -> Iterator[Mention]:
+    """`[sgl_kernel] CRITICAL: Could not load any common_ops library!`"""
+    yield Mention(Complaint.NO_OPERATORS, "sgl_kernel", hit.at)
+
+
+_PARAMETER = re.compile(r"Parameter (\w{1,128}) $")
+
+
+def newer_schema(hit: Hit) -> Iterator[Mention]:
+    """torch.library: `ValueError: infer_schema(func): Parameter block_size has unsupported type list[int].`"""
+    found = _PARAMETER.search(hit.before[-160:])
+    if found is not None and "infer_schema" in hit.before[-200:]:
+        yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, "torch.library.infer_schema of list[...]", hit.at)
+
+
 # --- releases that differ -------------------------------------------------------------------------------------------
 
 _CUDA = re.compile(

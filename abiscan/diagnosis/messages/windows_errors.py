@@ -12,13 +12,15 @@ from abiscan.diagnosis.messages.windows_messages import (
 )
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
+from abiscan.ownership import torch_names
 
 _WHICH = "dumpbin /dependents {file}  # what it needs; the program Dependencies shows what of it is not found"
 
 
 def dll(mention: Mention) -> Candidates:
     """A DLL, or one that it needs, was not found (126), or has not the function that is asked of it (127)."""
-    of_torch = "/torch/lib/" in (mention.library or "").replace("\\", "/").lower()
+    in_torch = "/torch/lib/" in (mention.library or "").replace("\\", "/").lower()
+    of_torch = mention.by_torch or in_torch or torch_names.is_torch_library(mention.text)
     named = mention.text != "a DLL"
     if mention.version == NO_MEMORY:
         refused = (
@@ -64,7 +66,10 @@ def _no_module(name: str | None, of_torch: bool) -> Candidates:
             "print(torch.version.cuda)'",
         )
         return
-    evidence.append(f"{shown} lies in torch's own folder, so that it is most likely one that it needs.")
+    if name is None:
+        evidence.append("It was torch itself that was imported: the DLL is torch's, or one that torch needs.")
+    else:
+        evidence.append(f"{shown} lies in torch's own folder, so that it is most likely one that it needs.")
     if shown.lower() == "fbgemm.dll":
         evidence.append("fbgemm.dll of torch 2.3 and 2.4 needs libomp140.x86_64.dll (pytorch/pytorch issue 129568).")
         fix = f"Install another release of torch, or Microsoft's C++ build tools, which bring that DLL.\n{fix}"

@@ -38,13 +38,23 @@ _INITIALIZATION = re.compile(
     r"initiali[sz]ation routine|\u521d\u59cb\u5316\u4f8b\u7a0b|Initialisierungsroutine|initialisation"
 )
 _IMPORTING = re.compile(r" while importing (\w{1,128})")
+_CODE = re.compile(r"(\d{1,5})")
+_LOADING = re.compile(r"Error loading ([^'\"\n]{1,1024}?\.dll)\b")
+# What cannot be run is named by a placeholder: ERROR_INVALID_ORDINAL.
+_CANNOT_RUN = re.compile(
+    r"cannot run %1|\u65e0\u6cd5\u8fd0\u884c %1|"
+    r"\u043c\u043e\u0436\u0435\u0442 \u0437\u0430\u043f\u0443\u0441\u0442\u0438\u0442\u044c %1"
+)
 _QUOTED = re.compile(r"['\"]([^'\"\n]{1,1024})['\"]")
 _SAID = 512
+_OF_TORCH = "from torch._C import"
 
 
 def win_error(hit: Hit) -> Iterator[Mention]:
-    """`OSError: [WinError 126] ... Error loading "C:\\x\\torch\\lib\\c10.dll" or one of its dependencies.`"""
-    code = hit.rest[:5].partition("]")[0]
+    """`OSError: [WinError 126] ... Error loading "C:\\x\\torch\\lib\\c10.dll" or one of its dependencies.`; as people
+    write it, without brackets and quotation marks."""
+    found = _CODE.match(hit.rest)
+    code = found[1] if found is not None else ""
     if code in (MODULE_NOT_FOUND, PROCEDURE_NOT_FOUND, INITIALIZATION_FAILED, NO_MEMORY):
         yield _mention(hit, _file(hit.rest), code)
     elif code == INVALID_ORDINAL:
@@ -63,12 +73,12 @@ def dll_load_failed(hit: Hit) -> Iterator[Mention]:
         yield _mention(hit, module[1] if module is not None else None, INITIALIZATION_FAILED)
     elif "paging file" in text or "\u9875\u9762\u6587\u4ef6" in text:
         yield _mention(hit, module[1] if module is not None else None, NO_MEMORY)
-    elif _PROCEDURE.search(text) is not None:
+    elif _PROCEDURE.search(text) is not None or _CANNOT_RUN.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, PROCEDURE_NOT_FOUND)
     elif _MODULE.search(text) is not None:
         yield _mention(hit, module[1] if module is not None else None, MODULE_NOT_FOUND)
-    elif module is not None and not text.strip(" :.\r\n'\"`"):
-        yield _mention(hit, module[1], REASON_CUT_OFF)
+    elif not text.strip(" :.\r\n'\"`"):
+        yield _mention(hit, module[1] if module is not None else None, REASON_CUT_OFF)
 
 
 def not_a_program(hit: Hit) -> Iterator[Mention]:
@@ -89,9 +99,12 @@ def could_not_find(hit: Hit) -> Iterator[Mention]:
 
 def _file(text: str) -> str | None:
     found = (match[1].replace("\\\\", "\\") for match in _QUOTED.finditer(text[:2_048]))
-    return next((path for path in found if is_file(path)), None)
+    file = next((path for path in found if is_file(path)), None)
+    bare = _LOADING.search(text, 0, 2_048) if file is None else None
+    return file if bare is None else bare[1]
 
 
 def _mention(hit: Hit, file: str | None, code: str) -> Mention:
     name = file.replace("\\", "/").rpartition("/")[2] if file is not None else "a DLL"
-    return Mention(Complaint.DLL, name, hit.at, library=file, version=code)
+    by_torch = file is None and _OF_TORCH in hit.before + hit.preceding(3)
+    return Mention(Complaint.DLL, name, hit.at, library=file, version=code, by_torch=by_torch)
