@@ -17,6 +17,7 @@ from abiscan.model.limits import MAX_TEXT_FILE
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
+_WORD = re.compile(r"[A-Za-z_]\w{2,127}")
 # One word that is no name and no message, but a path: it has a directory, or the ending of a log.
 _FILE = re.compile(r"(?:[^\s:]*/)?[^\s:/]+\.(?:log|txt|out|err)|\.{0,2}/[^\s:]+|[^\s:]+/[^\s:]+")
 # So many letters of an id are enough to mean it.
@@ -45,6 +46,12 @@ def explain(**given: object) -> None:
     if _ID.fullmatch(text) and _explained_id(text, given["form"] == "json"):
         return
     subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
+    # A word of sources that no torch exports is a rule's subject, not a missing name.
+    unknown = given["needed_by"] is None and not any(subject.windows for subject in subjects)
+    rules = _rules_of_word(text) if unknown and _WORD.fullmatch(text) else ()
+    if rules:
+        _print_rules(rules, given["form"] == "json")
+        return
     near = () if subjects else _near_ids(text)
     if given["form"] == "json":
         click.echo(safe_json(explain_v1.render(subjects, near)), nl=False)
@@ -58,21 +65,43 @@ def explain(**given: object) -> None:
 
 def _explained_id(text: str, as_json: bool) -> bool:
     """Print the cause or the rule of this id; whether there is one."""
-    from abiscan.cli.every_rule import every_rule
     from abiscan.diagnosis.registry import CAUSES, summary
-    from abiscan.report import explain_text, explain_v1, rules_text
+    from abiscan.report import explain_text, explain_v1
 
     row = next((row for row in CAUSES if row.id == text), None)
     if row is not None:
         about = {"id": row.id.value, "summary": summary(row.id), "facts": row.facts}
         click.echo(explain_v1.render_cause(about) if as_json else explain_text.render_cause(about), nl=False)
         return True
-    infos = tuple(info for info in every_rule() if info.id == text)
+    return _print_rules((text,), as_json)
+
+
+def _print_rules(ids: Sequence[str], as_json: bool) -> bool:
+    """Print the rules of these ids; whether there is any."""
+    from abiscan.cli.every_rule import every_rule
+    from abiscan.report import explain_v1, rules_text
+
+    infos = tuple(info for info in every_rule() if info.id in ids)
     if infos:
         width = style_for({"color": "auto"}, sys.stdout).width
         document = explain_v1.render_rules(infos) if as_json else None
         click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=width), nl=False)
     return bool(infos)
+
+
+def _rules_of_word(word: str) -> tuple[str, ...]:
+    """Ids of the rules that flag a word in sources, as a macro, a function or a member."""
+    from abiscan.rules import load_rules
+
+    return tuple(
+        rule.id
+        for rule in load_rules()
+        if any(
+            word in (*pattern.member, *pattern.identifier)
+            or (pattern.identifier_starts and word.startswith(pattern.identifier_starts))
+            for pattern in rule.sources
+        )
+    )
 
 
 def _near_ids(text: str) -> tuple[str, ...]:

@@ -98,8 +98,8 @@ def is_torch_name(base: str) -> bool:
 
 
 def is_former_source_name(name: str) -> bool:
-    """Whether a name that sources write is of an older torch's headers alone: AT_CHECK, and TH and THC."""
-    return name == "AT_CHECK" or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
+    """Whether a name that sources write is of an older torch's headers alone: AT_CHECK, AT_WARN, TH and THC."""
+    return name in ("AT_CHECK", "AT_WARN") or name.startswith((*_OLD_PREFIXES, "THC", "THArgCheck", "THError"))
 
 
 def is_macro(name: str) -> bool:

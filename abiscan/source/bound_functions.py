@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
@@ -47,6 +48,14 @@ class Signature(Struct, frozen=True):
         return any("tensor" in word.lower() for word in every)
 
 
+class Keyword(Struct, frozen=True):
+    """What `py::arg("name") = default` says of a parameter: its name in Python, and the tokens of its default, None
+    where it has none."""
+
+    name: str
+    default: tuple[str, ...] | None
+
+
 class BoundFunction(Struct, frozen=True):
     """What one `m.def("name", &function)` binds.
 
@@ -54,11 +63,13 @@ class BoundFunction(Struct, frozen=True):
         name: in Python.
         target: the C++ function, with its scopes; empty for a lambda.
         signature: None where no declaration of it is at hand.
+        keywords: of its parameters, where the definition names them.
     """
 
     name: str
     target: str
     signature: Signature | None
+    keywords: tuple[Keyword, ...] = ()
 
 
 def refine_bound(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
@@ -220,7 +231,19 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[BoundFunction]:
         arguments = _split(body[at + 2 : partner[at + 1]])
         if len(arguments) < 2 or not arguments[0]:
             continue
-        yield _bound(_literal(arguments[0]), arguments[1], unit)
+        keywords = tuple(found for each in arguments[2:] if (found := _keyword(each)) is not None)
+        yield replace(_bound(_literal(arguments[0]), arguments[1], unit), keywords=keywords)
+
+
+def _keyword(argument: Sequence[Token]) -> Keyword | None:
+    """`py::arg("name") = default`, `"name"_a = default`; None for documentation and call policies."""
+    words = [token.text for token in argument]
+    named = "_a" in words[1:2] or "arg" in words[:4]
+    at = next((at for at, token in enumerate(argument) if token.kind == "string"), None)
+    if not named or at is None:
+        return None
+    default = tuple(words[words.index("=") + 1 :]) if "=" in words else None
+    return Keyword(words[at].strip('"'), default)
 
 
 def _literal(argument: Sequence[Token]) -> str:

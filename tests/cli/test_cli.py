@@ -405,6 +405,9 @@ def test_a_library_that_it_needs_and_that_cannot_bind_to_torch_fails_the_file() 
     [
         (["explain", "cxx11-abi-mismatch"], 0, "different std::string", ""),
         (["explain", "const-data-ptr"], 0, "const_data_ptr", ""),
+        (["explain", "const_data_ptr"], 0, "`const_data_ptr<T>()` binds to a name", ""),
+        (["explain", "AT_WARN"], 0, "removed-macros", ""),
+        (["explain", "-f", "json", "THCudaCheck"], 0, '"thc-api"', ""),
         (["explain", "cxx11-abi-mismach"], 3, "", "did you mean cxx11-abi-mismatch?"),
         (["explain", "cxx11-abi"], 3, "", "did you mean cxx11-abi-mismatch?"),
         (["explain", "hello"], 3, "", "not known"),

@@ -330,3 +330,41 @@ def test_lists_of_lists_are_no_operator() -> None:
     ((_place, stub),) = stubs_for(text, "bind.cpp", RULES, NoOthers(), "a")
     assert "List[List" not in stub.after
     assert "#   f" in stub.after
+
+
+NAMED = """#include <torch/extension.h>
+torch::Tensor scale(torch::Tensor t, double by, int64_t dim, std::string mode, std::optional<torch::Tensor> w);
+void fill(at::Tensor t, double v, at::ScalarType kind);
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("scale", &scale, "doc", py::arg("x"), py::arg("factor") = 2.5f, py::arg("dim") = -1, py::arg("mode") = "sum",
+        py::arg("weight") = py::none());
+  m.def("fill", &fill, "x"_a, "value"_a = 1e-5, "kind"_a = at::kFloat);
+}
+"""
+
+
+@pytest.mark.torch
+def test_a_stub_takes_keywords_and_defaults_as_the_module_does(tmp_path: Path) -> None:
+    """What `py::arg` says is how pybind11 lets Python call a function (pybind11's documentation, "Default arguments");
+    torch.library reads the stub, and passes on what the call gave."""
+    ((_place, stub),) = stubs_for(NAMED, "bind.cpp", RULES, NoOthers(), "named_kernels")
+    (tmp_path / "bind_operators.py").write_text(stub.after)
+    (tmp_path / "named_kernels.py").write_text(
+        "def scale(x, factor, dim, mode, weight):\n    return x * factor + (dim, mode, weight).count(None)\n"
+        "def fill(x, value, kind):\n    x.fill_(value)\n"
+    )
+    program = (
+        "import torch, bind_operators as ops\n"
+        "x = torch.ones(2)\n"
+        "assert ops.scale(x).tolist() == [3.5, 3.5]\n"
+        "assert ops.scale(x=x, factor=2.0, weight=x).tolist() == [2.0, 2.0]\n"
+        "ops.fill(x, 4.0, torch.float32)\n"
+        "assert x.tolist() == [4.0, 4.0]\n"
+        "print(torch.ops.named_kernels.scale.default._schema)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert 'factor=2.5, SymInt dim=-1, str mode="sum", ' in run.stdout
+    assert " weight=None) -> Tensor" in run.stdout
+    # A default that is no literal ends the defaults: Python has none before a parameter without one.
+    assert "def fill(x: torch.Tensor, value: float, kind: torch.dtype) -> None" in stub.after

@@ -9,6 +9,8 @@ from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 
+_IN_PLACE = {"AT_CHECK": "TORCH_CHECK", "AT_WARN": "TORCH_WARN"}
+
 
 def undeclared(mention: Mention) -> Candidates:
     """`'AT_CHECK' was not declared`, `THC/THC.h: No such file`"""
@@ -38,14 +40,14 @@ def undeclared(mention: Mention) -> Candidates:
         extra = 'extra_compile_args={"nvcc": ["-DHIP_ENABLE_WARP_SYNC_BUILTINS"]}  # with ROCm 6.2 and later'
         yield Candidate(CauseId.ROCM_NAMING, 0.85, only, f"{way}\nor: {extra}")
         return
-    of_thc = name != "AT_CHECK"
+    instead = _IN_PLACE.get(name)
     first = f"The source was written for an older torch: today's headers have no {name}."
-    if of_thc:
+    if instead is None:
         evidence = (first, "It is of TH or THC, the C libraries of torch up to 1.10.")
         fix = "abiscan rules thc-api  # what is written in place of each"
     else:
-        evidence = (first, "TORCH_CHECK has taken its place.")
-        fix = "abiscan fix DIRECTORY  # writes TORCH_CHECK in place of AT_CHECK"
+        evidence = (first, f"{instead} has taken its place.")
+        fix = f"abiscan fix DIRECTORY  # writes {instead} in place of {name}"
     newer = f"{fix}\nor build a newer release of the project, which is made for this torch."
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.9, evidence, newer)
 

@@ -11,7 +11,9 @@ import keyword
 import posixpath
 import re
 
-from abiscan.source.bound_functions import BoundFunction, Parameter, Signature
+from msgspec.structs import replace
+
+from abiscan.source.bound_functions import BoundFunction, Keyword, Parameter, Signature
 
 # C++ type, without namespaces, const and references -> what torch.library.infer_schema reads.
 _SCALARS = {
@@ -114,11 +116,19 @@ def _function(namespace: str, function: BoundFunction) -> str | None:
     signature = function.signature
     if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
         return None
-    taken = [_annotated(number, each) for number, each in enumerate(signature.parameters)]
+    # Where the definition names its parameters, calls by keyword and without the last ones go on working.
+    keywords = function.keywords if len(function.keywords) == len(signature.parameters) else ()
+    named = [replace(each, name=word.name) for each, word in zip(signature.parameters, keywords, strict=False)]
+    taken = [_annotated(number, each) for number, each in enumerate(named or signature.parameters)]
     result = _result(signature)
     if result is None or None in taken:
         return None
     names = [each.partition(":")[0] for each in taken if each is not None]
+    for number in range(len(keywords) - 1, -1, -1):
+        default = _default(keywords[number])
+        if default is None:
+            break  # Python has none before a parameter without one
+        taken[number] = f"{taken[number]} = {default}"
     if len(set(names)) < len(names):
         return None
     fake = "return None" if result == "None" else _RAISE.format(name=function.name)
@@ -141,9 +151,26 @@ def {name}({parameters}) -> {result}:
 
 
 @{name}.register_fake
-def _({names}):
+def _({parameters}):
     {fake}
 """
+
+
+_NUMBER = re.compile(r"(\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+)[fFlLuU]{0,3}")
+_WORDS = {"true": "True", "false": "False", "nullptr": "None", "nullopt": "None", "none": "None"}
+
+
+def _default(keyword: Keyword) -> str | None:
+    """A default of C++ as Python writes it; None where there is none, or one that is no literal."""
+    words = [word for word in keyword.default or () if word not in ("py", "pybind11", "std", "c10", "::", "(", ")")]
+    sign = "-" if words[:1] == ["-"] else ""
+    word = "".join(words[1:] if sign else words)
+    number = _NUMBER.fullmatch(word)
+    if number is not None:
+        return f"{sign}{number[1]}"
+    if sign or len(words) != 1:
+        return None
+    return word if re.fullmatch(r'"[^"\\]*"', word) else _WORDS.get(word)
 
 
 def _annotated(number: int, parameter: Parameter) -> str | None:
