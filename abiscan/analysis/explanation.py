@@ -111,7 +111,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
             known = _without_torch(known)
     if options.torch is None:
         known = _of_the_string(known, facts.cxx11_abi)
-    return replace(known, environment=_environment(known, facts, here))
+    return replace(known, environment=_environment(known, facts, here), made_for=facts.made_for)
 
 
 def _of_variant(known: Knowledge, target: Target) -> Knowledge:

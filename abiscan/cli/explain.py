@@ -20,6 +20,8 @@ _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
 _WORD = re.compile(r"[A-Za-z_]\w{2,127}")
 # One word that is no name and no message, but a path: it has a directory, or the ending of a log.
 _FILE = re.compile(r"(?:[^\s:]*/)?[^\s:/]+\.(?:log|txt|out|err)|\.{0,2}/[^\s:]+|[^\s:]+/[^\s:]+")
+# A library, or a header of torch, that was not found stands with its folders in messages.
+_LIBRARY = re.compile(r"\.(?:so(?:\.[\d.]{1,16})?|dylib|dll|pyd|h|cuh)$")
 # So many letters of an id are enough to mean it.
 _BEGINNING = 4
 
@@ -144,7 +146,7 @@ def _explain_text(words: Sequence[str]) -> str:
             if len(data) > limit:
                 raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
             return text
-    if len(words) == 1 and _FILE.fullmatch(words[0]) and not os.path.exists(words[0]):
+    if len(words) == 1 and _FILE.fullmatch(words[0]) and not (os.path.exists(words[0]) or _LIBRARY.search(words[0])):
         raise UsageError(f"{words[0]}: no such file")
     return " ".join(words)
 

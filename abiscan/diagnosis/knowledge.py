@@ -54,6 +54,8 @@ class Knowledge(Struct, frozen=True):
         pythons: the CPythons that the file is for, where another than the environment's decides; `pythons_because`: who
             says so.
         machine: architecture whose builds count, as `SharedObject.machine` spells it.
+        made_for: an extension that a text names, and the torch (major.minor) for which its version's label says that it
+            is made.
         cxx11_abi: whether the std::string of a torch without a known version (`target` None) is the new one, where a
             text says so.
     """
@@ -68,3 +70,4 @@ class Knowledge(Struct, frozen=True):
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
     cxx11_abi: bool | None = None
+    made_for: tuple[str, str] | None = None

@@ -40,6 +40,9 @@ DATA = Path(__file__).parent / "data"
 FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))
 ANSWERS = DATA / "answers.json"
 _VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")
+# What --torch takes, at the beginning of what a report says; and words that say more of it than a version does.
+_SPEC = re.compile(r"\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:a0|\.dev\d{8})?(?:\+[\w.]+)?(?=$|[ ,(])")
+_KIND = re.compile(r"ABI=|cxx11-abi|\bcpu\b|rocm|CUDA| / |, \d|local|conda|self-built|nightly", re.IGNORECASE)
 _BOUND = re.compile(r"([<>]=?)\s*(\d+\.\d+(?:\.\d+)?)")
 _CUDA_LABEL = re.compile(r"cu(\d{1,2})(\d)")
 # Words by which a report says that its torch is no release of the package index.
@@ -137,6 +140,10 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
     A bound (`<2.0`) is the nearest release within it. What only names a kind of build ("CPU-only torch", "ABI=0") gives
     a target of unknown version: abiscan reads that much from any installed torch.
     """
+    spec = _SPEC.match(installed)
+    if spec is not None and not _KIND.search(installed):
+        options = replace(_NOTHING_HERE, torch=_full(spec[0]))
+        return replace(knowledge_for(options, read_text(""), here=False), releases=index)
     abi = None
     if "ABI=1" in installed or "cxx11-abi" in installed:
         abi = True

@@ -391,3 +391,50 @@ def test_whether_an_unknown_build_exports_a_name_is_said_to_be_open(index: Relea
         "torch==2.3.0a0+40ec155e58.nv24.03\nundefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_", index
     )
     assert "does not export it" not in _said(subject)
+
+
+# --- the torch that an extension's own label names ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "torch", "cause"),
+    [
+        (
+            "a_attn-2.5.8+cu122torch2.3cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
+            "2.2.0",
+            CauseId.BUILT_FOR_NEWER_TORCH,
+        ),
+        ("torch-a==2.1.2+pt21cu121", "2.2.0", CauseId.BUILT_FOR_OLDER_TORCH),
+        ("na 0.14.6+torch200cu118", "1.13.1", CauseId.BUILT_FOR_NEWER_TORCH),
+    ],
+)
+def test_the_label_of_another_torch_counts(label: str, torch: str, cause: CauseId, index: ReleaseIndex) -> None:
+    """Labels as flash-attn, PyG and NATTEN give them; each says for which torch the file was built. All of these
+    releases export the name, so that nothing else tells."""
+    text = (
+        f"torch=={torch}\n{label}\nImportError: /x/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_"
+    )
+    (subject,) = _ask(text, index)
+    assert subject.causes[0].cause is cause
+    assert f"the torch there is torch {torch}" in subject.causes[0].evidence[0]
+    (same,) = _ask(text.replace(torch, "2.3.1" if "2.3" in label else "2.1.0" if "pt21" in label else "2.0.1"), index)
+    assert "with the label of torch" not in _said(same)
+
+
+def test_a_missing_dll_is_told_by_the_label(index: ReleaseIndex) -> None:
+    text = (
+        "torch==2.8.0\na_attention-2.2.0+cu128torch2.9.0.post3-cp39-abi3-win_amd64\n"
+        "ImportError: DLL load failed while importing _fused: The specified procedure could not be found."
+    )
+    (subject,) = _ask(text, index)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    assert "a-attention with the label of torch 2.9" in subject.causes[0].evidence[0]
+
+
+def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) -> None:
+    """torch/extension.h was torch/torch.h up to 0.4.1 (torch's repository, release 1.0.0: setup.py, package_data)."""
+    text = "torch==0.4.1\na.h:2:29: fatal error: torch/extension.h: No such file or directory"
+    (subject,) = _ask(text, index)
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
+    (subject,) = _ask(text.replace("0.4.1", "2.0.1"), index)
+    assert subject.causes[0].cause is _MISSING

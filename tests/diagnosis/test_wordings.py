@@ -354,6 +354,25 @@ WORDINGS = {
         ("[sgl_kernel] CRITICAL: Could not load any common_ops library!", _NEWER),
         ("ValueError: infer_schema(func): Parameter size has unsupported type list[int].", _NEWER),
     ),
+    "ctypes, and packages without their library": (
+        ("OSError: libcusparse.so.10", _CUDA),
+        (
+            '  File "/x/torch_a/__init__.py", line 14\n    torch.ops.load_library(importlib.machinery.PathFinder()'
+            ".find_spec(\nAttributeError: 'NoneType' object has no attribute 'origin'",
+            _MISSING,
+        ),
+        ("ImportError: torch.utils.ffi is deprecated. Please use cpp extensions instead.", _OLDER),
+        ("error: dereferencing pointer to incomplete type 'THTensor' {aka 'struct THTensor'}", _OLDER),
+        ('error: more than one operator "<" matches these operands:\n operand types are: c10::Half < c10::Half', _HALF),
+    ),
+    "what is typed alone: headers, types of TH, libraries with their folders, MSVC's text": (
+        ("THC/THC.h", _OLDER),
+        ("<THC/THCDeviceUtils.cuh>", _OLDER),
+        ("THTensor", _OLDER),
+        ("a_transport.so", _MISSING),
+        ("/usr/local/opt/libomp/lib/libomp.dylib", _MISSING),
+        ("long * at::Tensor::data_ptr<long>(void)const", CauseId.TEMPLATE_MANGLING),
+    ),
     "Markdown, which takes underscores for emphasis; a name alone in a title": (
         ("undefined symbol: *ZNK3c107SymBool10guard*boolEPKcl", _NEWER),
         ("iJIT_NotifyEvent import error", _MISSING),

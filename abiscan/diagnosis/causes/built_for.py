@@ -29,6 +29,7 @@ def causes(missing: MissingName) -> Candidates:
     if missing.is_torch_itself:
         yield from _mixed(missing)
         return
+    yield from by_label(missing)
     match missing.position:
         case Position.BEFORE:
             yield from _newer(missing)
@@ -43,6 +44,26 @@ def causes(missing: MissingName) -> Candidates:
         case Position.INSIDE:
             yield from _stated(missing)
     yield from _variant(missing)
+
+
+def by_label(missing: MissingName) -> Candidates:
+    """What the label of an extension's version says, where a text has both it and the torch that was there."""
+    made_for, target = missing.knowledge.made_for, missing.target
+    if made_for is None or target is None:
+        return
+    extension, wanted = made_for
+    here, at = (versions.order(target.torch) or ())[:2], (versions.order(wanted) or ())[:2]
+    if not here or not at or here == at:
+        return
+    newer = at > here
+    evidence = (
+        f"The text names {extension} with the label of torch {wanted}, for which it is built; the torch there is "
+        f"{missing.target_label}.",
+    )
+    project = fixes.word(extension, "the extension")
+    fix = f"Install the build of {project} for torch {versions.minor(target.torch)}, or torch {wanted}."
+    cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
+    yield Candidate(cause, 0.9, evidence, fix)
 
 
 def _mixed(missing: MissingName) -> Candidates:
@@ -101,7 +122,7 @@ def _newer(missing: MissingName) -> Candidates:
         score = 0.85 if missing.before_index else 0.82
         evidence.append(missing.exported_text)
         if (versions.order(missing.target.torch) or ())[:3] == (versions.order(first) or ())[:3]:
-            score = 0.6
+            score = 0.71
             evidence.append(
                 f"Against it: {missing.target_label} is a snapshot on the way to {first}, which may "
                 "have the name already."

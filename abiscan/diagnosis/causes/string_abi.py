@@ -215,7 +215,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             return
         if mine == "old" and _may_have_the_new(missing):
             evidence.append(_from_source(missing))
-            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.7, tuple(evidence), _fix(missing, mine))
+            yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.74, tuple(evidence), _fix(missing, mine))
             return
         if abi is None or abi == (mine == "new"):
             return

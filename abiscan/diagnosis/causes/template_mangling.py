@@ -143,7 +143,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
 def _windows_integers(missing: MissingName) -> Candidates:
     """`long`, which has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
     assert missing.cxx is not None
-    if not missing.msvc or not missing.shown.endswith(("<long>", "<unsigned long>")):
+    if not missing.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return
     evidence = (
         f"The name is MSVC's, of {missing.shown}: long has 32 bits on Windows and 64 on Linux.",

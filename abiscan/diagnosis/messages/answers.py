@@ -124,7 +124,7 @@ def _answer(
         case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
         case Complaint.DLL:
-            return _subject(mention, ranked(windows_errors.dll(mention)), None, file_name)
+            return _subject(mention, ranked(windows_errors.dll(mention, missing)), None, file_name)
         case Complaint.DEVICE_CODE:
             return _subject(mention, ranked(gpu_errors.device_code(mention, missing)), None)
         case Complaint.UNKNOWN_GPU:
@@ -138,7 +138,7 @@ def _answer(
         case Complaint.UNDECLARED:
             return _subject(mention, ranked(build_errors.undeclared(mention)), Owner.TORCH)
         case Complaint.NO_HEADER:
-            return _subject(mention, ranked(build_errors.no_header(mention)), None)
+            return _subject(mention, ranked(build_errors.no_header(mention, missing)), None)
         case Complaint.HOST_COMPILER:
             return _subject(mention, ranked(toolchain_errors.host_compiler(mention)), Owner.CUDA)
         case Complaint.TOOLCHAIN:
@@ -218,7 +218,8 @@ def _symbol(
         file=facts,
         spelled_as=spelled.shown,
         macos=spelled.macos or macos,
-        msvc=mention.msvc or classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
+        # GNU's and LLVM's demanglers write no `void` for no parameters, Microsoft's does.
+        msvc=mention.msvc or "(void)" in mention.text or classify(mention.text.removeprefix("__imp_")) is NameKind.MSVC,
         link_time=mention.by_linker,
         before_torch=mention.before_torch,
         unfound=unfound if file_name is not None else (),

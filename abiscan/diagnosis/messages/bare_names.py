@@ -21,7 +21,10 @@ _LINES = 200
 _CHARACTERS = 262_144
 _LINE = 8_192
 _NAMES = 50
-_LIBRARY_NAME = re.compile(r"lib[\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib)|[\w+.-]{1,200}\.dll", re.IGNORECASE)
+_LIBRARY_NAME = re.compile(
+    r"(?:\S{0,1024}[/\\])?([\w+.-]{1,200}\.(?:so(?:\.[\w.]{1,40})?|dylib|dll|pyd))", re.IGNORECASE
+)
+_HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
 # What is no symbol by its form: Python's first function of a module, an operator of torch, TorchInductor's name of a
 # size, an intrinsic of CUDA, a Python name of torch, a compiled module.
@@ -103,13 +106,20 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     for pattern, complaint in _NO_SYMBOLS:
         if pattern.fullmatch(text) is not None and not text.startswith(torch_names.BEGINNINGS):
             return Mention(complaint, text, at)
-    if torch_names.is_former_source_name(text) and text.isupper():
+    of_source = text.isupper() or not (sure or spelling.is_known(text, knowledge))
+    if torch_names.is_former_source_name(text) and of_source:
         return Mention(Complaint.UNDECLARED, text, at)
+    header = _HEADER.fullmatch(text)
+    if header is not None:
+        old = torch_names.is_former_source_name(header[1].partition("/")[0])
+        if old or torch_names.is_header(header[1]):
+            return Mention(Complaint.UNDECLARED if old else Complaint.NO_HEADER, f"<{header[1]}>", at)
     linked = _LINKED.fullmatch(text)
     if linked is not None:
         return Mention(Complaint.LIBRARY, f"lib{linked[1]}.so", at, by_linker=True)
-    if _LIBRARY_NAME.fullmatch(text):
-        return Mention(Complaint.LIBRARY, text, at)
+    library = _LIBRARY_NAME.fullmatch(text)
+    if library is not None:
+        return Mention(Complaint.LIBRARY, library[1], at)
     token = read_name(text)
     if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
@@ -58,6 +59,7 @@ _WRITTEN_FOR = (
     "or install the torch that its setup.py or its README names."
 )
 # Headers that every torch has: where one is not found, the folder is.
+_SINCE_1_0 = {"<torch/extension.h>": "1.0", "<torch/script.h>": "1.0"}
 _ALWAYS_THERE = frozenset(
     (
         "<torch/extension.h>",
@@ -70,7 +72,7 @@ _ALWAYS_THERE = frozenset(
 )
 
 
-def no_header(mention: Mention) -> Candidates:
+def no_header(mention: Mention, missing: MissingName) -> Candidates:
     """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`; also a header of CUDA's"""
     name = mention.text
     if name == "TorchConfig.cmake":
@@ -112,7 +114,18 @@ def no_header(mention: Mention) -> Candidates:
     include = "python -c 'from torch.utils.cpp_extension import include_paths; print(include_paths())'"
     fix = f"{include}  # what -I must name\npip install --no-build-isolation .  # uses the torch that is installed"
     if name in _ALWAYS_THERE:
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*folder, "Every release of torch has this header."), fix)
+        since = _SINCE_1_0.get(name)
+        target = missing.target
+        at = None if target is None else versions.order(target.torch)
+        if since is None:
+            yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*folder, "Every release of torch has this header."), fix)
+            return
+        older = at is not None and at < (1, 0)
+        came = f"{name} came with torch 1.0: " + (
+            f"{missing.target_label} is older." if older and missing.target is not None else "an older torch has none."
+        )
+        yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.9 if older else 0.4, (folder[0], came), _WRITTEN_FOR)
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.5 if older else 0.85, folder, fix)
         return
     text = f"The compiler found no {name}: headers of torch come, move and go with its releases."
     yield Candidate(
@@ -132,6 +145,9 @@ def half_operation(mention: Mention) -> Candidates:
     (COMMON_NVCC_FLAGS, COMMON_HIPCC_FLAGS there; CUDA Math API, "Half Precision Intrinsics").
     """
     kind = mention.text
+    if kind.startswith("c10::"):
+        yield _of_torchs_half(mention)
+        return
     bfloat = "bfloat16" in kind
     where = mention.location
     hip = "hip" in kind or (where is not None and (where.file or "").endswith(".hip"))
@@ -152,6 +168,18 @@ def half_operation(mention: Mention) -> Candidates:
         f"__{'float2bfloat16' if bfloat else 'float2half'}(y)"
     )
     yield Candidate(CauseId.HALF_INTRINSIC, 0.85, tuple(evidence), fix)
+
+
+def _of_torchs_half(mention: Mention) -> Candidate:
+    """`more than one operator "<" matches these operands`, of c10::Half"""
+    evidence = (
+        f"{mention.text} becomes a float as well as CUDA's own 16-bit type, so that operators of both match.",
+        "torch.utils.cpp_extension gives nvcc -D__CUDA_NO_HALF_OPERATORS__ and its kin, which leave one of them: this "
+        "build does not, or takes them back.",
+    )
+    flags = " ".join(f"-D__CUDA_NO_{macro}__" for macro in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS"))
+    fix = f"Give nvcc {flags}\nor write static_cast<float>(x) on both sides"
+    return Candidate(CauseId.HALF_INTRINSIC, 0.7, evidence, fix)
 
 
 def no_member(mention: Mention, missing: MissingName) -> Candidates:

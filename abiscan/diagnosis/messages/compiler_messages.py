@@ -33,7 +33,8 @@ def no_overload(hit: Hit) -> Iterator[Mention]:
 
 # CUDA's and HIP's own 16-bit types, as compilers name them.
 _SIXTEEN_BITS = re.compile(
-    r"(?<![\w:])(__half2?|half2?|__nv_bfloat162?|__hip_bfloat162?|hip_bfloat16)(?=[ '\"\u2019&+*/<>=!|,)-]|$)"
+    r"(?<![\w:])(c10::Half|c10::BFloat16|__half2?|half2?|__nv_bfloat162?|__hip_bfloat162?|hip_bfloat16)"
+    r"(?=[ '\"\u2019&+*/<>=!|,)-]|$)"
 )
 
 
@@ -42,7 +43,7 @@ def half_operation(hit: Hit) -> Iterator[Mention]:
     then `operand types are: __half += __half`, `no instance of constructor "__half::__half" matches the argument list`;
     hipcc: `invalid operands to binary expression ('__half' and '__half')`, `no viable conversion from 'float' to
     '__half'`."""
-    around = hit.rest if hit.rest.strip(" .") else hit.following(2)
+    around = hit.rest if hit.rest.strip(" .:") else hit.following(4)
     found = _SIXTEEN_BITS.search(around[:512].replace("::__half", ""))
     if found is not None:
         yield Mention(Complaint.HALF_OPERATION, found[1], hit.at, location=_location(hit.before), context=hit.before)
@@ -67,7 +68,9 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
     """GCC: `error: 'AT_CHECK' was not declared in this scope`; nvcc: `error: identifier "AT_CHECK" is undefined`;
     Clang: `error: use of undeclared identifier 'AT_CHECK'`; MSVC: `error C3861: 'AT_CHECK': identifier not found`. Of
     names of torch alone."""
-    name = first_quoted(hit.rest) if hit.word.endswith("undeclared identifier") else last_quoted(hit.before)
+    behind = hit.word.endswith(("undeclared identifier", "incomplete type"))
+    name = first_quoted(hit.rest) if behind else last_quoted(hit.before)
+    name = (name or "").removeprefix("struct ") or None
     if hit.word.startswith("'"):
         name = hit.before.rpartition("'")[2]
     if name is not None and hit.word.startswith("use of") and _LANES_OF_CUDA.fullmatch(name) is not None:

@@ -179,6 +179,9 @@ def unknown_gpu(mention: Mention) -> Candidates:
         "one runs on a newer GPU)"
     )
     yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, evidence, fix)
+    if not mention.text.startswith("gfx"):
+        other = "Often it is not the toolkit of torch's CUDA release, which knows the GPU, but one before it in PATH."
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, (evidence[0], other), fix)
 
 
 def driver(mention: Mention, missing: MissingName) -> Candidates:

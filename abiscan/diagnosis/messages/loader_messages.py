@@ -214,6 +214,7 @@ _LOADING = "error while loading shared libraries"
 _DENIED = "Permission denied"
 # glibc names a library that it did not find as it was asked for, one that it found with its folders: whatever language
 # it speaks, only the former stands alone behind Python's exception.
+_CUT_BEHIND = re.compile(r"lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?")
 _ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: \S")
 
 
@@ -255,7 +256,12 @@ def _last_word(before: str) -> str | None:
 
 def library_alone(hit: Hit) -> Iterator[Mention]:
     """`ImportError: libc10.so: Kann die Shared-Object-Datei nicht öffnen: Datei oder Verzeichnis nicht gefunden`"""
-    found = _ALONE.match(hit.word.removeprefix("Error: ") + hit.rest[:512])
+    said = hit.word.removeprefix("Error: ") + hit.rest[:512]
+    cut = _CUT_BEHIND.fullmatch(said.rstrip(" '\"`."))
+    if cut is not None:
+        yield Mention(Complaint.LIBRARY, cut[0], hit.at, by_torch=_torch_imported(hit))
+        return
+    found = _ALONE.match(said)
     if found is not None and "symbol" not in found[0] and "static TLS" not in found[0]:
         yield Mention(Complaint.LIBRARY, found[1], hit.at, by_torch=_torch_imported(hit))
 

@@ -275,6 +275,12 @@ def no_module(mention: Mention, missing: MissingName) -> Candidates:
         text = "What is for CUDA is left out where the build found no nvcc, or no CUDA build of torch."
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.6, (*loaded, text), again)
         return
+    if "load_library" in mention.context:
+        none = (f"{package} looked for the library of its operators beside its Python code, and found none.",)
+        away = "Run from a source tree, or copied, it has no library: setup.py makes it, into what is installed."
+        fix = f"pip uninstall -y {package}; {fixes.rebuild(missing, project=package)}"
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*none, away), fix)
+        return
     if mention.context:
         said = (f"The message says it itself: {package} was installed without the extension that {name} needs.",)
         fix = (

@@ -126,6 +126,14 @@ _WORKED = tuple(f"{word} {beside} " for word in ("works", "worked", "fine") for 
 _REPLACED = ("uninstalled ", "existing installation: ")
 
 
+# The labels by which projects say for which torch a wheel is: `+cu122torch2.3cxx11abiFALSE`, `+pt20cu118`,
+# `+torch200cu118`.
+_MADE_FOR = re.compile(
+    r"(?<![A-Za-z0-9])([A-Za-z][\w.]{0,63}?)[-= ]{1,4}v?\d[\w.]{0,31}\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6})?[._-]?"
+    r"(?:torch|pt)(\d\.\d{1,2}|\d{2,4})(?!\d)"
+)
+
+
 class LogFacts(Struct, frozen=True):
     """What a text says of the place where its error came up; what it does not say is None.
 
@@ -134,6 +142,7 @@ class LogFacts(Struct, frozen=True):
             that it was built without CUDA and ROCm.
         python: (major, minor) of the interpreter.
         cxx11_abi: whether torch is built with the new std::string, where it was asked, or the label tells.
+        made_for: an extension, and the torch (major.minor) that the label of its version names.
         companions: packages that are released with torch (`torchvision`) -> version, with its local label.
     """
 
@@ -141,6 +150,7 @@ class LogFacts(Struct, frozen=True):
     python: tuple[int, int] | None = None
     cxx11_abi: bool | None = None
     companions: Mapping[str, str] = field(default_factory=dict)
+    made_for: tuple[str, str] | None = None
 
 
 def log_facts(text: str) -> LogFacts:
@@ -151,7 +161,19 @@ def log_facts(text: str) -> LogFacts:
     abi = _cxx11_abi(text)
     if abi is None and torch is not None and has_the_new_string(torch):
         abi = True
-    return LogFacts(torch, _python(text), abi, _companions(text))
+    return LogFacts(torch, _python(text), abi, _companions(text), _made_for(text))
+
+
+def _made_for(text: str) -> tuple[str, str] | None:
+    """The one extension whose label names a torch; None where there are several, of different ones."""
+    found = {}
+    for match in itertools.islice(_MADE_FOR.finditer(text), _MOST):
+        version = match[2]
+        if "." not in version:
+            # `pt20`, `torch200`, `torch2100`: major, minor, and a zero for the patch release where there are three.
+            version = f"{version[0]}.{version[1:-1] if len(version) > 2 else version[1:]}"
+        found[match[1].replace("_", "-").lower()] = version
+    return next(iter(found.items())) if len(set(found.values())) == 1 else None
 
 
 def _label(text: str) -> str:

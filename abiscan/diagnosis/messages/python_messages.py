@@ -158,6 +158,23 @@ def _python_of_file(hit: Hit, name: str) -> str | None:
     return f"{found[1]}.{found[2]}" if found is not None else None
 
 
+def no_ffi(hit: Hit) -> Iterator[Mention]:
+    """torch 0.4.1 - 1.0: `ImportError: torch.utils.ffi is deprecated. Please use cpp extensions instead.`"""
+    yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, "torch.utils.ffi", hit.at)
+
+
+_PACKAGE_FILE = re.compile(r"[/\\](\w{1,64})[/\\]__init__\.py")
+
+
+def no_library_of_operators(hit: Hit) -> Iterator[Mention]:
+    """`torch.ops.load_library(importlib.machinery.PathFinder().find_spec(...).origin)` without the library:
+    `AttributeError: 'NoneType' object has no attribute 'origin'`"""
+    above = hit.preceding(6)
+    found = _PACKAGE_FILE.findall(above)
+    if found and "load_library" in above:
+        yield Mention(Complaint.NO_MODULE, f"{found[-1]}._C", hit.at, context=above)
+
+
 _ATTRIBUTE = re.compile(r"([\w.]{1,96})' has no attribute '(\w{1,96})'")
 
 

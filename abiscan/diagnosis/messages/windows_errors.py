@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.causes.built_for import by_label
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.windows_messages import (
     INITIALIZATION_FAILED,
@@ -10,6 +11,7 @@ from abiscan.diagnosis.messages.windows_messages import (
     PROCEDURE_NOT_FOUND,
     REASON_CUT_OFF,
 )
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.ownership import torch_names
@@ -17,8 +19,9 @@ from abiscan.ownership import torch_names
 _WHICH = "dumpbin /dependents {file}  # what it needs; the program Dependencies shows what of it is not found"
 
 
-def dll(mention: Mention) -> Candidates:
+def dll(mention: Mention, missing: MissingName) -> Candidates:
     """A DLL, or one that it needs, was not found (126), or has not the function that is asked of it (127)."""
+    yield from by_label(missing)
     in_torch = "/torch/lib/" in (mention.library or "").replace("\\", "/").lower()
     of_torch = mention.by_torch or in_torch or torch_names.is_torch_library(mention.text)
     named = mention.text != "a DLL"
