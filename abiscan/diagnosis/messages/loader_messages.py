@@ -12,7 +12,7 @@ from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_fil
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.model.finding import Location
-from abiscan.ownership.vendors import vendor_of
+from abiscan.ownership.glibc import is_glibc_name
 
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 _RELOCATION = "relocation truncated to fit"
@@ -142,14 +142,8 @@ def locate_symbol(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=file)
 
 
-# Names that begin with two underscores are the C library's and the compiler's own (C17, 7.1.3): what is asked for
-# under such a name, and is not of the compiler's runtimes, is glibc's. Of its other functions, those in most use.
-_OF_GLIBC = re.compile(
-    r"__(?!cxa_|gxx_|gcc_|once_|emutls|dynamic_cast|register_frame|deregister_frame|\w{1,32}[dst]i[234]$)[a-z]\w{1,64}|"
-    r"mallinfo2?|malloc_(?:info|trim|stats)|mallopt|backtrace(?:_symbols(?:_fd)?)?|gnu_get_libc_(?:version|release)|"
-    r"(?:get|make|set|swap)context|error(?:_at_line)?|dlmopen|dlvsym|pthread_\w{1,32}_np|qsort_r|argp_\w{1,16}|"
-    r"fts_\w{1,16}"
-)
+# C23's conversions, of glibc 2.38: the table is of 2.36.
+_SINCE_2_38: Final = "__isoc23_"
 OF_GLIBC: Final = "symbol not found"
 
 
@@ -158,7 +152,7 @@ def musl(hit: Hit) -> Iterator[Mention]:
     file, _, behind = hit.rest.partition(": ")
     name, found, _ = behind.partition(": symbol not found")
     name = name.strip()
-    if found and _OF_GLIBC.fullmatch(name) is not None and vendor_of(name) is None:
+    if found and (is_glibc_name(name) or name.startswith(_SINCE_2_38)):
         path = file.strip()
         base = path.rsplit("/", 1)[-1]
         yield Mention(Complaint.NOT_LOADABLE, base, hit.at, library=path, version=OF_GLIBC, context=name)
