@@ -7,9 +7,9 @@ import re
 import msgspec
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.causes.vendor_libraries import explain_library
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TargetKind

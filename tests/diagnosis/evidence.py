@@ -6,6 +6,7 @@ the row adds what the sentence claims beside (`holds`).
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from abiscan.data import data_file
 from abiscan.diagnosis.causes.inlined_calls import INLINED
 from abiscan.environment.python_names import exported_by, known_versions
 from abiscan.model import versions
@@ -33,6 +35,7 @@ SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("label",), _TORCH),
     **dict.fromkeys(("windows", "other"), _SPANS),
     **dict.fromkeys(("first", "last", "release", "version", "before", "after", "torch"), _VERSION),
+    **dict.fromkeys(("first_of", "last_of"), _VERSION),
     **dict.fromkeys(("soname", "library", "asked", "deep"), r"[^\s,]+"),
     **dict.fromkeys(("mangled", "twin"), r".+"),
     "count": r"\d+",
@@ -270,6 +273,40 @@ def _of_vendor(case: Case, fields: Fields) -> bool:
 
 def _vendor_version(case: Case, fields: Fields) -> bool:
     return _of_vendor(case, fields) and any(f".so.{fields['version']}" in soname for soname in case.lacking)
+
+
+@cache
+def _cuda_lines() -> tuple[str, ...]:
+    return tuple(gzip.decompress(Path(data_file("cuda_exports.txt.gz")).read_bytes()).decode("ascii").split("\n"))
+
+
+@cache
+def _cuda_table() -> Mapping[str, tuple[tuple[str, ...], Mapping[str, int]]]:
+    """Library -> its releases, and its names with the releases that have them (`tools/build_cuda_exports.py`)."""
+    found: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {}
+    for line in _cuda_lines():
+        library, colon, releases = line.partition(": ")
+        if colon and library != "cuda":
+            found[library] = (tuple(releases.split()), {})
+            of = found[library][1]
+        elif not colon:
+            bits, name = line.split(" ")
+            of[name] = int(bits, 16)
+    return found
+
+
+def _library_of(name: str) -> str:
+    vendor = vendor_of(name)
+    assert vendor is not None
+    return vendor.library
+
+
+def _in_cuda_table(name: str, fields: Fields) -> set[str] | None:
+    """The releases that have a name; None where the sentence names others than those that were read."""
+    releases, names = _cuda_table()[_library_of(name)]
+    if (fields["first_of"], fields["last_of"]) != (releases[0], releases[-1]):
+        return None
+    return {release for at, release in enumerate(releases) if names.get(name, 0) >> at & 1}
 
 
 def _belongs(case: Case, fields: Fields) -> bool:
@@ -592,6 +629,20 @@ SENTENCES = (
     ),
     Sentence("The file's needed libraries are: {needed}."),
     Sentence("{mangled} belongs to {product} ({library}).", _belongs),
+    Sentence(
+        "None of the releases that are known ({counted} {first_of} - {last_of}) exports it: it is of another one, or "
+        "of none.",
+        lambda c, f: _in_cuda_table(c.name, f) == set(),
+    ),
+    Sentence(
+        "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one need "
+        "not.",
+        lambda c, f: _in_cuda_table(c.name, f) == set(_cuda_table()[_library_of(c.name)][0]),
+    ),
+    Sentence(
+        "Of the releases that are known ({counted} {first_of} - {last_of}), {counted_too} {spans_of} exports it.",
+        lambda c, f: 0 < len(_in_cuda_table(c.name, f) or ()) < len(_cuda_table()[_library_of(c.name)][0]),
+    ),
     Sentence("{mangled} belongs to {product}.", _belongs),
     Sentence("Installed: {packages}.", _installed_packages),
     Sentence("On this machine: {paths}.", _paths_are_there),

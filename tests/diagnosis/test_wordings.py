@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.messages.log_facts import log_facts
 from abiscan.model.cause import CauseId
 from abiscan.releases import ReleaseIndex
 from tests.diagnosis.oracles import read_elf
@@ -20,6 +21,7 @@ _UNUSABLE, _MISSING, _FIRST = CauseId.UNUSABLE_FILE, CauseId.LIBRARY_MISSING, Ca
 _OLDER, _NEWER = CauseId.BUILT_FOR_OLDER_TORCH, CauseId.BUILT_FOR_NEWER_TORCH
 _CUDA, _GPU, _BUILD = CauseId.CUDA_LIBRARY_MISMATCH, CauseId.GPU_ARCHITECTURE_MISMATCH, CauseId.CUDA_BUILD_REQUIRED
 _HALF, _LINK = CauseId.HALF_INTRINSIC, CauseId.LIBRARY_NOT_LINKED
+_SOURCE = CauseId.EXTENSION_SOURCE_NOT_BUILT
 _PYTHON, _OPERATOR = CauseId.PYTHON_ABI_MISMATCH, CauseId.OP_NOT_REGISTERED
 
 WORDINGS = {
@@ -354,6 +356,40 @@ WORDINGS = {
         ("[sgl_kernel] CRITICAL: Could not load any common_ops library!", _NEWER),
         ("ValueError: infer_schema(func): Parameter size has unsupported type list[int].", _NEWER),
     ),
+    "nvcc that is older than the headers, and what it is given": (
+        ("/usr/include/c++/11/bits/std_function.h:435:145: error: parameter packs not expanded with '...':", _CUDA),
+        ("torch/include/pybind11/cast.h:45:120: error: expected template-name before '<' token", _CUDA),
+        ("nvcc fatal   : Value 'c++17' is not defined for option 'std'", _CUDA),
+        (
+            'mathcalls.h(79): error: exception specification is incompatible with that of previous function "cospi"',
+            _CUDA,
+        ),
+        ('The link interface of target "torch::x" contains: CUDA::nvToolsExt but the target was not found.', _CUDA),
+        ("Unknown CUDA Architecture Name 9.0a in CUDA_SELECT_NVCC_ARCH_FLAGS", _GPU),
+        ('a.cu(3): error: identifier "__hadd2" is undefined', _HALF),
+        ('a.cu(3): error: more than one conversion function from "c10::Half" to a built-in type applies:', _HALF),
+    ),
+    "compilers that a build does not find": (
+        ("error: Microsoft Visual C++ 14.0 or greater is required.", _MISSING),
+        ("subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.", _MISSING),
+        ("clang: error: unsupported option '-fopenmp'", _MISSING),
+        ("fatal error: hip/hip_runtime.h: No such file or directory", _MISSING),
+    ),
+    "German, of GNU ld, GCC and Windows": (
+        ("/usr/bin/ld: -lcudart kann nicht gefunden werden: Datei oder Verzeichnis nicht gefunden", _MISSING),
+        ("Fehler: \u00bbAT_CHECK\u00ab wurde in diesem G\u00fcltigkeitsbereich nicht definiert", _OLDER),
+        ("ImportError: DLL load failed while importing _C: %1 ist keine zul\u00e4ssige Win32-Anwendung.", _UNUSABLE),
+    ),
+    "packages: builds that failed before, and what they ask for": (
+        ("/x/torch_extensions/py310_cu121/a/a.so: cannot open shared object file: No such file", _SOURCE),
+        ("AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'", _MISSING),
+        ("ValueError: libcublas.so.*[0-9] not found in the system path ['/usr/lib']", _MISSING),
+        ("Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.", _MISSING),
+        ("Unsupported: call_function BuiltinVariable PyCapsule.rms_norm [TensorVariable()] {}", _OPERATOR),
+        ("libtorch_npu.so: undefined symbol: aclrtGetSocName", _MISSING),
+        ("AssertionError: libcuda.so cannot found!", _MISSING),
+        ("ld: library not found for -lomp", _MISSING),
+    ),
     "ctypes, and packages without their library": (
         ("OSError: libcusparse.so.10", _CUDA),
         (
@@ -394,7 +430,7 @@ def test_what_is_registered_twice_is_told_with_low_confidence(nothing: Knowledge
     )
     (subject,) = explain(text, nothing)
     assert subject.text == "torchvision"
-    assert "Two libraries" in subject.causes[0].evidence[0]
+    assert "are registered twice" in subject.causes[0].evidence[0]
 
 
 def test_a_release_that_no_python_of_the_file_has_is_told_against(nothing: Knowledge) -> None:
@@ -446,3 +482,43 @@ def test_a_word_of_a_compilers_message_is_no_symbol(nothing: Knowledge) -> None:
     """`cudnn_enabled` is spelt as cuDNN's names are; here it is a parameter of a function in a source."""
     assert not explain("x.h:27:122: error: \u2018cudnn_enabled\u2019 was not declared in this scope", nothing)
     assert not explain("clang++: error: no such argument\nPyTorch version not found", nothing)
+
+
+def test_the_cuda_of_a_toolkit_is_no_torch(nothing: Knowledge) -> None:
+    """torch/utils/cpp_extension.py, CUDA_MISMATCH_MESSAGE: both numbers are CUDA's."""
+    text = (
+        "The detected CUDA version (12.4) mismatches the version that was used to compile\n"
+        "PyTorch (11.8). Please make sure to use the same CUDA versions."
+    )
+    assert log_facts(text).torch is None
+
+
+def test_a_kernel_that_somebody_wrote_is_not_torch_compiles(nothing: Knowledge) -> None:
+    text = "triton.compiler.errors.CompilationError: at 12:14: NameError('tl is not defined')"
+    assert not explain(text, nothing)
+
+
+def test_an_app_of_android_imports_nothing(nothing: Knowledge) -> None:
+    text = 'cannot locate symbol "_ZTVN3c105ErrorE" referenced by "/data/app/x/lib/arm64/liba.so"...'
+    (subject,) = explain(text, nothing)
+    assert _FIRST not in [cause.cause for cause in subject.causes]
+    (library,) = explain('dlopen failed: library "liba_jni.so" not found', nothing)
+    assert "ldconfig" not in library.causes[0].fix
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cudaGetDriverEntryPointByVersion", "CUDA 12.5 - 13.5 exports it"),
+        ("cusparseScsrgemm2", "CUDA 11.7 - 11.8 exports it"),
+        ("ncclCommWindowRegister", "NCCL 2.27 - 2.32 exports it"),
+        ("cudaMallocHost", "Every release of the CUDA runtime that is known"),
+        ("cudaSetupArgument", "None of the releases that are known"),
+        ("cuTensorMapEncodeTiled", "The driver has it since CUDA 12.0"),
+    ],
+)
+def test_which_releases_of_cuda_have_a_name(name: str, said: str, nothing: Knowledge) -> None:
+    """As `nm -D` has it of the libraries in NVIDIA's wheels, and cudaTypedefs.h of the toolkit (`_v12000`)."""
+    (subject,) = explain(f"/x/_C.so: undefined symbol: {name}", nothing)
+    evidence = [line for cause in subject.causes for line in cause.evidence]
+    assert any(said in line for line in evidence)

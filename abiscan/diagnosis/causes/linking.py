@@ -23,6 +23,9 @@ def causes(missing: MissingName) -> Candidates:
     """For a name that the target exports, or may export."""
     if not missing.is_torch_name or missing.is_torch_itself:
         return
+    if _of_android(missing):
+        # An app of Android has no Python, and its libraries come with it: only their releases can differ.
+        return
     if missing.before_torch:
         yield _not_yet_imported(missing)
     unfound = [each for each in missing.unfound if is_torch_library(each)]
@@ -76,6 +79,11 @@ def causes(missing: MissingName) -> Candidates:
         yield from _plain(missing, library, base)
     if not missing.link_time:
         yield _import_first(missing, library, base, python_only)
+
+
+def _of_android(missing: MissingName) -> bool:
+    path = missing.file_name or ""
+    return path.startswith("/data/app/") and ("/lib/arm" in path or "/lib/x86" in path or ".apk" in path)
 
 
 def _not_yet_imported(missing: MissingName) -> Candidate:

@@ -1,33 +1,25 @@
-"""cuda-library-mismatch, library-not-linked, library-missing: names and libraries of NVIDIA, AMD, compilers and MPI."""
+"""cuda-library-mismatch, library-not-linked: C names of NVIDIA, AMD, compilers and MPI, and of the C++ runtime."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.causes.system_libraries import is_symbol_version
+from abiscan.diagnosis.cuda_releases import releases_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
-from abiscan.model.binding import Status
+from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
 from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendors import (
     NAMESPACE_LIBRARIES,
     Vendor,
-    brought_otherwise,
-    cuda_distribution,
-    distributions_beside,
     vendor_of,
     vendor_of_library,
 )
 
-# Whose number behind `.so` is that of the CUDA release, from 11 on (cufft, curand and cusolver count otherwise), and
-# which releases another count stands for.
-_NUMBERED_AS_CUDA = frozenset(("cudart", "cublas", "cublasLt"))
-_CUDA_OF = {("cusparse", "11"): ("11",), ("cusparse", "12"): ("12", "13")}
 # Functions of the Itanium C++ ABI (sections 2 and 3), which every C++ runtime has.
 _CXX_ABI = frozenset(
     (
@@ -42,8 +34,9 @@ _LINKED_BINARY = re.compile(r"__cudaRegisterLinkedBinary")
 # `__nvJitLinkComplete_12_4`: nvJitLink puts the CUDA release into its names.
 _RELEASE_IN_NAME = re.compile(r"_(\d{2})_(\d{1,2})$")
 _STEM = "nvidia-"
+# Of accelerators for which torch has plug-ins.
+_OF_PLUGINS = frozenset(("ascendcl", "hccl", "msprofiler", "cnrt", "cnnl", "musart", "Synapse", "ze_loader", "sycl"))
 _OF_MKL = "iJIT_"
-_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{6,})?\.so(?:\.(\d+)(?:\.(\d+))?)?")
 
 
 def causes(missing: MissingName) -> Candidates:
@@ -66,6 +59,12 @@ def causes(missing: MissingName) -> Candidates:
         if missing.name.startswith(_OF_MKL) and (missing.is_torch_itself or not missing.file_name):
             yield _of_other_mkl(missing, vendor)
             return
+        linked = missing.is_torch_itself or missing.base_name.startswith("libtorch")
+        if linked and missing.file is None and (vendor.owner is Owner.HIP or vendor.library in _OF_PLUGINS):
+            # Torch's libraries, and its plug-ins', are linked to what they call: it is there in another release.
+            yield _missing(vendor, 0.85)
+            yield _not_linked(missing, vendor, 0.5)
+            return
         yield _not_linked(missing, vendor, 0.8)
         if missing.file is None:
             yield _missing(vendor)
@@ -80,7 +79,11 @@ def _with_lost_underscore(missing: MissingName) -> Vendor | None:
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
     evidence = [f"{_whose(missing, vendor)} (lib{vendor.library})."]
+    releases = releases_of(missing, vendor)
     score = 0.72
+    if releases is not None:
+        evidence.append(releases.evidence)
+        score = releases.mismatch or score
     # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
     looked = missing.file is None or missing.status is Status.MISSING
     if missing.library is not None and looked:
@@ -206,10 +209,10 @@ def _of_other_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
     return Candidate(CauseId.LIBRARY_MISSING, 0.85, evidence, _OLDER_MKL)
 
 
-def _missing(vendor: Vendor) -> Candidate:
+def _missing(vendor: Vendor, score: float = 0.45) -> Candidate:
     return Candidate(
         CauseId.LIBRARY_MISSING,
-        0.45,
+        score,
         (f"The name belongs to {vendor.product}; a copy of another version or make may be found in its place.",),
         f"Install the {vendor.product.split(' (')[0]} that the file was built with; `ldd FILE` shows which "
         f"one is found.",
@@ -271,195 +274,3 @@ def _newer_runtime() -> str:
         "Load the libstdc++ of the compiler that built the file: conda install -c conda-forge libstdcxx-ng, "
         "or LD_PRELOAD the newer copy."
     )
-
-
-def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) -> Iterable[Candidate]:
-    """A needed library that was not found, by its file name.
-
-    Args:
-        by_torch: torch itself was imported, and no extension.
-    """
-    vendor = vendor_of_library(name)
-    if missing.link_time and name.endswith(".so"):
-        # A name with a version is what a library that is linked to needs, and belongs beside it.
-        yield _not_found_by_linker(name, vendor)
-        return
-    environment = missing.environment
-    here = None if environment is None else environment.libraries.get(name)
-    evidence: list[str] = [_not_found(name, missing)]
-    if here is not None:
-        evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
-    if vendor is not None and vendor.cuda and by_torch and vendor.library != "cuda":
-        yield _of_torch_itself(vendor, name, evidence, missing)
-    if vendor is not None and vendor.cuda:
-        yield from _cuda_library(name, vendor, missing, evidence, here)
-        return
-    stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
-    shows = f"; `ldconfig -p | grep {stem}` shows whether the loader knows one."
-    if name.endswith(".dylib"):
-        brew = ": brew install libomp" if name.startswith("libomp.") else ""
-        shows = f"{brew}; `otool -L FILE` shows where the file looks for it."
-    elif not name.startswith("lib") or ".so" not in name:
-        shows = ", and put its folder on PATH."
-    fix = f"Install what has {fixes.word(name, 'it')}{shows}"
-    if vendor is not None:
-        evidence.append(f"It is of {vendor.product}.")
-        if vendor.distribution:
-            fix = f"pip install {vendor.distribution}"
-    if here is not None:
-        fix = f"export LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
-
-
-_TOOLKIT = "export CUDA_HOME=/usr/local/cuda  # or where the toolkit is; torch.utils.cpp_extension then adds its folder"
-# `ld` looks for the name without a version, which only a package for development has.
-_FOR_DEVELOPMENT = "wheels of pip have it with its version alone, of which a link without one can be made"
-
-
-def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
-    """`cannot find -lcudart`: no folder of -L has the file, and nothing is loaded yet."""
-    flag = f"-l{fixes.word(name.removeprefix('lib').split('.', 1)[0], 'NAME')}"
-    evidence = [f"The link editor looked for {name} in the folders that -L names, and in the system's, and found none."]
-    if vendor is None:
-        fix = (
-            f"Install the package for development that has {fixes.word(name, 'it')}, or name its folder: -L/path {flag}"
-        )
-        return Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
-    evidence.append(f"It is of {vendor.product}.")
-    if vendor.library == "cuda":
-        evidence.append("The driver brings libcuda.so.1; a toolkit has a stub of libcuda.so to link with.")
-        fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for the link alone, never in LD_LIBRARY_PATH"
-    elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
-        fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
-    elif vendor.cuda:
-        fix = f"{_TOOLKIT}\nor: -L/usr/local/cuda/lib64 {flag}  # without a toolkit: {_FOR_DEVELOPMENT}"
-    else:
-        fix = f"Install {vendor.product.split(' (')[0]} for development, or name its folder: -L/path {flag}"
-    return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
-
-
-def _not_found(name: str, missing: MissingName) -> str:
-    """Who looked for a library: the loader of a message or of this machine, or nobody, against a released build."""
-    if missing.file is None or missing.environment is not None:
-        return f"The loader looked for {name} and found none."
-    exports = missing.knowledge.exports
-    other = None if exports is None else brought_otherwise(name, exports.brings)
-    brings = "" if other is None else f": that brings {other}"
-    own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
-    who = "The file needs" if own else "A library that the file needs asks for"
-    return f"{who} {name}, which neither its package nor {missing.target_label} has{brings}."
-
-
-def _cuda_library(
-    name: str, vendor: Vendor, missing: MissingName, evidence: list[str], here: str | None
-) -> Iterable[Candidate]:
-    found = _SONAME.search(name)
-    major = found[2] if found is not None else None
-    others: list[str] = []
-    environment = missing.environment
-    if environment is not None:
-        others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
-    # cuSPARSELt's soname has counted 0 up to now.
-    evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
-    score, absent = 0.8, 0.6
-    if others:
-        score = 0.95
-        evidence.append(f"Another version is here: {', '.join(others)}.")
-    target = missing.target
-    if target is not None:
-        releases = _CUDA_OF.get((vendor.library, major or ""), (major,) if vendor.library in _NUMBERED_AS_CUDA else ())
-        if target.cuda is not None and major is not None and releases:
-            if target.cuda.split(".")[0] not in releases:
-                score = 0.95
-                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}.")
-            else:
-                score = 0.7
-                absent = 0.75
-                evidence.append(f"{missing.target_label} is built for CUDA {target.cuda}, of which it is one.")
-        elif target.variant == "cpu":
-            text = f"{missing.target_label} is a CPU build, and does not install CUDA's libraries."
-            fix = "Install a CUDA build of torch (the wheel index of its variant), or the CPU build of the extension."
-            yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.82, (*evidence, text), fix)
-    if vendor.library == "cuda":
-        yield Candidate(
-            CauseId.LIBRARY_MISSING,
-            0.9,
-            tuple(evidence),
-            "Install the NVIDIA driver; in a container, start it with --gpus all (NVIDIA Container Toolkit).",
-        )
-        return
-    if here is not None:
-        fix = (
-            f"import torch  # first: it loads the CUDA libraries of its wheels\nor: export "
-            f"LD_LIBRARY_PATH={fixes.word(here.rsplit('/', 1)[0], 'DIRECTORY')}:$LD_LIBRARY_PATH"
-        )
-        yield Candidate(CauseId.IMPORT_TORCH_FIRST, 0.75, tuple(evidence), fix)
-        score -= 0.15
-    fix = _cuda_library_fix(vendor, major, missing)
-    exports = missing.knowledge.exports
-    brought = None if exports is None else brought_otherwise(name, exports.brings)
-    if missing.file is not None and not others and brought is None:
-        # Of a file it is known that no other version of it is there.
-        yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
-        return
-    if name.endswith(".so") and missing.file is None:
-        evidence.append(
-            "No library is linked to a name without a version: a program looked for this one by name. Toolkits have it "
-            f"so; wheels bring lib{vendor.library}.so.N alone."
-        )
-        score, absent = min(score, 0.6), 0.82
-    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
-    if not others:
-        if missing.file is None:
-            evidence.insert(0, f"{name} may be of the very release that is wanted, and in no folder that is searched.")
-        yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
-
-
-def _of_torch_itself(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
-    """Torch asks for what its own wheels bring, beside torch or as requirements of theirs."""
-    found = _SONAME.search(name)
-    text = f"It is of {vendor.product}, and torch itself asks for it: its wheels, or what they require, bring it."
-    fix = "pip install --force-reinstall torch  # with what it requires: not with --no-deps"
-    fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
-    return Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), fix)
-
-
-def _is_other(soname: str, major: str | None) -> bool:
-    """Whether a library's name tells another major version than the wanted one."""
-    found = _SONAME.search(soname)
-    return found is not None and found[2] not in (None, major)
-
-
-def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -> str:
-    target = missing.target
-    ways = []
-    if target is not None and target.cuda is not None:
-        major_here = target.cuda.partition(".")[0]
-        ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
-    else:
-        ways.append("Install the build of the extension for the CUDA of the torch that is installed.")
-    if (other := fixes.install_torch(missing, Windows())) is not None:
-        ways.append(other)
-    distribution = None if major is None else cuda_distribution(vendor, int(major))
-    if distribution is not None and missing.environment is not None:
-        ways.append(f'the library beside it: pip install "{distribution}"')
-    return "\nor: ".join(ways)
-
-
-def _itself(vendor: Vendor, major: str | None, missing: MissingName) -> str:
-    """How to have the very library."""
-    path = "export LD_LIBRARY_PATH=DIRECTORY:$LD_LIBRARY_PATH  # with the folder that has it, where it is installed"
-    if major is None:
-        return path
-    distribution = cuda_distribution(vendor, int(major))
-    if distribution is not None:
-        return f'pip install "{distribution}"\nor: {path}'
-    beside = distributions_beside(vendor, int(major))
-    target = missing.target
-    cuda = None if target is None or target.cuda is None else int(target.cuda.partition(".")[0])
-    if cuda is not None:
-        beside = {each: text for each, text in beside.items() if each == cuda}
-    ways = [
-        f'pip install "{text}"  # for a torch of CUDA {each}' for each, text in sorted(beside.items(), reverse=True)
-    ]
-    return "\nor: ".join([*ways, path])

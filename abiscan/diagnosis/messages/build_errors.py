@@ -97,6 +97,11 @@ def no_header(mention: Mention, missing: MissingName) -> Candidates:
         yield Candidate(CauseId.LIBRARY_MISSING, 0.88, lacks, way)
         return
     if not torch_names.is_header(name[1:-1]):
+        if name[1:-1].startswith(("hip", "roc", "miopen", "rccl")):
+            no_rocm = (f"The compiler found no {name}, a header of ROCm: it is not installed, or not where it looks.",)
+            way = "ls -d /opt/rocm*/include; export ROCM_HOME=/opt/rocm  # and ROCm's packages for development"
+            yield Candidate(CauseId.LIBRARY_MISSING, 0.8, no_rocm, way)
+            return
         yield Candidate(
             CauseId.LIBRARY_MISSING,
             0.8,
@@ -145,6 +150,9 @@ def half_operation(mention: Mention) -> Candidates:
     (COMMON_NVCC_FLAGS, COMMON_HIPCC_FLAGS there; CUDA Math API, "Half Precision Intrinsics").
     """
     kind = mention.text
+    if mention.context == "is undefined":
+        yield _unknown_half(mention)
+        return
     if kind.startswith("c10::"):
         yield _of_torchs_half(mention)
         return
@@ -170,6 +178,21 @@ def half_operation(mention: Mention) -> Candidates:
     yield Candidate(CauseId.HALF_INTRINSIC, 0.85, tuple(evidence), fix)
 
 
+def _unknown_half(mention: Mention) -> Candidate:
+    """`identifier "__hadd2" is undefined`"""
+    header = "cuda_bf16.h" if "bf" in mention.text else "cuda_fp16.h"
+    evidence = (
+        f"{mention.text} is of <{header}>: the source does not include it, or the toolkit's release does not have it, "
+        "or not for the GPUs that the code is compiled for.",
+    )
+    fix = (
+        f"#include <{header}>\n"
+        'and compile for GPUs that have such arithmetic: TORCH_CUDA_ARCH_LIST="7.0;8.0" (half from 5.3 on, bfloat16 '
+        "from 8.0 on)\nnvcc --version  # cuda_bf16.h came with CUDA 11"
+    )
+    return Candidate(CauseId.HALF_INTRINSIC, 0.7, evidence, fix)
+
+
 def _of_torchs_half(mention: Mention) -> Candidate:
     """`more than one operator "<" matches these operands`, of c10::Half"""
     evidence = (
@@ -187,9 +210,20 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
     name = mention.text
     windows = _released(name, missing)
     known = missing.known_versions
-    text = f"The headers of the torch that is there declare no {name}, which the source names."
+    text = f"None of the headers that the source includes declares {name}."
     if mention.context:
-        text = f"The headers of the torch that is there declare no {name} that takes what the source gives it."
+        text = f"None of the headers that the source includes declares a {name} that takes what it is given."
+    base = name.rpartition("::")[2]
+    if name.startswith("at::cuda::") and _is_exported(f"c10::cuda::{base}", missing):
+        brought = f"{text} c10::cuda has {base}, and <ATen/cuda/CUDAContext.h> brings it into at::cuda."
+        included = "In older releases other headers of torch included that one."
+        yield Candidate(
+            CauseId.BUILT_FOR_OLDER_TORCH,
+            0.6,
+            (brought, included),
+            "#include <ATen/cuda/CUDAContext.h>",
+        )
+        return
     # Macros AT_ gave way to those of TORCH_ and C10_.
     older, newer = (0.6, 0.62) if name.startswith(("TORCH_", "C10_")) else (0.62, 0.6)
     if windows:
@@ -210,6 +244,11 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
         (text, "Perhaps it was written for a newer torch, which has it."),
         _WRITTEN_FOR,
     )
+
+
+def _is_exported(name: str, missing: MissingName) -> bool:
+    windows = _released(name, missing)
+    return bool(windows) and windows is not None and windows[-1][1] == missing.known_versions[-1]
 
 
 def _released(name: str, missing: MissingName) -> Windows | None:

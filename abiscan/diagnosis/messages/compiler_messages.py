@@ -64,6 +64,14 @@ _LANES_OF_CUDA = re.compile(r"__(?:(?:shfl(?:_up|_down|_xor)?|ballot|any|all|mat
 _LANES = "of a warp"
 
 
+# Types and functions of cuda_fp16.h and cuda_bf16.h.
+_OF_HALF = re.compile(
+    r"__half2?|half2?|__nv_bfloat162?|__h(?:add|sub|mul|div|fma|max|min|neg|abs|eq|lt|gt)2?|__(?:half|float|int|low|high)"
+    r"2?(?:half|float|bfloat16)\w{0,16}|__floats2(?:half2|bfloat162)_rn"
+)
+_UNKNOWN = "is undefined"
+
+
 def undeclared(hit: Hit) -> Iterator[Mention]:
     """GCC: `error: 'AT_CHECK' was not declared in this scope`; nvcc: `error: identifier "AT_CHECK" is undefined`;
     Clang: `error: use of undeclared identifier 'AT_CHECK'`; MSVC: `error C3861: 'AT_CHECK': identifier not found`. Of
@@ -75,6 +83,9 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
         name = hit.before.rpartition("'")[2]
     if name is not None and hit.word.startswith("use of") and _LANES_OF_CUDA.fullmatch(name) is not None:
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_LANES)
+        return
+    if name is not None and _OF_HALF.fullmatch(name) is not None:
+        yield Mention(Complaint.HALF_OPERATION, name, hit.at, location=_location(hit.before), context=_UNKNOWN)
         return
     if name is not None and torch_names.is_former_source_name(name):
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
@@ -92,7 +103,10 @@ def no_header(hit: Hit) -> Iterator[Mention]:
 # What a compiler asks for, in its own quotation marks or without.
 _INCLUDED = re.compile(r"['\"<\u2018]?([\w./+-]{1,256}\.(?:h|hpp|cuh))['\"\u2019]?(?=[:\uff1a ,]|$)")
 # Of the CUDA toolkit and the libraries that come with it, by the names of NVIDIA's own headers.
-_TOOLKIT = re.compile(r"(?:cuda|cublas|cusparse|cusolver|curand|cufft|cudnn|nvToolsExt|nvrtc|nccl|cub/|thrust/)[\w./]*")
+_TOOLKIT = re.compile(
+    r"(?:hip/|hipblas|rocblas|miopen|rccl/|cuda|cublas|cusparse|cusolver|curand|cufft|cudnn|nvToolsExt|nvrtc|nccl|cub/|"
+    r"thrust/)[\w./]*"
+)
 
 
 def no_header_of_release(hit: Hit) -> Iterator[Mention]:

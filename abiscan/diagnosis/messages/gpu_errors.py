@@ -102,6 +102,8 @@ def device_code(mention: Mention, missing: MissingName) -> Candidates:
 
 def _fix(mention: Mention, missing: MissingName, *, hip: bool) -> str:
     gpu = mention.version or "here"
+    if "riton" in mention.context:
+        return _OF_TRITON
     look = f"abiscan --gpu {fixes.word(gpu, 'here')} FILE.so  # for which GPUs the extension's code is"
     if hip:
         target = fixes.word(mention.version or "", "gfxNNN")
@@ -115,6 +117,13 @@ def _fix(mention: Mention, missing: MissingName, *, hip: bool) -> str:
         f'Build the extension for it: TORCH_CUDA_ARCH_LIST="{_capability(mention.version)}" {fixes.rebuild(missing)}\n'
         "or, where torch's own list lacks it: install a torch of a CUDA variant that has it"
     )
+
+
+# Triton compiles for the GPU that it finds, with a ptxas of its own.
+_OF_TRITON = (
+    "pip install --upgrade triton  # the release that this torch requires is the one to have: pip show torch\n"
+    "or: export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas  # of a CUDA release that knows the GPU"
+)
 
 
 def _capability(gpu: str | None) -> str:
@@ -160,7 +169,10 @@ def unknown_gpu(mention: Mention) -> Candidates:
         return
     if mention.library == "torch":
         wanted = _capability(mention.text)
-        known = (f"torch.utils.cpp_extension of this torch does not know a GPU of compute capability {wanted}.",)
+        known = (
+            "The build files of this torch (torch.utils.cpp_extension, its CMake package) know no GPU of compute "
+            f"capability {wanted}.",
+        )
         fix = (
             "Install a newer torch, which knows it\n"
             f'or leave {wanted} out of the list of GPUs: TORCH_CUDA_ARCH_LIST="X.Y+PTX"'
@@ -171,6 +183,9 @@ def unknown_gpu(mention: Mention) -> Candidates:
         f"The compiler of device code that was found does not know {mention.text}: its CUDA release is older than that "
         "GPU, or so new that it has dropped it.",
     )
+    if "riton" in mention.context:
+        yield Candidate(CauseId.GPU_ARCHITECTURE_MISMATCH, 0.85, evidence, _OF_TRITON)
+        return
     gpu = mention.text.removeprefix("compute_").removeprefix("sm_").rstrip("af")
     fix = (
         "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # the toolkit should be of torch's CUDA\n"

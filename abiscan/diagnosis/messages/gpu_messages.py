@@ -95,7 +95,9 @@ def unknown_gpu(hit: Hit) -> Iterator[Mention]:
     else:
         quoted = first_quoted(hit.rest) or hit.rest[:32].strip(" :").partition(" ")[0]
     if quoted and re.fullmatch(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,5}", quoted):
-        yield Mention(Complaint.UNKNOWN_GPU, quoted, hit.at, context=hit.line)
+        yield Mention(
+            Complaint.UNKNOWN_GPU, quoted, hit.at, context=hit.preceding(_LINES) + hit.line + hit.following(_LINES)
+        )
 
 
 _ARCH = re.compile(r" \((\d{1,2}\.\d)(?:\+PTX)?\) or GPU not supported")
@@ -104,6 +106,16 @@ _ARCH = re.compile(r" \((\d{1,2}\.\d)(?:\+PTX)?\) or GPU not supported")
 def unknown_arch(hit: Hit) -> Iterator[Mention]:
     """torch.utils.cpp_extension: `ValueError: Unknown CUDA arch (12.0) or GPU not supported`"""
     found = _ARCH.match(hit.rest)
+    if found is not None:
+        yield Mention(Complaint.UNKNOWN_GPU, f"sm_{found[1].replace('.', '')}", hit.at, library="torch")
+
+
+_NAME_OF_CMAKE = re.compile(r" ?'?(\d{1,2}\.\d)[af]?(?:\+PTX)?\b")
+
+
+def unknown_architecture_of_cmake(hit: Hit) -> Iterator[Mention]:
+    """torch's CMake files: `Unknown CUDA Architecture Name 9.0a in CUDA_SELECT_NVCC_ARCH_FLAGS`"""
+    found = _NAME_OF_CMAKE.match(hit.rest)
     if found is not None:
         yield Mention(Complaint.UNKNOWN_GPU, f"sm_{found[1].replace('.', '')}", hit.at, library="torch")
 

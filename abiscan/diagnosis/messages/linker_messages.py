@@ -128,9 +128,9 @@ def not_position_independent(hit: Hit) -> Iterator[Mention]:
     """GNU ld, gold, lld: `FILE.a(x.o): relocation R_X86_64_32 against `.rodata' can not be used when making a shared
     object; recompile with -fPIC`"""
     found = _OBJECT.search(f"{hit.before[-2_048:]}:")
-    if found is not None:
-        name = found[1].rsplit("/", 1)[-1]
-        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=found[1], version=hit.word, by_linker=True)
+    file = found[1] if found is not None else None
+    name = "an object file" if file is None else file.rsplit("/", 1)[-1]
+    yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, by_linker=True)
 
 
 def needed_by(hit: Hit) -> Iterator[Mention]:
@@ -166,6 +166,16 @@ def cannot_open_import_library(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.LIBRARY, f"{found[1]}.lib", hit.at, by_linker=True)
 
 
+_LINKED_BEFORE = re.compile(r"-l([\w+.-]{1,100})$")
+
+
+def cannot_find_library_before(hit: Hit) -> Iterator[Mention]:
+    """ld in German: `-lcudart kann nicht gefunden werden`"""
+    found = _LINKED_BEFORE.search(hit.before[-128:])
+    if found is not None:
+        yield Mention(Complaint.LIBRARY, f"lib{found[1]}.so", hit.at, by_linker=True)
+
+
 def cannot_find_library(hit: Hit) -> Iterator[Mention]:
     """ld: `cannot find -lc10`; ld64: `library not found for -lc10`, `library 'c10' not found`; lld: `unable to find
     library -lc10`; mold: `library not found: c10`"""
@@ -173,4 +183,5 @@ def cannot_find_library(hit: Hit) -> Iterator[Mention]:
     if hit.word.endswith("'") and "' not found" not in hit.rest[:512]:
         return
     if name:
-        yield Mention(Complaint.LIBRARY, f"lib{name}.so", hit.at, by_linker=True)
+        of_macos = hit.word.startswith(("library not found", "ld: library"))
+        yield Mention(Complaint.LIBRARY, f"lib{name}.{'dylib' if of_macos else 'so'}", hit.at, by_linker=True)

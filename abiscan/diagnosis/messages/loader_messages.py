@@ -225,6 +225,10 @@ def cannot_open(hit: Hit) -> Iterator[Mention]:
     program, loading, _ = hit.before.partition(_LOADING)
     program = program.rstrip(" ").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else None
+    if "torch_extensions/" in name:
+        module = name.rsplit("/", 1)[-1].removesuffix(".so")
+        yield Mention(Complaint.NO_MODULE, module, hit.at, context=name)
+        return
     name = name.rsplit("/", 1)[-1]
     yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or None, by_torch=_torch_imported(hit))
 
@@ -271,10 +275,14 @@ def musl_library(hit: Hit) -> Iterator[Mention]:
 
 
 def library_before(hit: Hit) -> Iterator[Mention]:
-    """Windows: `because c10.dll was not found`; Triton: `libcuda.so cannot found!`; Horovod: `FILE not found`"""
-    name = hit.before.rpartition(" ")[2].strip("'\"`")
+    """Windows: `because c10.dll was not found`; Triton, of what it links with: `libcuda.so cannot found!`; Horovod:
+    `FILE not found`; torch, of what its wheels require: `libcublas.so.*[0-9] not found in the system path`"""
+    name = hit.before.rpartition(" ")[2].strip("'\"`").partition(".*")[0]
     if is_file(name):
-        yield Mention(Complaint.LIBRARY, name.replace("\\", "/").rsplit("/", 1)[-1], hit.at)
+        name = name.replace("\\", "/").rsplit("/", 1)[-1]
+        by_torch = hit.word.endswith("the system path")
+        by_linker = hit.word == " cannot found!"
+        yield Mention(Complaint.LIBRARY, name, hit.at, by_linker=by_linker, by_torch=by_torch)
 
 
 def library_behind(hit: Hit) -> Iterator[Mention]:
@@ -305,6 +313,9 @@ _REFUSALS = ("not valid for use in process", "incompatible architecture", "wrong
 _REASONS = ("undefined symbol: ", "cannot open shared object file", "not defined in file", "' not found (required by")
 
 
+ANDROID_APP: Final = "/data/app/"
+
+
 def android_library(hit: Hit) -> Iterator[Mention]:
     """Android: `dlopen failed: library "libx.so" not found: needed by FILE`, `couldn't find "libx.so"`"""
     lead = "lib" if hit.word.endswith('"lib') else ""
@@ -312,7 +323,7 @@ def android_library(hit: Hit) -> Iterator[Mention]:
     name = f"{lead}{name}".rsplit("/", 1)[-1]
     if closed and is_file(name) and (lead or behind.startswith(" not found")):
         needed_by = behind.partition(" needed by ")[2].partition(" in namespace")[0].strip()
-        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or None)
+        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or ANDROID_APP)
 
 
 def nvrtc_builtins(hit: Hit) -> Iterator[Mention]:
@@ -371,10 +382,10 @@ def not_loadable(hit: Hit) -> Iterator[Mention]:
 
 def wrong_architecture(hit: Hit) -> Iterator[Mention]:
     """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
-    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before)
+    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before) or "a library"
     if hit.rest.startswith(" in /"):
         file = hit.rest[4:4_100].split(",", 1)[0].strip()
-    if file and is_file(file):
+    if file == "a library" or is_file(file):
         machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
         name = file.rsplit("/", 1)[-1]
         yield Mention(

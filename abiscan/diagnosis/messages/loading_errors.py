@@ -275,6 +275,28 @@ def no_module(mention: Mention, missing: MissingName) -> Candidates:
         text = "What is for CUDA is left out where the build found no nvcc, or no CUDA build of torch."
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.6, (*loaded, text), again)
         return
+    if "torch_extensions/" in mention.context:
+        folder = fixes.word(mention.context.rpartition("/")[0], "FOLDER")
+        built = (
+            f"{mention.context} is what torch.utils.cpp_extension.load would have built: an earlier build failed, or "
+            "was cut off.",
+        )
+        fix = f"rm -r {folder}  # then run it again: the first error of the build is the one to mend"
+        yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, 0.8, built, fix)
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.6, built, fix)
+        return
+    if "ds_opt_" in mention.context:
+        unbuilt = (
+            "DeepSpeed's operator for Adam on the CPU was not built; lines above, or those of its first run, say why.",
+        )
+        other = "Often the toolkit that is found is not of torch's CUDA release."
+        fix = (
+            "ds_report  # which operators can be built here\n"
+            "DS_BUILD_CPU_ADAM=1 pip install --no-build-isolation --force-reinstall --no-deps deepspeed"
+        )
+        yield Candidate(CauseId.LIBRARY_MISSING, 0.7, unbuilt, fix)
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.6, (*unbuilt, other), fix)
+        return
     if "load_library" in mention.context:
         none = (f"{package} looked for the library of its operators beside its Python code, and found none.",)
         away = "Run from a source tree, or copied, it has no library: setup.py makes it, into what is installed."

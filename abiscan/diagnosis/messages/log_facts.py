@@ -230,6 +230,8 @@ def _is_torch_itself(text: str, at: int) -> bool:
     if text[max(0, start - 3) : start] == "lib":
         start -= 3
     before = text[max(0, start - 24) : start]
+    if before.rstrip().endswith("to compile"):
+        return False  # `the version that was used to compile PyTorch (11.8)`: of CUDA
     if before.endswith(("envs/", "envs\\")):
         return True
     if before and (before[-1].isascii() and (before[-1].isalnum() or before[-1] in "_-./+")):

@@ -119,12 +119,11 @@ def registered_twice(mention: Mention) -> Candidates:
     """Two libraries of one process register the same operators."""
     name = fixes.word(mention.text, "PACKAGE")
     evidence = (
-        f"Two libraries that were loaded register operators of {mention.text}: two copies of one "
-        "library, or an older one "
-        "beside a newer.",
+        f"Operators of {mention.text} are registered twice in the process: by two libraries (two copies of one, or an "
+        "older one beside a newer), or twice by one source.",
     )
     fix = (
-        f"pip list | grep -i {name}; find . $(python -c 'import site; print(*site.getsitepackages())') -name '*.so' "
+        f"find . $(python -c 'import site; print(*site.getsitepackages())') -name '*.so' "
         f"-path '*{name}*'  # which copies there are\n"
         "pip uninstall until none is left, and install one; in a source tree remove build and the *.so that are left.\n"
         "In a source of your own: one TORCH_LIBRARY for each namespace, TORCH_LIBRARY_FRAGMENT for the others."

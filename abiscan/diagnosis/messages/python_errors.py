@@ -29,7 +29,7 @@ _CLASS_PRIVATE = re.compile(r"_([A-Za-z]\w*?)(__\w+?)$")
 _GENERATED = re.compile(
     r"torchinductor|triton_meta|triton_heuristics|codecache|torch[/.]_inductor|async_compile|compile_tasks|InductorError"
 )
-_COMPILED = re.compile(r"torch\.compile|torch[/.]_dynamo|[Ii]nductor|BackendCompilerFailed|triton")
+_COMPILED = re.compile(r"torch\.compile|torch[/.]_dynamo|[Ii]nductor|BackendCompilerFailed|triton_(?:poi|red|per|tem)_")
 _KERNEL = re.compile(r"'kernel_name': '(\w{1,256})'|async_compile\.triton\('(\w{1,256})'")
 _KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 

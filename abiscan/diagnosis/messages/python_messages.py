@@ -158,6 +158,11 @@ def _python_of_file(hit: Hit, name: str) -> str | None:
     return f"{found[1]}.{found[2]}" if found is not None else None
 
 
+def no_operator_of_deepspeed(hit: Hit) -> Iterator[Mention]:
+    """DeepSpeed, whose operator did not build: `'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'`"""
+    yield Mention(Complaint.NO_MODULE, "deepspeed.ops.op_builder", hit.at, context=hit.line)
+
+
 def no_ffi(hit: Hit) -> Iterator[Mention]:
     """torch 0.4.1 - 1.0: `ImportError: torch.utils.ffi is deprecated. Please use cpp extensions instead.`"""
     yield Mention(Complaint.NO_PYTHON_ATTRIBUTE, "torch.utils.ffi", hit.at)

@@ -11,6 +11,18 @@ from abiscan.model.cause import CauseId
 
 def host_compiler(mention: Mention) -> Candidates:
     """`#error -- unsupported GNU version! gcc versions later than 11 are not supported!`"""
+    if mention.context:
+        newer = (
+            "the standard that it is asked for" if mention.text == "the standard" else f"the headers of {mention.text}"
+        )
+        old = (f"The words are those of an older nvcc than {newer}: it does not know what stands there.",)
+        fix = (
+            "nvcc --version; gcc --version; python -c 'import torch; print(torch.version.cuda)'  # the toolkit: of "
+            "torch's CUDA\n"
+            "Install a newer toolkit, or build in a system, or with a host compiler (CC, CXX, nvcc -ccbin), of its time"
+        )
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.8, old, fix)
+        return
     toolkit = f"The CUDA toolkit {mention.releases[0]}" if mention.releases else "The CUDA toolkit"
     newest = f": it knows {mention.text} up to {mention.version}" if mention.version is not None else ""
     evidence = (
@@ -43,6 +55,17 @@ def toolchain(mention: Mention) -> Candidates:
             )
         case said.HOST_COMPILER:
             yield _no_host_compiler(mention.version or "g++")
+        case said.NVTX:
+            gone = (
+                "CMake files of older releases of torch ask for NVTX's library (libnvToolsExt), which newer "
+                "toolkits bring no more: NVTX 3 is headers alone.",
+            )
+            fix = (
+                "Build with a toolkit of the CUDA release that torch is for: python -c 'import torch; "
+                "print(torch.version.cuda)'\nor with a newer torch\n"
+                "or before find_package(Torch): add_library(CUDA::nvToolsExt INTERFACE IMPORTED)"
+            )
+            yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.8, gone, fix)
         case said.HIP:
             lacks = ("The compiler found no ROCm: what it needs to compile for HIP is not where it looks.",)
             fix = (
@@ -78,9 +101,7 @@ def _no_host_compiler(name: str) -> Candidate:
         return Candidate(
             CauseId.LIBRARY_MISSING, 0.85, evidence, "Debian: apt install g++; Fedora: dnf install gcc-c++"
         )
-    evidence = (
-        "nvcc compiles what is not device code with Microsoft's compiler, cl.exe, and found none that it can use.",
-    )
+    evidence = ("The build needs Microsoft's compiler, cl.exe, as nvcc does too, and found none that it can use.",)
     fix = (
         "Install the build tools of Visual Studio with C++, of a version that this CUDA takes\n"
         "and start from the prompt that sets them up (x64 Native Tools Command Prompt): where cl.exe"

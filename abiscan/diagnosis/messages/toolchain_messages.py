@@ -11,6 +11,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 
 # What is absent, as an answer calls it.
 NINJA: Final = "ninja"
+NVTX: Final = "NVTX"
 HOST_COMPILER: Final = "a host compiler"
 HIP: Final = "HIP"
 FLAGS_OF_NVCC: Final = "a flag of nvcc"
@@ -31,6 +32,44 @@ def host_compiler(hit: Hit) -> Iterator[Mention]:
     )
     version = newest[2] if newest is not None else None
     yield Mention(Complaint.HOST_COMPILER, name, hit.at, version=version, releases=releases)
+
+
+# What an older nvcc says of headers that are newer than it: of GCC 11 and later, of pybind11 beside GCC, of glibc 2.26
+# and later, of glibc 2.41; and of a standard that it does not know.
+_NEWER_HEADERS = (
+    ("std_function.h", "gcc"),
+    ("pybind11", "gcc"),
+    ("floatn", "glibc"),
+    ("mathcalls.h", "glibc"),
+    ("math_functions.h", "glibc"),
+    ("'c++", "the standard"),
+)
+
+
+def older_than_headers(hit: Hit) -> Iterator[Mention]:
+    """`/usr/include/c++/11/bits/std_function.h:435:145: error: parameter packs not expanded with '...'`,
+    `mathcalls.h(79): error: exception specification is incompatible with that of previous function "cospi"`, `Value
+    'c++17' is not defined for option 'std'`"""
+    newer = next((name for word, name in _NEWER_HEADERS if word in hit.before[-512:]), None)
+    if newer is not None:
+        yield Mention(Complaint.HOST_COMPILER, newer, hit.at, context=hit.word)
+
+
+def no_nvtx(hit: Hit) -> Iterator[Mention]:
+    """CMake: `The link interface of target "torch::nvtoolsext" contains: CUDA::nvToolsExt but the target was not
+    found.`"""
+    yield Mention(Complaint.TOOLCHAIN, NVTX, hit.at)
+
+
+def no_visual_cxx(hit: Hit) -> Iterator[Mention]:
+    """setuptools: `error: Microsoft Visual C++ 14.0 or greater is required`; torch: `Command '['where', 'cl']' returned
+    non-zero exit status 1.`"""
+    yield Mention(Complaint.TOOLCHAIN, HOST_COMPILER, hit.at, version="cl.exe")
+
+
+def no_openmp(hit: Hit) -> Iterator[Mention]:
+    """Apple's Clang: `clang: error: unsupported option '-fopenmp'`"""
+    yield Mention(Complaint.LIBRARY, "libomp.dylib", hit.at, by_linker=True)
 
 
 def no_ninja(hit: Hit) -> Iterator[Mention]:

@@ -1,0 +1,48 @@
+"""What the releases that export a name of CUDA's libraries say of a file that misses it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model.versions import Windows
+from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
+from abiscan.ownership.vendors import Vendor
+
+
+class ReleasesOf(Struct, frozen=True):
+    """How the releases of a library bear on a name.
+
+    Attributes:
+        evidence: a sentence.
+        mismatch: at least how likely the library is there in another release; None where that says nothing.
+    """
+
+    evidence: str
+    mismatch: float | None = None
+
+
+def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
+    """What is known of a name; None where nothing is."""
+    if vendor.library == "cuda":
+        since = driver_since(missing.name)
+        if since is None:
+            return None
+        return ReleasesOf(f"The driver has it since CUDA {since}: `nvidia-smi` shows which one a driver serves.")
+    found = exporting(vendor.library, missing.name)
+    if found is None or not found.known:
+        return None
+    counted = vendor.product if vendor.library == "nccl" else "CUDA"
+    every = f"{counted} {found.known[0]} - {found.known[-1]}"
+    if not found.having:
+        gone = f"None of the releases that are known ({every}) exports it: it is of another one, or of none."
+        return ReleasesOf(gone, mismatch=0.76)
+    if len(found.having) == len(found.known):
+        return ReleasesOf(
+            f"Every release of {vendor.product} that is known ({every}) exports it; an older one need not."
+        )
+    return ReleasesOf(f"Of the releases that are known ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
+
+
+def _spans(found: Exporting, counted: str) -> str:
+    return f"{counted} {Windows.of_known(found.known, set(found.having).__contains__).text()}"

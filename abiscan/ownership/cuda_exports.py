@@ -1,0 +1,74 @@
+"""Which releases of CUDA's libraries export a C name, and since when the driver has one.
+
+`data/cuda_exports.txt.gz` was read from NVIDIA's wheels for x86_64, and from cudaTypedefs.h of CUDA 13.0 for the driver
+(`tools/build_cuda_exports.py`). Of libraries that count their releases apart from CUDA's, the releases are those of
+CUDA whose wheels were read: not every one.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+
+from msgspec import Struct
+
+from abiscan.data import data_file
+
+# zlib's word for a gzip header around the data, with the largest window.
+_GZIP = 16 + zlib.MAX_WBITS
+_DRIVER = "cuda"
+
+
+class Exporting(Struct, frozen=True):
+    """The releases of a library that were read, oldest first, and those that export a name.
+
+    Attributes:
+        known: of CUDA (`12.5`); of NCCL itself, for NCCL.
+        having: those of `known` that export it.
+    """
+
+    known: tuple[str, ...]
+    having: tuple[str, ...]
+
+
+@functools.cache
+def _lines() -> tuple[str, ...]:
+    with open(data_file("cuda_exports.txt.gz"), "rb") as file:
+        return tuple(zlib.decompress(file.read(), _GZIP).decode("ascii").splitlines())
+
+
+def exporting(library: str, name: str) -> Exporting | None:
+    """What is known of a name in a library (`cudart`); None where no release of that library was read.
+
+    >>> exporting("cudart", "cudaGetDriverEntryPointByVersion").having[0]
+    '12.5'
+    """
+    known: tuple[str, ...] | None = None
+    behind = f" {name}"
+    for line in _lines():
+        of, colon, releases = line.partition(": ")
+        if colon:
+            if known is not None:
+                break  # the next library begins
+            if of == library and of != _DRIVER:
+                known = tuple(releases.split())
+        elif known is not None and line.endswith(behind) and line.partition(" ")[2] == name:
+            bits = int(line.partition(" ")[0], 16)
+            return Exporting(known, tuple(release for at, release in enumerate(known) if bits >> at & 1))
+    return None if known is None else Exporting(known, ())
+
+
+def driver_since(name: str) -> str | None:
+    """The CUDA release that brought a function of the driver (`12.0`); None for one that its API does not have.
+
+    >>> driver_since("cuTensorMapEncodeTiled")
+    '12.0'
+    """
+    # Newer forms of a function have a number behind them, as the header's own macros say.
+    plain = name.partition("_v")[0]
+    for line in _lines():
+        if not line.startswith(f"{_DRIVER}: "):
+            return None
+        if line.endswith(f" {plain}"):
+            return line.split()[1]
+    return None
