@@ -12,6 +12,7 @@ from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from abiscan.model.subject import Subject
 from abiscan.releases import ReleaseIndex
+from tests import torch_here
 from tests.diagnosis.reported import knowledge_of, knowledge_of_text
 
 _MISSING = CauseId.LIBRARY_MISSING
@@ -438,3 +439,21 @@ def test_torchs_first_header_of_extensions_came_with_1_0(index: ReleaseIndex) ->
     assert subject.causes[0].cause is CauseId.BUILT_FOR_NEWER_TORCH
     (subject,) = _ask(text.replace("0.4.1", "2.0.1"), index)
     assert subject.causes[0].cause is _MISSING
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("header", "cause"),
+    [
+        ("ATen/cuda/DeviceUtils.cuh", CauseId.BUILT_FOR_NEWER_TORCH),
+        ("ATen/CUDAGeneratorImpl.h", CauseId.BUILT_FOR_OLDER_TORCH),
+        ("torch/csrc/jit/custom_operator.h", CauseId.BUILT_FOR_OLDER_TORCH),
+    ],
+)
+def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: CauseId, index: ReleaseIndex) -> None:
+    """The oracle is the installed torch's include directory."""
+    there = (torch_here.directory() / "include" / header).exists()
+    assert there is (cause is CauseId.BUILT_FOR_NEWER_TORCH)
+    (subject,) = _ask(f"a.cu:3:10: fatal error: {header}: No such file or directory", index)
+    assert subject.causes[0].cause is cause
+    assert ("has it" if there else "has no such header") in subject.causes[0].evidence[0]

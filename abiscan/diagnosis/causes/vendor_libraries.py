@@ -10,7 +10,7 @@ from abiscan.diagnosis.cuda_releases import releases_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
-from abiscan.model.binding import Owner, Status
+from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
 from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendors import (
@@ -59,9 +59,9 @@ def causes(missing: MissingName) -> Candidates:
         if missing.name.startswith(_OF_MKL) and (missing.is_torch_itself or not missing.file_name):
             yield _of_other_mkl(missing, vendor)
             return
-        linked = missing.is_torch_itself or missing.base_name.startswith("libtorch")
-        if linked and missing.file is None and (vendor.owner is Owner.HIP or vendor.library in _OF_PLUGINS):
-            # Torch's libraries, and its plug-ins', are linked to what they call: it is there in another release.
+        of_plugin = missing.base_name.startswith("libtorch") and not missing.is_torch_itself
+        if of_plugin and missing.file is None and vendor.library in _OF_PLUGINS:
+            # Torch's plug-ins are linked to what they call: it is there in another release.
             yield _missing(vendor, 0.85)
             yield _not_linked(missing, vendor, 0.5)
             return

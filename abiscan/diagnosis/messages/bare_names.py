@@ -123,6 +123,9 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     token = read_name(text)
     if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):
         return None
+    of_import_table = token.name.removeprefix("__imp_")
+    if of_import_table != token.name and "?" not in token.name and is_known(of_import_table, knowledge):
+        return Mention(Complaint.SYMBOL, of_import_table, at, by_linker=True)
     if not _is_name(token.name, knowledge, sure):
         return None
     cut = token.is_cut_off(text) or line.rstrip().endswith("\u2026")

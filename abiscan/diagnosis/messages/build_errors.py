@@ -8,7 +8,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
-from abiscan.ownership import torch_names
+from abiscan.ownership import torch_headers, torch_names
 
 _IN_PLACE = {"AT_CHECK": "TORCH_CHECK", "AT_WARN": "TORCH_WARN"}
 
@@ -133,14 +133,15 @@ def no_header(mention: Mention, missing: MissingName) -> Candidates:
         yield Candidate(CauseId.LIBRARY_MISSING, 0.5 if older else 0.85, folder, fix)
         return
     text = f"The compiler found no {name}: headers of torch come, move and go with its releases."
-    yield Candidate(
-        CauseId.BUILT_FOR_OLDER_TORCH,
-        0.66,
-        (text, "Most often the source was written for an older torch than the one that is there."),
-        _WRITTEN_FOR,
-    )
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (text, "Or for a newer one, which has added it."), _WRITTEN_FOR)
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.5, folder, fix)
+    there = torch_headers.has_header(name[1:-1])
+    before, since_then = 0.66, 0.6
+    if there is not None:
+        text = f"{text} torch {torch_headers.version_read()} has {'it' if there else 'no such header'}."
+        before, since_then = (0.4, 0.7) if there else (0.8, 0.45)
+    why = "Most often the source was then written for {} torch than the one that is there."
+    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, before, (text, why.format("an older")), _WRITTEN_FOR)
+    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, since_then, (text, why.format("a newer")), _WRITTEN_FOR)
+    yield Candidate(CauseId.LIBRARY_MISSING, 0.62 if there else 0.5, folder, fix)
 
 
 def half_operation(mention: Mention) -> Candidates:
