@@ -141,7 +141,8 @@ def knowledge_of(installed: str, index: ReleaseIndex) -> Knowledge:
     a target of unknown version: abiscan reads that much from any installed torch.
     """
     spec = _SPEC.match(installed)
-    if spec is not None and not _KIND.search(installed):
+    of_container = "NGC" in installed and "a0" not in installed
+    if spec is not None and not of_container and not _KIND.search(installed):
         options = replace(_NOTHING_HERE, torch=_full(spec[0]))
         return replace(knowledge_for(options, read_text(""), here=False), releases=index)
     abi = None

@@ -369,6 +369,15 @@ WORDINGS = {
         ('a.cu(3): error: identifier "__hadd2" is undefined', _HALF),
         ('a.cu(3): error: more than one conversion function from "c10::Half" to a built-in type applies:', _HALF),
     ),
+    "names of CUDA that a compiler does not know": (
+        ('a.cu(76): error: identifier "cusparseScsrmv" is undefined', _CUDA),
+        ('a.cu(76): error: identifier "__shfl_down_sync" is undefined', _CUDA),
+        ("a.obj : error LNK2001: symbole externe non r\u00e9solu cublasHgemm", _LINK),
+        ("a.o: undefined reference to `cublasSgemm_v2'", _LINK),
+        ("NameError('rindex is not defined')", CauseId.GENERATED_KERNEL),
+        ("atomicAdd", _HALF),
+        ("dynamic module does not define module export function (PyInit_cpu_nms)", _PYTHON),
+    ),
     "compilers that a build does not find": (
         ("error: Microsoft Visual C++ 14.0 or greater is required.", _MISSING),
         ("subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.", _MISSING),

@@ -111,7 +111,9 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
         score -= 0.15
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if not needed and not _is_of_cuda(missing):
-        not_linked = 0.7 if vendor.linked_by_user else 0.55
+        # A linker has the library of the very headers: what all releases export is of one that it was not given.
+        not_given = missing.link_time and releases is not None and releases.mismatch is None
+        not_linked = 0.78 if not_given else 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
         elif missing.library is not None:

@@ -136,7 +136,7 @@ def _answer(
         case Complaint.CUDNN_RELEASES:
             return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
         case Complaint.UNDECLARED:
-            return _subject(mention, ranked(build_errors.undeclared(mention)), Owner.TORCH)
+            return _subject(mention, ranked(build_errors.undeclared(mention, missing)), Owner.TORCH)
         case Complaint.NO_HEADER:
             return _subject(mention, ranked(build_errors.no_header(mention, missing)), None)
         case Complaint.HOST_COMPILER:

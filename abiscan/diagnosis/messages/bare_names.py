@@ -36,6 +36,7 @@ _NO_SYMBOLS = (
         Complaint.MISSING_OPERATOR,
     ),
     (re.compile(r"(?:s|u|ks)\d{1,3}"), Complaint.PYTHON_NAME),
+    (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), Complaint.NO_OVERLOAD),
     (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), Complaint.NO_OVERLOAD),
     (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), Complaint.NO_PYTHON_ATTRIBUTE),
     (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), Complaint.NO_MODULE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abiscan.diagnosis.cuda_releases import releases_of
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
@@ -9,13 +10,38 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_headers, torch_names
+from abiscan.ownership.vendors import vendor_of
+
+
+def _of_other_toolkit(mention: Mention, missing: MissingName) -> Candidates:
+    """`identifier "cusparseScsrmv" is undefined`"""
+    vendor = vendor_of(mention.text)
+    assert vendor is not None
+    evidence = [f"The headers of the CUDA toolkit that is there declare no {mention.text}, of {vendor.product}."]
+    releases = releases_of(missing, vendor)
+    if releases is not None:
+        evidence.append(releases.evidence)
+    fix = (
+        "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # the toolkit should be of torch's CUDA\n"
+        "Build with a toolkit of the release for which the source was written, or a newer release of the project."
+    )
+    yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.82, tuple(evidence), fix)
+
 
 _IN_PLACE = {"AT_CHECK": "TORCH_CHECK", "AT_WARN": "TORCH_WARN"}
 
 
-def undeclared(mention: Mention) -> Candidates:
+def undeclared(mention: Mention, missing: MissingName) -> Candidates:
     """`'AT_CHECK' was not declared`, `THC/THC.h: No such file`"""
     name = mention.text
+    if mention.library is not None:
+        yield from _of_other_toolkit(mention, missing)
+        return
+    if mention.context == "of CUDA 9":
+        text = f"nvcc knows {name} from CUDA 9 on: the toolkit is older."
+        fix = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both should be of one release"
+        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.85, (text,), fix)
+        return
     if name == "at::DeprecatedTypeProperties":
         yield Candidate(
             CauseId.BUILT_FOR_OLDER_TORCH,

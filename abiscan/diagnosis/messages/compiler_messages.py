@@ -11,6 +11,7 @@ from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
 from abiscan.model.finding import Location
 from abiscan.ownership import torch_names
+from abiscan.ownership.vendors import vendor_of
 
 # `FILE:188:20:` of Clang and GCC, `FILE(188):` of nvcc.
 _LINE = re.compile(r"(?::(\d{1,7})(?::\d{1,7})?|\((\d{1,7})\)) ?:")
@@ -62,6 +63,9 @@ _FATAL = re.compile(
 # all; Clang's words are hipcc's here.
 _LANES_OF_CUDA = re.compile(r"__(?:(?:shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all)_sync|syncwarp)")
 _LANES = "of a warp"
+# `cusparseScsrmv`, and not `cudnn_enabled`, a parameter of torch's own.
+_OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
+_OF_OLD_CUDA = "of CUDA 9"
 
 
 # Types and functions of cuda_fp16.h and cuda_bf16.h.
@@ -83,6 +87,13 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
         name = hit.before.rpartition("'")[2]
     if name is not None and hit.word.startswith("use of") and _LANES_OF_CUDA.fullmatch(name) is not None:
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_LANES)
+        return
+    if name is not None and hit.word == " is undefined" and _LANES_OF_CUDA.fullmatch(name) is not None:
+        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_OF_OLD_CUDA)
+        return
+    vendor = vendor_of(name) if name is not None and _OF_API.match(name) is not None else None
+    if name is not None and vendor is not None and vendor.cuda:
+        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), library=vendor.library)
         return
     if name is not None and _OF_HALF.fullmatch(name) is not None:
         yield Mention(Complaint.HALF_OPERATION, name, hit.at, location=_location(hit.before), context=_UNKNOWN)

@@ -54,6 +54,10 @@ def module_init(mention: Mention, missing: MissingName) -> Candidates:
         "of the Extension in setup.py: rename one of them and build again from a clean tree.\n"
         f"A library that has TORCH_LIBRARY alone is no module: torch.ops.load_library(FILE) in place of import {name}."
     )
+    # A file with a tag in its name is of the Python that loads it; builds for Python 2 had none. What
+    # torch.utils.cpp_extension builds, by its name, has one.
+    tagged = any(tag in mention.context for tag in (".cpython-3", ".abi3.")) or module.startswith("_")
+    tagged = tagged or module.endswith(("_cuda", "_cpp", "_ext"))
     yield Candidate(
         CauseId.EXTENSION_SOURCE_NOT_BUILT,
         0.7,
@@ -65,7 +69,7 @@ def module_init(mention: Mention, missing: MissingName) -> Candidates:
     )
     yield Candidate(
         CauseId.PYTHON_ABI_MISMATCH,
-        0.6,
+        0.6 if two or tagged else 0.72,
         (
             *evidence,
             f"A module of Python {'3' if two else '2'} has {'PyInit_' if two else 'init'}{module} in its place: the "

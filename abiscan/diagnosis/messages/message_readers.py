@@ -134,6 +134,17 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("but attempting to link with file built for", linker_messages.ignored_file),
     (": found architecture '", linker_messages.ignored_file),
     ("unresolved external symbol", linker_messages.unresolved_external),
+    ("symbole externe non r\u00e9solu", linker_messages.unresolved_external),
+    ("nicht aufgel\u00f6stes externes Symbol", linker_messages.unresolved_external),
+    ("s\u00edmbolo externo sin resolver", linker_messages.unresolved_external),
+    ("s\u00edmbolo externo n\u00e3o resolvido", linker_messages.unresolved_external),
+    ("riferimento al simbolo esterno", linker_messages.unresolved_external),
+    (
+        "\u043d\u0435\u0440\u0430\u0437\u0440\u0435\u0448\u0435\u043d\u043d\u044b\u0439 "
+        "\u0432\u043d\u0435\u0448\u043d\u0438\u0439 \u0441\u0438\u043c\u0432\u043e\u043b",
+        linker_messages.unresolved_external,
+    ),
+    ("\ud655\uc778\ud560 \uc218 \uc5c6\ub294 \uc678\ubd80 \uae30\ud638", linker_messages.unresolved_external),
     ("\u65e0\u6cd5\u89e3\u6790\u7684\u5916\u90e8\u7b26\u53f7", linker_messages.unresolved_external),
     ("no matching function for call to", compiler_messages.no_overload),
     ("no instance of overloaded function", compiler_messages.no_overload),

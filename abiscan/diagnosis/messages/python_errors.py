@@ -13,6 +13,7 @@ from abiscan.model.cause import CauseId
 
 # Inductor's names for sizes: s0, s1, ... for symbols of a size, u0 for unbacked ones, ks0 for kernel sizes, z0 of the
 # float symbols.
+_OF_KERNEL = re.compile(r"[xyzr]\d?_?(?:index|mask|offset|base|numel)|(?:in|out|in_out)_ptr\d{1,3}")
 _SIZE_SYMBOL = re.compile(r"(?:s|u|ks|ps|zf|zuf)\d+$")
 # Classes of sympy and of torch.utils._sympy, whose names come out where an expression is printed as it is.
 _SYMPY = frozenset(
@@ -108,7 +109,8 @@ def name_error(mention: Mention) -> Candidates:
     private = _CLASS_PRIVATE.fullmatch(name)
     symbol = _SIZE_SYMBOL.match(name) is not None
     printed = (name in _SYMPY or name in _PREAMBLE) and _COMPILED.search(mention.context) is not None
-    if not (generated or symbol or printed) and (private is None or private[1] != "Runner"):
+    of_kernel = _OF_KERNEL.fullmatch(name) is not None
+    if not (generated or symbol or printed or of_kernel) and (private is None or private[1] != "Runner"):
         return
     evidence = []
     score = 0.55
@@ -123,6 +125,9 @@ def name_error(mention: Mention) -> Candidates:
             "and defines it outside (a regression of torch 2.9.1, pytorch/pytorch issue 170398)."
         )
         score += 0.27
+    elif of_kernel:
+        evidence.append(f"{name} is TorchInductor's name in kernels that it writes; this one does not define it.")
+        score += 0.1
     elif name in _SYMPY:
         evidence.append(f"{name} is a class of sympy: the compiler printed an expression without translating it.")
         score += 0.1
