@@ -135,7 +135,7 @@ CAUSES: Final = (
         "causes.vendor_libraries",
         "The file was built with another version of a CUDA library than the one that is there.",
         "whose name it is by its prefix, the library that a versioned reference names, the release in an nvJitLink "
-        "name",
+        "name, the releases whose wheels export it (`data/cuda_exports.txt.gz`)",
     ),
     CauseRow(
         CauseId.LIBRARY_MISSING,
