@@ -194,14 +194,20 @@ def half_operation(mention: Mention) -> Candidates:
         f"-D__{'HIP' if hip else 'CUDA'}_NO_{macros[0]}__ and its kin, which take them out of the header.",
         "Without these macros CUDA's headers have them, for half from compute capability 5.3 on, bfloat16 from 8.0.",
     ]
-    if where is not None and where.file is not None:
-        evidence.append(f"The operation is in {where.file}, line {where.line}.")
-    flags = ", ".join(f'"-U__{"HIP" if hip else "CUDA"}_NO_{macro}__"' for macro in macros)
-    fix = (
-        f'extra_compile_args={{"nvcc": [{flags}]}}  # of CUDAExtension in setup.py: puts them back\n'
-        f"or, at that place, in float: __{'bfloat162float' if bfloat else 'half2float'}(x), "
+    in_float = (
+        f"at that place, in float: __{'bfloat162float' if bfloat else 'half2float'}(x), "
         f"__{'float2bfloat16' if bfloat else 'float2half'}(y)"
     )
+    if hip and bfloat:
+        # No macro takes anything from HIP's bfloat16: what it has differs between releases of ROCm.
+        evidence = [f"{kind} has no such operator or conversion in the headers of the ROCm that is there."]
+    if where is not None and where.file is not None:
+        evidence.append(f"The operation is in {where.file}, line {where.line}.")
+    if hip and bfloat:
+        yield Candidate(CauseId.HALF_INTRINSIC, 0.8, tuple(evidence), f"Write it, {in_float}")
+        return
+    flags = ", ".join(f'"-U__{"HIP" if hip else "CUDA"}_NO_{macro}__"' for macro in macros)
+    fix = f'extra_compile_args={{"nvcc": [{flags}]}}  # of CUDAExtension in setup.py: puts them back\nor, {in_float}'
     yield Candidate(CauseId.HALF_INTRINSIC, 0.85, tuple(evidence), fix)
 
 

@@ -1,4 +1,4 @@
-"""Messages of dynamic loaders: glibc, musl, FreeBSD's, Android's, dyld; and of Python that called them."""
+"""Messages of dynamic loaders: glibc, musl, FreeBSD's, Android's; and of Python that called them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from abiscan.diagnosis.messages import name_tokens
+from abiscan.diagnosis.messages.dyld_messages import referenced_from
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
@@ -160,48 +161,6 @@ def musl(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.SYMBOL, name, hit.at, needed_by=file.strip())
 
 
-def flat_namespace(hit: Hit) -> Iterator[Mention]:
-    """dyld: `dlopen(FILE, 0x0002): symbol not found in flat namespace '__ZN...'`"""
-    token = read_name(hit.rest.lstrip(" ("))
-    if token is not None:
-        yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=_dlopened(hit), macos=True)
-
-
-def symbol_not_found(hit: Hit) -> Iterator[Mention]:
-    """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE` and `Expected in: FILE`"""
-    token = read_name(hit.rest.lstrip(" ("))
-    if token is None:
-        return
-    needed_by = _referenced_from(hit.rest + hit.following(4)) or _dlopened(hit)
-    yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=needed_by, macos=True)
-
-
-def _referenced_from(text: str) -> str | None:
-    at = text.find("Referenced from:")
-    if at < 0:
-        return None
-    line = text[at + 16 :].split("\n", 1)[0].split("Expected in", 1)[0].strip()
-    if line.startswith("<"):
-        line = line.partition(">")[2].strip()
-    return line or None
-
-
-def _dlopened(hit: Hit) -> str | None:
-    for text in (hit.before + hit.rest, hit.preceding(2)):
-        at = text.find("dlopen(")
-        if at >= 0:
-            return text[at + 7 : at + 4_103].split("\n", 1)[0].split(",", 1)[0].split(")", 1)[0]
-    return None
-
-
-def dlsym(hit: Hit) -> Iterator[Mention]:
-    """`dlsym(0x7f8, NAME): symbol not found`"""
-    inside, closed, behind = hit.rest.partition(")")
-    name = inside.rpartition(",")[2].strip().strip('"')
-    if closed and name and behind.startswith(":") and "not found" in behind:
-        yield Mention(Complaint.SYMBOL, name, hit.at, macos=True)
-
-
 # --- libraries ------------------------------------------------------------------------------------------------------
 
 _LOADING = "error while loading shared libraries"
@@ -306,7 +265,7 @@ def not_loaded(hit: Hit) -> Iterator[Mention]:
     if any(reason in hit.following(3) for reason in _REFUSALS):
         return  # it is there, and dyld says below why it refuses it
     if is_file(name):
-        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=_referenced_from(hit.following(3)))
+        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=referenced_from(hit.following(3)))
 
 
 _REFUSALS = ("not valid for use in process", "incompatible architecture", "wrong architecture", "not a mach-o file")
@@ -380,31 +339,6 @@ def not_loadable(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.NOT_LOADABLE, file.rsplit("/", 1)[-1], hit.at, library=file, version=hit.word)
 
 
-def wrong_architecture(hit: Hit) -> Iterator[Mention]:
-    """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
-    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before) or "a library"
-    if hit.rest.startswith(" in /"):
-        file = hit.rest[4:4_100].split(",", 1)[0].strip()
-    if file == "a library" or is_file(file):
-        machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
-        name = file.rsplit("/", 1)[-1]
-        yield Mention(
-            Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, releases=machines, macos=True
-        )
-
-
-def refused_by_gatekeeper(hit: Hit) -> Iterator[Mention]:
-    """macOS: `"libc10.dylib" can't be opened because Apple cannot check it for malicious software`, `"x.dylib" is
-    damaged and can't be opened`"""
-    before = hit.before.rstrip()
-    before = before.removesuffix("can't").removesuffix("can\u2019t").removesuffix("cannot").rstrip()
-    file = name_tokens.last_quoted(before)
-    if file is not None and is_file(file):
-        name = file.rsplit("/", 1)[-1]
-        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=QUARANTINED)
-
-
-QUARANTINED: Final = "macOS does not trust it"
 ILLEGAL_INSTRUCTION: Final = "illegal instruction"
 _OF_PROCESSOR = re.compile(r"(?:^|[\s:(]|SIGILL, )$")
 _FROM_FILE = re.compile(r" from (\S{1,1024}\.so(?:\.\d{1,4}){0,3})\b|\b(lib\w{1,64}\.so)`")

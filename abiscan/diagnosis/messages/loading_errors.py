@@ -4,7 +4,8 @@ function, or without its file; a wheel that is for something else."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.loader_messages import ILLEGAL_INSTRUCTION, OF_GLIBC, QUARANTINED
+from abiscan.diagnosis.messages.dyld_messages import QUARANTINED
+from abiscan.diagnosis.messages.loader_messages import ILLEGAL_INSTRUCTION, OF_GLIBC
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.windows_messages import NO_WIN32_APPLICATION
 from abiscan.diagnosis.missing_name import MissingName
@@ -280,12 +281,14 @@ def no_module(mention: Mention, missing: MissingName) -> Candidates:
         yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.6, (*loaded, text), again)
         return
     if "torch_extensions/" in mention.context:
-        folder = fixes.word(mention.context.rpartition("/")[0], "FOLDER")
         built = (
             f"{mention.context} is what torch.utils.cpp_extension.load would have built: an earlier build failed, or "
             "was cut off.",
         )
-        fix = f"rm -r {folder}  # then run it again: the first error of the build is the one to mend"
+        fix = (
+            'rm -r "${TORCH_EXTENSIONS_DIR:-$HOME/.cache/torch_extensions}"  # then run it again\n'
+            "The first error of the build is the one to mend."
+        )
         yield Candidate(CauseId.EXTENSION_SOURCE_NOT_BUILT, 0.8, built, fix)
         yield Candidate(CauseId.LIBRARY_MISSING, 0.6, built, fix)
         return

@@ -1,0 +1,82 @@
+"""Messages of macOS about what it loads: of dyld, and of Gatekeeper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from abiscan.diagnosis.messages import name_tokens
+from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.message_paths import is_file, path_before
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import read_name
+
+QUARANTINED: Final = "macOS does not trust it"
+
+
+def flat_namespace(hit: Hit) -> Iterator[Mention]:
+    """dyld: `dlopen(FILE, 0x0002): symbol not found in flat namespace '__ZN...'`"""
+    token = read_name(hit.rest.lstrip(" ("))
+    if token is not None:
+        yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=_dlopened(hit), macos=True)
+
+
+def symbol_not_found(hit: Hit) -> Iterator[Mention]:
+    """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE` and `Expected in: FILE`"""
+    token = read_name(hit.rest.lstrip(" ("))
+    if token is None:
+        return
+    needed_by = referenced_from(hit.rest + hit.following(4)) or _dlopened(hit)
+    yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=needed_by, macos=True)
+
+
+def referenced_from(text: str) -> str | None:
+    """The file behind `Referenced from:`."""
+    at = text.find("Referenced from:")
+    if at < 0:
+        return None
+    line = text[at + 16 :].split("\n", 1)[0].split("Expected in", 1)[0].strip()
+    if line.startswith("<"):
+        line = line.partition(">")[2].strip()
+    return line or None
+
+
+def _dlopened(hit: Hit) -> str | None:
+    for text in (hit.before + hit.rest, hit.preceding(2)):
+        at = text.find("dlopen(")
+        if at >= 0:
+            return text[at + 7 : at + 4_103].split("\n", 1)[0].split(",", 1)[0].split(")", 1)[0]
+    return None
+
+
+def dlsym(hit: Hit) -> Iterator[Mention]:
+    """`dlsym(0x7f8, NAME): symbol not found`"""
+    inside, closed, behind = hit.rest.partition(")")
+    name = inside.rpartition(",")[2].strip().strip('"')
+    if closed and name and behind.startswith(":") and "not found" in behind:
+        yield Mention(Complaint.SYMBOL, name, hit.at, macos=True)
+
+
+def wrong_architecture(hit: Hit) -> Iterator[Mention]:
+    """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
+    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before) or "a library"
+    if hit.rest.startswith(" in /"):
+        file = hit.rest[4:4_100].split(",", 1)[0].strip()
+    if file == "a library" or is_file(file):
+        machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
+        name = file.rsplit("/", 1)[-1]
+        yield Mention(
+            Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, releases=machines, macos=True
+        )
+
+
+def refused_by_gatekeeper(hit: Hit) -> Iterator[Mention]:
+    """macOS: `"libc10.dylib" can't be opened because Apple cannot check it for malicious software`, `"x.dylib" is
+    damaged and can't be opened`"""
+    before = hit.before.rstrip()
+    before = before.removesuffix("can't").removesuffix("can\u2019t").removesuffix("cannot").rstrip()
+    file = name_tokens.last_quoted(before)
+    if file is not None and is_file(file):
+        name = file.rsplit("/", 1)[-1]
+        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=QUARANTINED)
