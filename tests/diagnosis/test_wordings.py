@@ -378,6 +378,18 @@ WORDINGS = {
         ("atomicAdd", _HALF),
         ("dynamic module does not define module export function (PyInit_cpu_nms)", _PYTHON),
     ),
+    "nvcc of other CUDA releases, and for older GPUs": (
+        ("a.cu(160): error: texture is not a template", _CUDA),
+        ('a.cu(9): error: identifier "cudaBindTexture" is undefined', _CUDA),
+        ("a.cpp:4: error: 'CUDNN_CONVOLUTION_FWD_PREFER_FASTEST' was not declared in this scope", _CUDA),
+        ("a.cpp:4: error: 'cudnnSetRNNDescriptor' was not declared in this scope", _CUDA),
+        ('a.cu(7): error: namespace "cooperative_groups" has no member "labeled_partition"', _GPU),
+        ("'sm_120' is not a recognized processor for this target (ignoring processor)", _GPU),
+        ('a.cu(3): error: identifier "PackedTensorAccessor32" is undefined', _NEWER),
+        ("a.cpp:3: error: 'aoti_torch_get_current_cuda_stream' was not declared in this scope", _NEWER),
+        ("/usr/bin/ld: cannot find -lCUDA::nvToolsExt", _CUDA),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'ninja'", _MISSING),
+    ),
     "compilers that a build does not find": (
         ("error: Microsoft Visual C++ 14.0 or greater is required.", _MISSING),
         ("subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.", _MISSING),

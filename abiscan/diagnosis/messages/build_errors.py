@@ -10,14 +10,18 @@ from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_headers, torch_names
-from abiscan.ownership.vendors import vendor_of
+from abiscan.ownership.vendors import vendor_of_library
 
 
 def _of_other_toolkit(mention: Mention, missing: MissingName) -> Candidates:
     """`identifier "cusparseScsrmv" is undefined`"""
-    vendor = vendor_of(mention.text)
+    vendor = vendor_of_library(f"lib{mention.library}.so")
     assert vendor is not None
     evidence = [f"The headers of the CUDA toolkit that is there declare no {mention.text}, of {vendor.product}."]
+    if mention.context == "texture":
+        evidence = [
+            "Texture references, as texture<...>, are gone from CUDA's headers with CUDA 12: the source uses them."
+        ]
     releases = releases_of(missing, vendor)
     if releases is not None:
         evidence.append(releases.evidence)
@@ -241,7 +245,7 @@ def _of_torchs_half(mention: Mention) -> Candidate:
 def no_member(mention: Mention, missing: MissingName) -> Candidates:
     """`'class at::Tensor' has no member named 'const_data_ptr'`: the source names what another torch has."""
     name = mention.text
-    windows = _released(name, missing)
+    windows = _released(name, missing) if "::" in name else missing.windows
     known = missing.known_versions
     text = f"None of the headers that the source includes declares {name}."
     if mention.context:
@@ -258,7 +262,9 @@ def no_member(mention: Mention, missing: MissingName) -> Candidates:
         )
         return
     # Macros AT_ gave way to those of TORCH_ and C10_.
-    older, newer = (0.6, 0.62) if name.startswith(("TORCH_", "C10_")) else (0.62, 0.6)
+    older, newer = (
+        (0.6, 0.62) if name.startswith(("TORCH_", "C10_", "torch::Packed", "torch::GenericPacked")) else (0.62, 0.6)
+    )
     if windows:
         text = f"{text} Functions of that name are exported by torch {windows.text()}."
         if windows[-1][1] == known[-1]:

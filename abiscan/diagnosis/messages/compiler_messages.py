@@ -59,12 +59,23 @@ _FATAL = re.compile(
 )
 
 
+def texture_reference(hit: Hit) -> Iterator[Mention]:
+    """nvcc of CUDA 12: `error: texture is not a template`"""
+    name = "cudaBindTexture"
+    yield Mention(
+        Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), library="cudart", context="texture"
+    )
+
+
 # CUDA's functions of a warp that take a mask (CUDA C++ Programming Guide, "Warp Shuffle Functions"). nvcc knows them
 # all; Clang's words are hipcc's here.
 _LANES_OF_CUDA = re.compile(r"__(?:(?:shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all)_sync|syncwarp)")
 _LANES = "of a warp"
 # `cusparseScsrmv`, and not `cudnn_enabled`, a parameter of torch's own.
 _OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
+_CONSTANT = re.compile(r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER|CUFFT|CURAND)_[A-Z]")
+# Classes of torch's headers that came with its releases.
+_CLASSES = frozenset(("PackedTensorAccessor32", "PackedTensorAccessor64", "GenericPackedTensorAccessor", "CUDAGuard"))
 _OF_OLD_CUDA = "of CUDA 9"
 
 
@@ -92,6 +103,8 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_OF_OLD_CUDA)
         return
     vendor = vendor_of(name) if name is not None and _OF_API.match(name) is not None else None
+    if name is not None and vendor is None and (constant := _CONSTANT.match(name)) is not None:
+        vendor = vendor_of(f"{constant[1].lower()}Create")
     if name is not None and vendor is not None and vendor.cuda:
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), library=vendor.library)
         return
@@ -100,7 +113,9 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
         return
     if name is not None and torch_names.is_former_source_name(name):
         yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before))
-    elif name is not None and torch_names.is_macro(name):
+    elif name is not None and name in _CLASSES:
+        yield Mention(Complaint.NO_MEMBER, f"torch::{name}", hit.at, location=_location(hit.before))
+    elif name is not None and (torch_names.is_macro(name) or name.startswith("aoti_torch_")):
         yield Mention(Complaint.NO_MEMBER, name, hit.at, location=_location(hit.before))
 
 
@@ -146,6 +161,8 @@ _SINCE: Final = {
     **dict.fromkeys(("span", "source_location", "bit_cast", "remove_cvref_t", "type_identity"), "C++20"),
     **dict.fromkeys(("endian", "ssize", "same_as", "convertible_to", "integral", "type_identity_t"), "C++20"),
 }
+# Of cooperative_groups.h, where it is compiled for compute capability 7.0 or newer (CUDA C++ Programming Guide).
+_SINCE_VOLTA = ("labeled_partition", "binary_partition")
 _OF_TORCH = ("torch", "ATen", "c10")
 _OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
@@ -169,6 +186,9 @@ def no_member(hit: Hit) -> Iterator[Mention]:
     scope = (scope or "").partition(" ")[0].rstrip("&*")
     if scope == "std" and name in _SINCE and any(word in hit.preceding() + hit.line for word in _OF_TORCH):
         yield Mention(Complaint.OLD_STANDARD, _SINCE[name], hit.at, location=_location(hit.before), context=name)
+        return
+    if scope == "cooperative_groups" and name in _SINCE_VOLTA:
+        yield Mention(Complaint.UNKNOWN_GPU, "sm_70", hit.at, version=f"cooperative_groups::{name}")
         return
     if name is not None and name.isidentifier() and _OF_SCOPE.fullmatch(scope) is not None:
         yield Mention(Complaint.NO_MEMBER, f"{scope}::{name}", hit.at, location=_location(hit.before))

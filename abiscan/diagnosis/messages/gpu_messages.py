@@ -100,6 +100,14 @@ def unknown_gpu(hit: Hit) -> Iterator[Mention]:
         )
 
 
+def unknown_processor(hit: Hit) -> Iterator[Mention]:
+    """LLVM: `'sm_120' is not a recognized processor for this target (ignoring processor)`"""
+    quoted = re.search(r"'((?:sm_\d{2,3}[af]?)|gfx[0-9a-f]{3,5})' $", hit.before[-32:])
+    if quoted is not None:
+        around = hit.preceding(_LINES) + hit.line + hit.following(_LINES)
+        yield Mention(Complaint.UNKNOWN_GPU, quoted[1], hit.at, context=around)
+
+
 _ARCH = re.compile(r" \((\d{1,2}\.\d)(?:\+PTX)?\) or GPU not supported")
 
 
