@@ -457,3 +457,13 @@ def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: Cau
     (subject,) = _ask(f"a.cu:3:10: fatal error: {header}: No such file or directory", index)
     assert subject.causes[0].cause is cause
     assert ("has it" if there else "has no such header") in subject.causes[0].evidence[0]
+
+
+def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) -> None:
+    """Clang 18 writes `TnNSt9enable_if...` before the last argument of this instance, GCC `Li0E` alone (Itanium C++ ABI,
+    5.1.8); the release index has GCC's. A file that is not torch's is of another release."""
+    name = "_ZNK2at10TensorBase14const_data_ptrIN3c104HalfELi0EEEPKT_v"
+    (of_torch,) = explain(name, Knowledge(releases=index), "libtorch_hip.so")
+    assert of_torch.causes[0].cause is CauseId.TEMPLATE_MANGLING
+    (other,) = explain(name, Knowledge(releases=index), "a_cuda.cpython-310-x86_64-linux-gnu.so")
+    assert CauseId.TEMPLATE_MANGLING not in [cause.cause for cause in other.causes]

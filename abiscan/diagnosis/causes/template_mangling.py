@@ -40,9 +40,29 @@ def causes(missing: MissingName) -> Candidates:
     if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
         yield from _cut_off(missing, missing.spelled_as)
         return
+    if missing.is_torch_itself:
+        yield from _two_compilers(missing)
     yield from _other_compiler(missing)
     yield from _darwin_integers(missing)
     yield from _windows_integers(missing)
+
+
+def _two_compilers(missing: MissingName) -> Candidates:
+    """Torch's own libraries, of a build from source, whose parts two compilers made: each spells a constrained template
+    its own way."""
+    assert missing.cxx is not None
+    arguments = missing.cxx.template_args or ()
+    # `std::enable_if_t<..., int> = 0`: the argument stands there, its declaration only in Clang's spelling.
+    if not arguments or arguments[-1] != "0" or not missing.windows or missing.file is not None:
+        return
+    evidence = (
+        f"{missing.base_name} is a library of torch and misses {missing.shown} in GCC's spelling; Clang 18 and later "
+        "write the declaration of such a template's parameter into the name (Tn...).",
+        "Where one compiler made this library and another the one that defines the name, in a torch built from source, "
+        "none of them finds the other's.",
+    )
+    fix = f"Compile all of torch with one compiler, or give Clang {_FLAG}; remove build and torch/lib/build first"
+    yield Candidate(CauseId.TEMPLATE_MANGLING, 0.81, evidence, fix)
 
 
 def _other_compiler(missing: MissingName) -> Candidates:
