@@ -460,7 +460,7 @@ def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: Cau
 
 
 def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) -> None:
-    """Clang 18 writes `TnNSt9enable_if...` before the last argument of this instance, GCC `Li0E` alone (Itanium C++ ABI,
+    """Clang 18 writes `TnNSt9enable_if...` before the last argument of this instance, GCC `Li0E` alone (Itanium ABI,
     5.1.8); the release index has GCC's. A file that is not torch's is of another release."""
     name = "_ZNK2at10TensorBase14const_data_ptrIN3c104HalfELi0EEEPKT_v"
     (of_torch,) = explain(name, Knowledge(releases=index), "libtorch_hip.so")
