@@ -24,9 +24,9 @@ from abiscan.analysis.share import analyse
 from abiscan.binary import open_binary
 from abiscan.cli.options import scan_options
 from abiscan.errors import AbiscanError
+from abiscan.inputs import Artifact, expand
 from abiscan.model.binding import Owner
 from abiscan.ownership.names import owner_of
-from abiscan.targets import Artifact, expand
 
 CORPUS = Path("~/.cache/abiscan/corpus/unpacked").expanduser()
 # Where a scan asks about layouts.

@@ -24,7 +24,7 @@ BASELINE = "import click, elftools.elf.elffile, cxxfilt"
 PER_FILE = """
 import gc, sys, time
 gc.set_threshold(50_000)  # as the command does
-from abiscan.targets import Artifact, expand
+from abiscan.inputs import Artifact, expand
 from abiscan.cli.options import scan_options
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.share import analyse

@@ -34,8 +34,8 @@ from pathlib import Path
 
 from abiscan.binary import open_binary
 from abiscan.errors import UnreadableFile
+from abiscan.inputs import Artifact, expand
 from abiscan.model.report import ArtifactKind
-from abiscan.targets import Artifact, expand
 from benchmarks.speed import PER_FILE
 
 ROOT = Path(__file__).parents[1]

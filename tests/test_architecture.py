@@ -17,9 +17,9 @@ FLOORS: tuple[set[str], ...] = (
     {"elf", "mangling"},
     {"binary"},
     {"ownership", "wheel"},
-    {"releases", "targets"},
+    {"releases", "inputs"},
     {"environment"},
-    {"loader", "setting"},
+    {"loader", "target"},
     {"diagnosis", "rules"},
     {"source"},
     {"analysis"},
@@ -43,9 +43,9 @@ HOMES = {
     "jinja2": {"report"},
     "tqdm": {"cli"},
     "torch": set(),
-    "requests": {"targets"},
-    "pypi_simple": {"targets"},
-    "fsspec": {"targets"},
+    "requests": {"inputs"},
+    "pypi_simple": {"inputs"},
+    "fsspec": {"inputs"},
     "pebble": {"registry"},
     "ray": {"registry"},
     "pyarrow": {"registry"},
@@ -168,13 +168,13 @@ _ASKS = {
     "readlink",
     "glob",
 }
-_CONFINED = {"environment", "targets", "loader", "setting", "analysis"}
+_CONFINED = {"environment", "inputs", "loader", "target", "analysis"}
 # Path inside of the package -> what it may ask: of a path that `FileSystem.host` gave, or where there is no other root.
 _ASKED_OF_THIS_MACHINE = {
     "environment/python.py": {"isfile", "realpath"},  # what a shim of this machine leads to
-    "targets/distributions.py": {"walk"},
-    "targets/packages.py": {"walk"},
-    "targets/tree.py": {"scandir", "readlink"},
+    "inputs/distributions.py": {"walk"},
+    "inputs/packages.py": {"walk"},
+    "inputs/tree.py": {"scandir", "readlink"},
     "analysis/explanation.py": {"exists"},  # paths in a log
 }
 

@@ -28,8 +28,8 @@ from abiscan.rules import (
     run,
     symbols_to_locate,
 )
-from abiscan.setting.declared import DeclaredGpu
-from abiscan.setting.target_torch import TargetTorch
+from abiscan.target.declared import DeclaredGpu
+from abiscan.target.target_torch import TargetTorch
 
 if TYPE_CHECKING:
     from abiscan.analysis.layouts import SharedLayouts

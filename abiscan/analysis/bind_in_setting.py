@@ -12,14 +12,14 @@ from abiscan.analysis.siblings import exported_beside
 from abiscan.binary import Binary
 from abiscan.environment.python_names import exported_by
 from abiscan.environment.python_names import exports as python_exports
+from abiscan.inputs import Artifact
 from abiscan.loader.bind_imports import FileBinding
 from abiscan.mangling import string_abi
 from abiscan.model.binding import BoundImport, LoaderStop, Owner, Status
 from abiscan.model.setting import Source
 from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.releases import Build
-from abiscan.setting.file_setting import FileSetting
-from abiscan.targets import Artifact
+from abiscan.target.file_setting import FileSetting
 
 
 def bind_in_setting(

@@ -17,9 +17,9 @@ from abiscan.binary.stored import StoredBinary
 from abiscan.binary.stored_file import StoredCalls
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
+from abiscan.inputs import Artifact
 from abiscan.model.operators import CalledOperator
 from abiscan.releases.exports import TargetExports
-from abiscan.targets import Artifact
 
 _SUFFIX = ".json"
 _TARGET = r"(\w+)::(\w+)(?:\.(\w+))?"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from abiscan.inputs import Group
 from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.target import Target
-from abiscan.setting.declared import marker_environments, pythons_of_tags, release_in_name, without_build
-from abiscan.targets import Group
+from abiscan.target.declared import marker_environments, pythons_of_tags, release_in_name, without_build
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
 from abiscan.wheel.tags import applicable, promise_of, torch_requirements

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UnknownBuild, UsageError
+from abiscan.inputs import Artifact
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
@@ -19,12 +20,11 @@ from abiscan.model.report import InputError
 from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.index import is_earlier, with_earlier
-from abiscan.setting.choice import ChosenTorch, choose
-from abiscan.setting.choose import belongs, choose_release
-from abiscan.setting.declared import Declared, declared_by
-from abiscan.setting.file_setting import FileSetting, TorchOfFile, setting_of
-from abiscan.setting.target_torch import TargetTorch, released_torch, torch_for_machine
-from abiscan.targets import Artifact
+from abiscan.target.choice import ChosenTorch, choose
+from abiscan.target.choose import belongs, choose_release
+from abiscan.target.declared import Declared, declared_by
+from abiscan.target.file_setting import FileSetting, TorchOfFile, setting_of
+from abiscan.target.target_torch import TargetTorch, released_torch, torch_for_machine
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
@@ -234,8 +234,8 @@ class AnalysisContext:
             return (), ()
         from pathlib import Path
 
+        from abiscan.inputs import display_path
         from abiscan.source import scan_tree
-        from abiscan.targets import display_path
 
         files: list[SourceFile] = []
         errors: list[InputError] = []

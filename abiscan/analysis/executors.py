@@ -17,16 +17,16 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, scan_share
 from abiscan.errors import AbiscanError
+from abiscan.inputs.file_kind import named_like_zip
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import InputError
-from abiscan.targets.file_kind import named_like_zip
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
+    from abiscan.inputs.scratch import Scratch
     from abiscan.model.progress import Progress, Relay
-    from abiscan.targets.scratch import Scratch
 
 # How often the steps of other processes are looked for, in seconds.
 _LOOK = 0.1
@@ -251,7 +251,7 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
 def _scratches(shares: Iterable[Share], options: ScanOptions) -> dict[str, Scratch]:
     """Where each archive that is divided among processes is unpacked to; none where there is no room: each process
     then unpacks what it needs."""
-    from abiscan.targets.scratch import Scratch
+    from abiscan.inputs.scratch import Scratch
 
     divided = {each.targets[0]: each.parts for each in shares if each.parts > 1 and each.archives}
     try:

@@ -21,7 +21,7 @@ from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
-from abiscan.setting.choice import FALLBACK_MACHINE, named_release
+from abiscan.target.choice import FALLBACK_MACHINE, named_release
 
 # Every machine has a /lib/x86_64-linux-gnu/libc.so.6: that it is here does not tell whose error it is.
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")

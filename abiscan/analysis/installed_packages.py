@@ -8,9 +8,9 @@ from typing import TypeVar
 from abiscan.analysis.executors import in_process, process_pool
 from abiscan.analysis.run import stream
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.inputs.distributions import Distribution
+from abiscan.inputs.expand import INSTALLED
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
-from abiscan.targets.distributions import Distribution
-from abiscan.targets.expand import INSTALLED
 
 Kept = TypeVar("Kept")
 

@@ -18,13 +18,13 @@ from abiscan.binary.stored import StoredBinary
 from abiscan.binary.stored_file import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE
+from abiscan.inputs import Artifact, Group
 from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.releases.assertions import MARK
 from abiscan.releases.open_layouts import layouts_of
-from abiscan.targets import Artifact, Group
 from abiscan.wheel.metadata import ContainerFacts
 
 

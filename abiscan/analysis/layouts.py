@@ -22,19 +22,19 @@ from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import BEGINNINGS
-from abiscan.setting.declared import release_in_name
+from abiscan.target.declared import release_in_name
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
+    from abiscan.inputs.artifact import Artifact, Group
     from abiscan.model.facts import DerivedClass
     from abiscan.releases import ReleaseIndex
     from abiscan.releases.assertions import Assertion
     from abiscan.releases.layout_table import LayoutTable
     from abiscan.releases.matrix import Matrix
     from abiscan.rules.computed.layout_drift import CompiledAgainst, Use
-    from abiscan.setting.declared import DeclaredTorch
-    from abiscan.targets.artifact import Artifact, Group
+    from abiscan.target.declared import DeclaredTorch
 
 # Beginnings of names of classes that come from headers of torch and of the C++ library.
 NOT_ITS_OWN = (*BEGINNINGS, "std::", "__gnu_cxx::", "__cxxabiv1::")

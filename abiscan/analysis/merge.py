@@ -15,7 +15,7 @@ from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import Target
 from abiscan.model.versions import order
-from abiscan.setting.declared import without_build
+from abiscan.target.declared import without_build
 from abiscan.wheel.requirement_lines import normal_name
 
 Versions = Callable[[str], Sequence[str]]

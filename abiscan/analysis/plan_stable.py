@@ -11,6 +11,8 @@ from abiscan import __version__
 from abiscan.analysis.apply_rules import locations_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.errors import AbiscanError
+from abiscan.inputs import Artifact, expand
+from abiscan.inputs.artifact import Options as TargetOptions
 from abiscan.mangling import parse
 from abiscan.model.binding import Owner
 from abiscan.model.facts import CallSite, SymbolBinding
@@ -21,8 +23,6 @@ from abiscan.model.versions import order
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
 from abiscan.releases.stable_counterparts import Counterpart, counterpart_of, source_words
-from abiscan.targets import Artifact, expand
-from abiscan.targets.artifact import Options as TargetOptions
 
 # Places of one counterpart that are kept.
 _SITES = 20

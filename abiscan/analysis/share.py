@@ -18,16 +18,16 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.analysis.shared_object import analyse_shared_object
 from abiscan.errors import UnreadableFile
+from abiscan.inputs import Archives, Artifact, Group, Note, archives_of, expand
+from abiscan.inputs import Options as TargetOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
 from abiscan.model.target import Target
-from abiscan.setting.choice import FALLBACK_MACHINE
-from abiscan.setting.declared import unread_of
-from abiscan.targets import Archives, Artifact, Group, Note, archives_of, expand
-from abiscan.targets import Options as TargetOptions
+from abiscan.target.choice import FALLBACK_MACHINE
+from abiscan.target.declared import unread_of
 
 if TYPE_CHECKING:
-    from abiscan.targets.scratch import Scratch
+    from abiscan.inputs.scratch import Scratch
 
 # Members of archives from this size on, in bytes, are freed at once and not when the collector comes by, in some 50 ms.
 _LARGE = 32 << 20

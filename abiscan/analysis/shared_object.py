@@ -25,6 +25,7 @@ from abiscan.analysis.read_provenance import provenance
 from abiscan.analysis.siblings import load_path, needed_by_dependents, needed_siblings
 from abiscan.analysis.verdict import broken_library, cell_of, loads_on, notes_of, verdict_of
 from abiscan.binary import Binary
+from abiscan.inputs import Artifact, Group
 from abiscan.loader.integrity import first_problem
 from abiscan.loader.torch_needs import torch_needs
 from abiscan.model.binding import (
@@ -46,10 +47,9 @@ from abiscan.model.report import (
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.matrix import Matrix, judge
-from abiscan.setting.declared import DeclaredTorch
-from abiscan.setting.file_setting import FileSetting, importing_pythons
-from abiscan.setting.target_torch import TargetTorch
-from abiscan.targets import Artifact, Group
+from abiscan.target.declared import DeclaredTorch
+from abiscan.target.file_setting import FileSetting, importing_pythons
+from abiscan.target.target_torch import TargetTorch
 from abiscan.wheel.metadata import ContainerKind
 
 

@@ -10,8 +10,8 @@ from abiscan.analysis.scan_options import ScanOptions
 from abiscan.binary import Binary, open_binary
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
+from abiscan.inputs import Artifact
 from abiscan.model.report import ArtifactKind
-from abiscan.targets import Artifact
 
 # Libraries that are kept open, mapped and not read: the files of one package need the same ones.
 _KEPT = 1024

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
+from abiscan.inputs.artifact import Artifact, Group
 from abiscan.model.finding import Finding
 from abiscan.model.fingerprint import module_key
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
-from abiscan.targets.artifact import Artifact, Group
 from abiscan.wheel.metadata import ContainerKind
 
 if TYPE_CHECKING:

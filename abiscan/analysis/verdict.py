@@ -22,7 +22,7 @@ from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.ownership.vendors import brought_otherwise
 from abiscan.releases.matrix import Matrix
-from abiscan.setting.target_torch import TargetTorch
+from abiscan.target.target_torch import TargetTorch
 
 # Names of these are served by the machine, not by torch or the interpreter: they decide `loader`, not `verdict`.
 _OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})

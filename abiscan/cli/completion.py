@@ -51,7 +51,7 @@ def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     """Files, and names of installed packages where something of one is written."""
     from abiscan.cli.options import environment_of
     from abiscan.errors import AbiscanError
-    from abiscan.targets.packages import installed_names
+    from abiscan.inputs.packages import installed_names
 
     files = _files(incomplete)
     if not incomplete or "/" in incomplete:

@@ -59,8 +59,8 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     from abiscan.compare.environment_problems import editable, no_wheels, torch_problems
     from abiscan.compare.file_fate import file_fate
     from abiscan.compare.runtime_copies import several_runtimes, shadowed
-    from abiscan.setting.choice import FALLBACK_MACHINE
-    from abiscan.targets.distributions import distributions
+    from abiscan.inputs.distributions import distributions
+    from abiscan.target.choice import FALLBACK_MACHINE
     from abiscan.wheel.markers import marker_environment
 
     environment = options.environment

@@ -13,7 +13,7 @@ import click
 from abiscan.cli.options import environment_of, text_option
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
-from abiscan.targets.expand import is_fetched
+from abiscan.inputs.expand import is_fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def local_targets(targets: Sequence[str], given: Mapping[str, object]) -> list[s
     """
     if given.get("root") is not None or not any(map(is_fetched, targets)):
         return list(targets)
-    from abiscan.targets.remote import readable
+    from abiscan.inputs.remote import readable
 
     python, quiet = text_option(given.get("python")), bool(given.get("quiet"))
     return [

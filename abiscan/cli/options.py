@@ -293,7 +293,7 @@ def _configured(named: str | None) -> Policy:
 
     from abiscan.gate.config import find_config, load_config
     from abiscan.gate.policy import Policy
-    from abiscan.targets.named_file import read_text
+    from abiscan.inputs.named_file import read_text
 
     path = Path(named) if named is not None else find_config(Path.cwd())
     if path is None:

@@ -161,7 +161,7 @@ def _mode_for(target: str) -> int:
 
 
 def read_baseline_file(path: str) -> str:
-    from abiscan.targets.named_file import read_text
+    from abiscan.inputs.named_file import read_text
 
     try:
         return read_text(path, "the baseline")

@@ -40,9 +40,9 @@ def scan_registry(given: Mapping[str, object]) -> int:
     Raises:
         UsageError: an option does not go with tables, or what they need is not installed.
     """
+    from abiscan.inputs import read_target_list
     from abiscan.registry.run_units import asked_of, run_units
     from abiscan.registry.unit import units_of
-    from abiscan.targets import read_target_list
 
     needs("pyarrow")
     from abiscan.registry.engines import engine_of
@@ -239,6 +239,6 @@ def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
 
 
 def _size(number: int) -> str:
-    from abiscan.targets.unpacked import size_words
+    from abiscan.inputs.unpacked import size_words
 
     return size_words(number)

@@ -29,8 +29,8 @@ def run_scan(given: Mapping[str, object]) -> int:
         UsageError: they cannot be used.
     """
     from abiscan.gate.apply import apply
-    from abiscan.targets import read_target_list
-    from abiscan.targets.expand import is_fetched
+    from abiscan.inputs import read_target_list
+    from abiscan.inputs.expand import is_fetched
 
     cwd = os.getcwd()
     tables = any(each.partition(":")[0] == "parquet" for each in strings(given.get("formats")))

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.compare.file_fate import FileFate, after_upgrade, fate_of, loads_on
 from abiscan.compare.upgrade_order import steps
+from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Action, EnvironmentReport, Fate, PackageReport, PackageState, Problem
-from abiscan.targets.distributions import Distribution
 from abiscan.wheel.tags import applicable, torch_allowed, torch_requirements
 
 

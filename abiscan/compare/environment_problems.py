@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from abiscan.environment.installed_torch import find_torches
 from abiscan.environment.python import PythonEnvironment
 from abiscan.filesystem import HERE, FileSystem
+from abiscan.inputs.distributions import Distribution, shared_objects_below
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.model.python_version import PythonVersion
 from abiscan.releases.pythons import installable
-from abiscan.targets.distributions import Distribution, shared_objects_below
 from abiscan.wheel.requirement_lines import normal_name
 
 

@@ -14,7 +14,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.gpu_libraries import is_driver
-from abiscan.setting.package_builds import covered
+from abiscan.target.package_builds import covered
 
 
 class FileFate(Struct, frozen=True):

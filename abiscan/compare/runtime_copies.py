@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.compare.file_fate import FileFate
+from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.ownership.vendors import library_stem
-from abiscan.targets.distributions import Distribution
 
 # Libraries of which a process should have one copy, by what they are; several OpenMP runtimes are of one kind
 # (https://github.com/joblib/threadpoolctl/blob/master/multiple_openmp.md).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.targets.distributions import Distribution
+from abiscan.inputs.distributions import Distribution
 from abiscan.wheel.requirement_lines import normal_name, requirements_by_name
 
 

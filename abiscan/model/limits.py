@@ -46,7 +46,7 @@ MAX_STRING_DATA = 16 * MIB
 # Answers about names that a process keeps: the files of a run ask for much the same ones.
 KEPT_NAMES = 1 << 15
 
-# --- archives and directories (abiscan.targets.Limits has their reasons) -----------------------------------------
+# --- archives and directories (abiscan.inputs.Limits has their reasons) -----------------------------------------
 
 MAX_MEMBERS = 65_535
 MAX_FILES = 1_000_000

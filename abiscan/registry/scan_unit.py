@@ -27,14 +27,14 @@ from abiscan.analysis.share import Share, scan_items
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
+from abiscan.inputs import Artifact, Note
+from abiscan.inputs import Options as TargetOptions
+from abiscan.inputs.archives import expand_source
+from abiscan.inputs.ranged_bytes import OtherContents
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import ArtifactVerdict, InputError, Report
 from abiscan.registry.table_rows import Row, rows_of, wheel_row
 from abiscan.registry.unit import Unit
-from abiscan.targets import Artifact, Note
-from abiscan.targets import Options as TargetOptions
-from abiscan.targets.archives import expand_source
-from abiscan.targets.ranged_bytes import OtherContents
 
 # Of what `StoredFacts` is written as.
 FACTS_FORMAT = 1

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.errors import UnreadableFile, UsageError
+from abiscan.inputs import Archives, archives_of
+from abiscan.inputs.byte_source import FileBytes
+from abiscan.inputs.ranged_bytes import RangedBytes, WholeFile
+from abiscan.inputs.remote import RemoteFile, is_remote, open_remote, remote_files
 from abiscan.model.report import InputError
 from abiscan.report.json_v1 import text
-from abiscan.targets import Archives, archives_of
-from abiscan.targets.byte_source import FileBytes
-from abiscan.targets.ranged_bytes import RangedBytes, WholeFile
-from abiscan.targets.remote import RemoteFile, is_remote, open_remote, remote_files
 
 
 class Unit(Struct, frozen=True):

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from abiscan.errors import UnreadableFile
-from abiscan.targets.artifact import Limits
-from abiscan.targets.tar_archive import TarArchive
-from abiscan.targets.tree import FileBytes
+from abiscan.inputs.artifact import Limits
+from abiscan.inputs.tar_archive import TarArchive
+from abiscan.inputs.tree import FileBytes
 from tests import torch_here
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "aotinductor" / "model.so"

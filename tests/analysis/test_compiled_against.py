@@ -21,6 +21,8 @@ from abiscan.analysis.layouts import (
     with_layouts,
 )
 from abiscan.elf import open_elf
+from abiscan.inputs.artifact import Artifact
+from abiscan.inputs.expand import expand
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.setting import Source
 from abiscan.model.versions import Windows
@@ -28,9 +30,7 @@ from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.matrix import Matrix
 from abiscan.rules.computed.layout_drift import CompiledAgainst, shared_records
-from abiscan.setting.declared import DeclaredTorch
-from abiscan.targets.artifact import Artifact
-from abiscan.targets.expand import expand
+from abiscan.target.declared import DeclaredTorch
 
 DRIFT = Path(__file__).parents[1] / "fixtures" / "drift"
 KNOWN = ("2.7.1", "2.8.0", "2.9.0", "2.9.1", "2.10.0")

@@ -10,6 +10,7 @@ from abiscan.analysis.containers import container_of, judge_container
 from abiscan.analysis.merge import merge
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
+from abiscan.inputs import Group
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.operators import Operator, Registration
@@ -18,7 +19,6 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdic
 from abiscan.model.setting import Setting, Source, Stated
 from abiscan.model.target import Target, TargetKind
 from abiscan.report import json_v1, text
-from abiscan.targets import Group
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from tests.rules.computed.wheels import CP311, KNOWN, WHEEL, container, member
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from abiscan.cli.commands import cli
 from abiscan.cli.scan import scan
 from abiscan.cli.scan_arguments import OPTIONS, read_plain
-from tests.targets.kit import FIXTURES
+from tests.inputs.kit import FIXTURES
 
 TARGET = str(FIXTURES / "good-extension.so")
 NAMES = [name for option in OPTIONS for name in option.names]

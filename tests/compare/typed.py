@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from abiscan.inputs.distributions import Distribution
+from abiscan.inputs.packages import InstalledPackage
 from abiscan.model.reach import BuildOfTorch, Floor, Reach
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
-from abiscan.targets.distributions import Distribution
-from abiscan.targets.packages import InstalledPackage
 
 
 def builds(**works: str) -> tuple[BuildOfTorch, ...]:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from abiscan.errors import UsageError
+from abiscan.inputs.byte_source import FileBytes
 from abiscan.registry.engines import Engine, Task, engine_of
 from abiscan.registry.journal import Record
 from abiscan.registry.scan_unit import Worker
 from abiscan.registry.unit import Unit, local_unit
-from abiscan.targets.byte_source import FileBytes
 from tests.registry.kit import rows_in, told, wheel, work
 
 pytestmark = pytest.mark.registry

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from abiscan.errors import UnreadableFile, UsageError
+from abiscan.inputs.remote import remote_files
 from abiscan.model.report import InputError
 from abiscan.registry.scan_unit import Outcome, Worker
 from abiscan.registry.unit import Unit, local_unit, units_of
-from abiscan.targets.remote import remote_files
 from tests.registry.kit import Server, serving, told, wheel, work
 
 pytestmark = pytest.mark.registry
@@ -33,7 +33,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    from abiscan.targets import http_bytes
+    from abiscan.inputs import http_bytes
 
     monkeypatch.setattr(http_bytes, "PAUSES", (0.01, 0.02))
     monkeypatch.setattr(http_bytes, "STALL", 0.5)

@@ -11,7 +11,7 @@ from abiscan.model.finding import Finding
 from abiscan.ownership.gpu_libraries import Toolkit
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
-from abiscan.setting.declared import DeclaredGpu
+from abiscan.target.declared import DeclaredGpu
 
 # `2.7.4+cu12torch2.5cxx11abifalse` (flash-attn); labels are compared in lower case (PEP 440).
 _STRING = re.compile(r"cxx11abi(true|false)", re.IGNORECASE)

@@ -24,8 +24,8 @@ from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
-from abiscan.setting.declared import marker_environments, pythons_of_tags
-from abiscan.setting.package_builds import covered as builds_covered
+from abiscan.target.declared import marker_environments, pythons_of_tags
+from abiscan.target.package_builds import covered as builds_covered
 from abiscan.wheel.tags import (
     Excess,
     Promise,

@@ -7,7 +7,7 @@ import pytest
 from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.rules import rule
 from abiscan.rules.computed.contradicted_labels import LabelSubject, find_contradictions
-from abiscan.setting.declared import declared_by
+from abiscan.target.declared import declared_by
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 

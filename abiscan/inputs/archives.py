@@ -1,0 +1,417 @@
+"""Wheels, sdists, conda packages, zip and tar archives: their members as artifacts, without unpacking to disk."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from abiscan.binary import Binary, looks_like_binary
+from abiscan.errors import UnreadableFile
+from abiscan.inputs import file_kind, zips
+from abiscan.inputs.artifact import Artifact, Limits, Note, Options
+from abiscan.inputs.byte_source import ByteSource, MemoryBytes, WindowBytes
+from abiscan.inputs.cache import KeptFiles
+from abiscan.inputs.inflate import (
+    stream_codec,
+    unpack_member,
+    zip_head,
+    zip_method_error,
+)
+from abiscan.inputs.members import Collector, Place, nothing_found
+from abiscan.inputs.scratch import Scratch
+from abiscan.inputs.unpacked import Buffer, Unpacked
+from abiscan.model.limits import MAX_NESTED_ARCHIVE
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.wheel.metadata import ContainerKind, container_facts, is_metadata, kind_of
+
+Expanded = Iterator[Artifact | InputError | Note]
+
+if TYPE_CHECKING:
+    from abiscan.inputs.tar_archive import TarArchive
+    from abiscan.inputs.tars import TarReader
+
+# Symbolic links are stored with their target as content.
+_MAX_LINK = 4096
+_GLANCE = 64
+# What may lie beside a shared object and be asked for (`Artifact.beside`).
+_NEIGHBOUR = ".json"
+# What a member's head takes at most: bzip2 and zstd give nothing before a whole block is in. The slack is for the
+# local header's extra field.
+_MAX_AHEAD, _SLACK = 1 << 20, 256
+
+
+def expand_archive(source: ByteSource, form: str, place: Place, options: Options) -> Expanded:
+    """The artifacts of an archive and of those in it, down to `Limits.depth`.
+
+    Args:
+        form: as `file_kind.archive_form` tells.
+    """
+    try:
+        if form == "zip":
+            yield from _expand_zip(source, place, options)
+        else:
+            yield from _expand_tar(source, None if form == "tar" else form, place, options)
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+
+
+def expand_source(source: ByteSource, display: str, options: Options) -> Expanded:
+    """The artifacts of an archive that is no file here, by its bytes.
+
+    Args:
+        display: how to call it; its last part is its file name.
+    """
+    try:
+        # A wheel is a zip file by its specification; what else lies there is looked at.
+        named = display.endswith((".whl", ".conda"))
+        form = "zip" if named else file_kind.archive_form(source.read_at(0, file_kind.PEEK_SIZE))
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    if form is None:
+        yield InputError(display, "no archive")
+        return
+    yield from expand_archive(source, form, Place(display, None, 1), options)
+
+
+# --- zip --------------------------------------------------------------------------------------------------------
+
+
+class ZipArchive:
+    """An open zip file: unpacks members, keeps them as far as there is room."""
+
+    def __init__(
+        self,
+        source: ByteSource,
+        display: str,
+        limits: Limits,
+        scratch: Scratch | None = None,
+        *,
+        hashes: bool = False,
+    ) -> None:
+        self.source, self.display, self.limits = source, display, limits
+        self.kept = KeptFiles(limits.kept, scratch, hashes=hashes)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.source, self.display, self.limits
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+    @cached_property
+    def members(self) -> Mapping[str, zips.ZipMember]:
+        """By name."""
+        return {member.name: member for member in zips.members(self.source, self.display, self.limits)}
+
+    def head(self, member: zips.ZipMember, size: int) -> bytes:
+        """The first bytes of a member; fewer than there are if it is damaged."""
+        wanted = min(size, member.size)
+        ahead = 2 * size + _SLACK
+        while True:
+            _offset, data = zips.data_start(self.source, member, self.display, ahead=ahead)
+            head = zip_head(data, member.method, wanted)
+            if len(head) >= wanted or len(data) >= member.packed or ahead > _MAX_AHEAD:
+                return head
+            ahead *= 16
+
+    def unpack(self, member: zips.ZipMember, display: str, into: Unpacked | None = None) -> Buffer:
+        """All of it, into what is given or to memory."""
+        offset = zips.data_offset(self.source, member, display)
+        self.source.will_read(offset, member.packed)
+        return unpack_member(
+            self.source,
+            offset,
+            packed=member.packed,
+            method=member.method,
+            size=member.size,
+            crc=member.crc,
+            display=display,
+            into=into,
+        )
+
+
+class ZipContent:
+    """A member of a zip file as an artifact's content."""
+
+    def __init__(self, archive: ZipArchive, member: zips.ZipMember) -> None:
+        self._archive, self._member = archive, member
+
+    def open(self, display: str) -> Binary:
+        """As `Artifact.open`."""
+        archive, member = self._archive, self._member
+        return archive.kept.whole(member.offset, member.size, display, partial(archive.unpack, member, display))
+
+    def open_tables(self, display: str) -> Binary:
+        """As `Artifact.open_tables`."""
+        archive, member = self._archive, self._member
+        return archive.kept.tables(member.offset, member.size, display, partial(archive.unpack, member, display))
+
+    def read(self, limit: int) -> bytes:
+        """As `Artifact.read`."""
+        display = f"{self._archive.display}!{self._member.name}"
+        if self._member.size > limit:
+            raise UnreadableFile(display, f"larger than {limit} bytes")
+        return bytes(self._archive.unpack(self._member, display))
+
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """As `Artifact.beside`."""
+        other = self._archive.members.get(posixpath.splitext(self._member.name)[0] + suffix)
+        return None if other is None else ZipContent(self._archive, other).read(limit)
+
+
+def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
+    limits = options.limits
+    scratch = options.scratch if place.depth == 1 else None
+    archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
+    collector = Collector(place, options)
+    nested: list[tuple[zips.ZipMember, str]] = []
+    by_name: dict[str, zips.ZipMember] = {}
+    for member in zips.members(source, place.display, limits):
+        if member.is_directory:
+            continue
+        if member.name in by_name and file_kind.named_like_shared_object(member.name):
+            collector.error(member.name, "two members of this name: which one is installed depends on the installer")
+        by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
+    if kind_of(place.name, by_name) is ContainerKind.WHEEL:
+        collector.options = replace(options, sources=False)
+        collector.links = False
+    for name, member in by_name.items():
+        _judge_zip_member(archive, name, member, collector, nested)
+    kind = kind_of(place.name, collector.metadata)
+    collector.names = list(by_name)
+    if kind is ContainerKind.CONDA and nested:
+        yield from _expand_conda(archive, nested, place, options)
+        return
+    results = list(collector.finish(kind, largest_first=True))
+    yield from results
+    if not results and not nested:
+        facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
+        yield nothing_found(place, facts, collector.names)
+    yield from _expand_nested(archive, nested, place, options)
+
+
+def _judge_zip_member(
+    archive: ZipArchive,
+    name: str,
+    member: zips.ZipMember,
+    collector: Collector,
+    nested: list[tuple[zips.ZipMember, str]],
+) -> None:
+    limits = archive.limits
+    if file_kind.is_unsafe_name(name):
+        return collector.error(name, "a name that leads out of the archive: not read; the archive is broken or hostile")
+    if member.encrypted:
+        return collector.error(name, "encrypted: decrypt it first")
+    if (reason := zip_method_error(member.method)) is not None:
+        return collector.error(name, reason)
+    if collector.options.texts_by_name and file_kind.named_like_text(name) and not is_metadata(name):
+        return None
+    try:
+        if is_metadata(name):
+            if member.size > limits.metadata:
+                return collector.error(name, f"metadata of {member.size} bytes: not read")
+            collector.metadata[name] = bytes(archive.unpack(member, f"{archive.display}!{name}"))
+            return None
+        # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
+        size = file_kind.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
+        head = archive.head(member, size)
+        if size == _GLANCE and looks_like_binary(head):
+            head = archive.head(member, file_kind.PEEK_SIZE)
+    except UnreadableFile as error:
+        return collector.error(name, error.reason)
+    # Installers of wheels write every member as a regular file, whatever its mode says; what holds a binary is no link.
+    if member.is_link and collector.links and not looks_like_binary(head):
+        _add_alias(collector, name, head)
+        return None
+    if len(head) < min(member.size, 4):
+        return collector.error(name, "damaged: its compressed data cannot be unpacked")
+    form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
+    if form is not None:
+        nested.append((member, form))
+        return None
+    kind = collector.judge(name, member.size, head)
+    if kind is None:
+        return None
+    if member.size > limits.ratio_from and member.size > limits.ratio * member.packed:
+        return collector.error(
+            name, f"unpacks to more than {limits.ratio} times its size, as a zip bomb does: not unpacked"
+        )
+    if kind is ArtifactKind.SHARED_OBJECT:
+        archive.kept.allow(member.offset, member.size)
+    collector.add(name, member.size, kind, ZipContent(archive, member))
+    return None
+
+
+def _name_tells(name: str, options: Options) -> bool:
+    return (
+        file_kind.named_like_archive(name)
+        or file_kind.named_like_shared_object(name)
+        or (options.sources and file_kind.source_suffix(name))
+    )
+
+
+def _add_alias(collector: Collector, name: str, target: bytes) -> None:
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target.decode("utf-8", "surrogateescape")))
+    if not file_kind.is_unsafe_name(place) and len(target) < _MAX_LINK:
+        collector.aliases[name] = place
+
+
+def _expand_nested(
+    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: Place, options: Options
+) -> Expanded:
+    for member, form in sorted(nested, key=lambda pair: pair[0].name):
+        below = place.below(member.name)
+        if below.depth > options.limits.depth:
+            yield InputError(below.display, f"an archive inside of {below.depth - 1} others: not followed deeper")
+            continue
+        try:
+            source = _nested_source(archive, member, below.display)
+        except UnreadableFile as error:
+            yield InputError(error.path, error.reason)
+            continue
+        yield from expand_archive(source, form, below, options)
+
+
+def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) -> ByteSource:
+    if member.method == 0:
+        return WindowBytes(archive.source, zips.data_offset(archive.source, member, display), member.packed)
+    if member.size > min(MAX_NESTED_ARCHIVE, archive.limits.member):
+        raise UnreadableFile(
+            display, f"an archive of {member.size} bytes inside of another: unpack the outer one first"
+        )
+    return MemoryBytes(archive.unpack(member, display))
+
+
+# --- conda ------------------------------------------------------------------------------------------------------
+
+
+def _expand_conda(
+    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: Place, options: Options
+) -> Expanded:
+    """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
+    specification, ".conda file format"). The inner names are left out of the members' names."""
+    from abiscan.inputs.tars import TarReader
+
+    metadata: dict[str, bytes] = {}
+    for member, _form in nested:
+        if member.name.startswith("info-"):
+            source = _nested_source(archive, member, place.display)
+            reader = TarReader(source, stream_codec(source.read_at(0, 8)), place.display, options.limits)
+            for entry in reader:
+                if entry.name == "info/index.json" and entry.isreg() and entry.size <= options.limits.metadata:
+                    metadata[entry.name] = bytes(reader.rest(entry, reader.head(entry, 0)))
+    for member, form in nested:
+        if member.name.startswith("pkg-"):
+            source = _nested_source(archive, member, place.display)
+            yield from _expand_tar(source, None if form == "tar" else form, place, options, metadata)
+
+
+# --- tar --------------------------------------------------------------------------------------------------------
+
+
+def _expand_tar(
+    source: ByteSource,
+    codec: str | None,
+    place: Place,
+    options: Options,
+    metadata: dict[str, bytes] | None = None,
+) -> Expanded:
+    from abiscan.inputs.tar_archive import TarArchive
+    from abiscan.inputs.tars import TarReader
+
+    limits = options.limits
+    archive = TarArchive(source, codec, place.display, limits, hashes=options.hashes)
+    collector = Collector(place, options, metadata=dict(metadata or {}))
+    nested: list[tuple[str, str, ByteSource]] = []
+    broken: UnreadableFile | None = None
+    reader = TarReader(source, codec, place.display, limits)
+    try:
+        for number, member in enumerate(reader):
+            name = posixpath.normpath(member.name) if not file_kind.is_unsafe_name(member.name) else member.name
+            if file_kind.is_unsafe_name(name):
+                collector.error(name, "a name that leads out of the archive: not read; it is broken or hostile")
+            elif member.issym() or member.islnk():
+                target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(name), member.linkname)
+                _add_alias(
+                    collector,
+                    name,
+                    posixpath.relpath(target, posixpath.dirname(name) or ".").encode("utf-8", "surrogateescape"),
+                )
+            elif member.isreg():
+                if member.issparse():
+                    if file_kind.named_like_shared_object(name):
+                        collector.error(name, "a sparse member of a tar archive: unpack it first")
+                    continue
+                collector.names.append(name)
+                if name.endswith(_NEIGHBOUR):
+                    archive.neighbours[name] = number
+                _judge_tar_member(archive, reader, (number, member, name), collector, nested)
+    except UnreadableFile as error:
+        broken = error
+    stems = {posixpath.splitext(name)[0] for name in collector.names if not name.endswith(_NEIGHBOUR)}
+    archive.neighbours = {
+        name: number for name, number in archive.neighbours.items() if posixpath.splitext(name)[0] in stems
+    }
+    kind = kind_of(place.name, collector.metadata)
+    results = list(collector.finish(kind, largest_first=False))
+    if broken is not None:
+        # What stands before the damage is good; the rest is unknown.
+        yield InputError(broken.path, broken.reason)
+    yield from results
+    if not results and not nested and broken is None:
+        facts = container_facts(place.display, place.name, kind, collector.metadata, collector.names)
+        yield nothing_found(place, facts, collector.names)
+    for name, form, inner in nested:
+        below = place.below(name)
+        if below.depth > limits.depth:
+            yield InputError(below.display, f"an archive inside of {below.depth - 1} others: not followed deeper")
+        else:
+            yield from expand_archive(inner, form, below, options)
+
+
+def _judge_tar_member(
+    archive: TarArchive,
+    reader: TarReader,
+    entry: tuple[int, Any, str],
+    collector: Collector,
+    nested: list[tuple[str, str, ByteSource]],
+) -> None:
+    number, member, name = entry
+    head = reader.head(member, file_kind.PEEK_SIZE)
+    if is_metadata(name):
+        if member.size > archive.limits.metadata:
+            return collector.error(name, f"metadata of {member.size} bytes: not read")
+        collector.metadata[name] = bytes(reader.rest(member, head))
+        return None
+    form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
+    if form is not None:
+        if archive.codec is None:
+            nested.append((name, form, WindowBytes(archive.source, member.offset_data, member.size)))
+        elif member.size + sum(source.size for _, _, source in nested) > MAX_NESTED_ARCHIVE:
+            return collector.error(name, "a large archive inside of another: unpack the outer one first")
+        else:
+            nested.append((name, form, MemoryBytes(reader.rest(member, head))))
+        return None
+    kind = collector.judge(name, member.size, head)
+    if kind is None:
+        return None
+    if kind is ArtifactKind.SHARED_OBJECT:
+        archive.kept.allow(number, member.size)
+        display = f"{archive.display}!{name}"
+        try:
+            # Now that the stream stands here: keeps it in full, or its tables at least, for its siblings.
+            archive.kept.whole(
+                number,
+                member.size,
+                display,
+                partial(reader.rest, member, head),
+                again=partial(archive.unpack, number, display),
+            )
+        except UnreadableFile as error:
+            return collector.error(name, error.reason)
+    collector.add(name, member.size, kind, archive.content(number, member.size, name))
+    return None

@@ -1,0 +1,126 @@
+"""Every distribution that is installed in an environment, as its records tell.
+
+Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/;
+direct_url.json: https://packaging.python.org/en/latest/specifications/direct-url/
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.filesystem import HERE, FileSystem
+from abiscan.inputs import file_kind
+from abiscan.inputs.packages import InstalledPackage, installed_files, roots_of
+from abiscan.wheel.metadata import headers
+from abiscan.wheel.requirement_lines import normal_name
+
+# Bytes of METADATA and direct_url.json; real ones have a hundredth of it.
+_MAX_METADATA = 1 << 22
+# Files of a source tree, when it is asked whether it holds any shared object.
+_MAX_LOOKED_AT = 20_000
+# Files of one distribution.
+_MAX_FILES = 200_000
+
+
+class Distribution(Struct, frozen=True):
+    """An installed distribution.
+
+    Attributes:
+        requires_dist: `Requires-Dist` lines as they stand.
+        shared_objects: paths of files named like shared objects, absolute.
+        from_source: installed from a directory or a repository, not from an index (direct_url.json).
+        editable: the directory that it is imported from, where it was installed in editable mode.
+        hides: places of other installations of the same name further down the path.
+    """
+
+    name: str
+    version: str
+    package: InstalledPackage
+    requires_dist: tuple[str, ...]
+    shared_objects: tuple[str, ...]
+    from_source: bool
+    editable: str | None = None
+    hides: tuple[str, ...] = ()
+
+
+def distributions(site_packages: Sequence[str], files: FileSystem = HERE) -> tuple[Distribution, ...]:
+    """The distributions that `import` finds, by name; the first of several with one name, which hides the others.
+
+    Args:
+        site_packages: directories in the order in which they are searched.
+    """
+    found: dict[str, list[Distribution]] = {}
+    for site in site_packages:
+        for each in _of_site(site, files):
+            found.setdefault(normal_name(each.name), []).append(each)
+    return tuple(_first(same) for _name, same in sorted(found.items()))
+
+
+def _first(same: list[Distribution]) -> Distribution:
+    others = tuple(f"{d.version} in {d.package.site}" for d in same[1:])
+    return replace(same[0], hides=others) if others else same[0]
+
+
+def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
+    try:
+        names = sorted(name for name in files.names(site) if name.endswith(".dist-info"))
+    except OSError:
+        return
+    for dist_info in names:
+        name, _, version = dist_info.removesuffix(".dist-info").rpartition("-")
+        raw = files.read(os.path.join(site, dist_info, "METADATA"), _MAX_METADATA)
+        if not name or raw is None:
+            continue
+        fields = headers(raw)
+        url = _direct_url(files.read(os.path.join(site, dist_info, "direct_url.json"), _MAX_METADATA))
+        package = InstalledPackage(name, site, dist_info, roots_of(site, dist_info, files))
+        places = installed_files(package, _MAX_FILES, files)
+        objects = [place for place in places if file_kind.named_like_shared_object(place)]
+        yield Distribution(
+            name=(fields.get("name") or [name])[0],
+            version=(fields.get("version") or [version])[0],
+            package=package,
+            requires_dist=tuple(fields.get("requires-dist", ())),
+            shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, place)) for place in objects})),
+            from_source=url is not None and ("dir_info" in url or "vcs_info" in url),
+            editable=_editable(url),
+        )
+
+
+def _direct_url(raw: bytes | None) -> Mapping[str, object] | None:
+    try:
+        found = None if raw is None else json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _editable(url: Mapping[str, object] | None) -> str | None:
+    place, about = (url or {}).get("url"), (url or {}).get("dir_info")
+    if not isinstance(place, str) or not isinstance(about, dict) or about.get("editable") is not True:
+        return None
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        parts = urlsplit(place)
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts.scheme == "file" else None
+
+
+def shared_objects_below(directory: str, files: FileSystem = HERE) -> bool:
+    """Whether a directory holds files named like shared objects, as far as it is looked through."""
+    left = _MAX_LOOKED_AT
+    for _folder, below, names in os.walk(files.host(directory)):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name != "__pycache__")
+        if any(map(file_kind.named_like_shared_object, names)):
+            return True
+        left -= 1 + len(names)
+        if left < 0:
+            return False
+    return False

@@ -1,0 +1,236 @@
+"""Targets as the user wrote them -> artifacts, errors and notes, lazily and in a fixed order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.errors import UnreadableFile, UsageError
+from abiscan.filesystem import FileSystem
+from abiscan.inputs import file_kind
+from abiscan.inputs.artifact import Artifact, Note, Options
+from abiscan.inputs.tree import archive_at, archives_below, expand_directory, expand_file, not_an_archive
+from abiscan.model.report import InputError
+
+INSTALLED = "installed:"
+"""Before the name of an installed package: it is meant, also where a file or directory here is called so."""
+
+
+def is_fetched(target: str) -> bool:
+    """Whether a target has the form of what pip would fetch: a URL (RFC 3986, 3.1), or a name with a version
+    (dependency specifiers specification). A file may be called so, too."""
+    if "=" not in target and "://" not in target and "<" not in target and ">" not in target:
+        return False
+    import re
+
+    form = r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9][\w.-]*(\[[\w., -]*\])?\s*([=~<>!]=|===|[<>])\s*[\w*]"
+    return re.match(form, target) is not None
+
+
+class _Target(Struct, frozen=True):
+    """A target that was found: a path, an installed package, or the URL of an archive that is read where it lies."""
+
+    path: str
+    display: str
+    package: object | None = None
+    remote: bool = False
+
+
+def expand(
+    targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
+) -> Iterator[Artifact | InputError | Note]:
+    """Everything that the targets hold. All targets are looked for before anything is read.
+
+    Targets come in the order given; a directory's files sorted by path; the shared objects of a zip archive largest
+    first (which keeps memory low: see `Artifact.open_tables`), those of a tar in its order. What two targets have in
+    common comes once.
+
+    Args:
+        targets: shared objects, sources, wheels, sdists, conda packages, zip and tar archives, directories, or names of
+            installed packages.
+        cwd: absolute; relative targets start from it, and paths below it are displayed relative to it.
+        environment_paths: directories of installed packages, as `import` searches them.
+
+    Raises:
+        UsageError: on the first item: a target is no path and no installed package either.
+    """
+    options = options or Options()
+    files = options.files
+    found = [_find(target, cwd, environment_paths, options) for target in targets]
+    seen: set[tuple[str, str | None]] = set()
+    for target in found:
+        for item in _expand_one(target, cwd, options):
+            if isinstance(item, Artifact):
+                here = target.path if target.path in options.called else os.path.join(cwd, item.path)
+                path = files.real(item.disk_path or here)
+                if (path, item.member) in seen:
+                    continue
+                seen.add((path, item.member))
+            yield item
+
+
+class Archives(Struct, frozen=True):
+    """The archives among some targets.
+
+    Attributes:
+        archives: their display paths, each once, in the order of `expand`; the path of one that is called otherwise.
+        others: whether the targets hold anything else.
+        errors: of what is named like an archive and cannot be looked into, and of directories that cannot be listed.
+    """
+
+    archives: tuple[str, ...]
+    others: bool
+    errors: tuple[InputError, ...] = ()
+
+
+def archives_of(
+    targets: Sequence[str], *, cwd: str, environment_paths: Sequence[str] = (), options: Options | None = None
+) -> Archives:
+    """The archives that `expand` would look into, without looking into them.
+
+    Raises:
+        UsageError: a target is no path and no installed package either.
+    """
+    options = options or Options()
+    found: dict[str, str] = {}
+    errors: list[InputError] = []
+    others = False
+    files = options.files
+    for target in [_find(target, cwd, environment_paths, options) for target in targets]:
+        if target.package is not None or target.remote:
+            others = True
+            continue
+        if files.is_directory(target.path):
+            inside, unread, more = archives_below(target.path, target.display, options)
+            errors += unread
+            others = others or more
+        elif not file_kind.named_like_shared_object(target.display) and archive_at(target.path, target.display, files):
+            inside = (target.path if target.path in options.called else target.display,)
+        else:
+            inside, others = (), True
+            if file_kind.named_like_archive(target.display):
+                why = not_an_archive(target.path, target.display, files)
+                errors += () if why is None else (why,)
+        for display in inside:
+            found.setdefault(files.real(os.path.join(cwd, display)), display)
+    return Archives(tuple(found.values()), others, tuple(errors))
+
+
+def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:
+    if target.remote:
+        yield from _expand_remote(target, options)
+    elif target.package is not None:
+        from abiscan.inputs.packages import InstalledPackage, expand_installed
+
+        assert isinstance(target.package, InstalledPackage)
+        yield from expand_installed(target.package, target.display, options)
+    elif options.files.is_directory(target.path):
+        yield from expand_directory(target.path, target.display, options)
+    else:
+        yield from expand_file(target.path, target.display, options)
+
+
+def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | InputError | Note]:
+    from msgspec.structs import replace
+
+    from abiscan.inputs.archives import expand_source
+    from abiscan.inputs.remote import named, open_remote
+
+    try:
+        source = open_remote(named(target.path))
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    yield from expand_source(source, target.display, replace(options, texts_by_name=True))
+    if options.archives and not source.checked and "#sha256=" in target.path:
+        yield Note(target.display, "read by ranges: its hash was not held against the one that the URL names")
+
+
+def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Options) -> _Target:
+    files = options.files
+    target, named = target.removeprefix(INSTALLED), target.startswith(INSTALLED)
+    path = os.path.normpath(os.path.join(cwd, target)) if target else ""
+    if target and not named and files.is_named(path):
+        return _Target(path, options.called.get(path) or (path if files.root else display_path(target, cwd)))
+    if "://" in target and not named:
+        from abiscan.inputs.remote import readable, shown
+
+        if readable(target):
+            return _Target(target, shown(target), remote=True)
+    # Read only now: most runs name files.
+    from abiscan.inputs.packages import find_installed
+
+    package = find_installed(target, environment_paths, files)
+    if package is not None:
+        return _Target(package.site, _shown(package.site, cwd, files), package)
+    raise UsageError(f"{target or repr(target)}: {_not_found(target, path, environment_paths, files)}")
+
+
+def _shown(path: str, cwd: str, files: FileSystem) -> str:
+    # Below another root nobody stands anywhere.
+    return path if files.root else display_path(path, cwd)
+
+
+def _not_found(target: str, path: str, environment_paths: Sequence[str], files: FileSystem) -> str:
+    import difflib
+
+    if is_fetched(target):
+        import shlex
+
+        return (
+            "no file, and nothing is fetched here. First: "
+            f"pip download --no-deps -d wheels {shlex.quote(target)}, then: abiscan wheels"
+        )
+
+    from abiscan.inputs.packages import installed_names
+
+    directory, name = os.path.split(path)
+    try:
+        beside = files.names(directory)
+    except OSError:
+        beside = []
+    near = difflib.get_close_matches(name, beside, n=1, cutoff=0.7)
+    if near:
+        return f"no such file or directory; did you mean {os.path.join(os.path.dirname(target), near[0])}?"
+    if "/" in target or ".so" in target or not environment_paths:
+        return "no such file or directory"
+    near = difflib.get_close_matches(target, installed_names(environment_paths, files), n=1, cutoff=0.7)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"no such file or directory, and no package of that name is installed{hint}"
+
+
+def display_path(path: str, cwd: str) -> str:
+    """Relative to `cwd` if it is below it; else as the user wrote it, without `.` and doubled slashes."""
+    full = os.path.normpath(os.path.join(cwd, path))
+    base = os.path.normpath(cwd).rstrip("/") + "/"
+    if full + "/" == base:
+        return "."
+    return full[len(base) :] if full.startswith(base) else os.path.normpath(path)
+
+
+def read_target_list(path: str, *, cwd: str) -> list[str]:
+    """The targets in a file (`-r FILE`): one a line, relative to where the user stands; `#` starts a comment line, or
+    a comment after white space; empty lines are skipped.
+
+    Raises:
+        UsageError: it cannot be read, or is no text.
+    """
+    from abiscan.inputs.named_file import read_named
+
+    try:
+        raw = read_named(os.path.join(cwd, path), "the list of targets", pipes=True)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such list of targets") from None
+    if b"\0" in raw:
+        raise UsageError(f"{path}: not a list of targets: it is a binary file; -r takes a text file, one target a line")
+    targets = []
+    for line in raw.decode("utf-8", "surrogateescape").splitlines():
+        text = line.strip()
+        if text.startswith("#"):
+            continue
+        text = text.partition(" #")[0].partition("\t#")[0].rstrip()
+        if text:
+            targets.append(text)
+    return targets

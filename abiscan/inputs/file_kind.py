@@ -1,0 +1,142 @@
+"""Is it a shared object, an archive, a source, or nothing of ours? By content; the name only breaks ties."""
+
+from __future__ import annotations
+
+import re
+
+from abiscan.binary import PEEK_SIZE, peek
+from abiscan.model.facts import BinaryKind
+from abiscan.model.report import ArtifactKind
+
+__all__ = [
+    "PEEK_SIZE",
+    "archive_form",
+    "is_unsafe_name",
+    "named_like_archive",
+    "named_like_shared_object",
+    "named_like_text",
+    "named_like_zip",
+    "shared_object_inside",
+    "source_kind",
+    "source_suffix",
+    "system_named_like",
+]
+
+_SHARED_OBJECT_NAME = r"\.so(\.\d+)*$"
+_SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".hip", ".inl")
+_ARCHIVE_SUFFIXES = (
+    ".whl", ".conda", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+    ".pt2",
+)  # fmt: skip
+_TEXTS = (
+    *(
+        ".py",
+        ".pyi",
+        ".pyc",
+        ".pyx",
+        ".pxd",
+        ".pxi",
+        ".ipynb",
+        ".typed",
+        ".txt",
+        ".md",
+        ".rst",
+        ".json",
+        ".jsonl",
+        ".yaml",
+    ),
+    *(".yml", ".toml", ".cfg", ".ini", ".xml", ".html", ".css", ".js", ".mjs", ".map", ".ts", ".csv", ".tsv", ".proto"),
+    *(
+        ".h",
+        ".hh",
+        ".hpp",
+        ".hxx",
+        ".cuh",
+        ".inl",
+        ".inc",
+        ".def",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".cxx",
+        ".cu",
+        ".hip",
+        ".cmake",
+    ),
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".woff", ".woff2", ".ttf", ".mo", ".po", ".f90", ".pem", ".sh"),
+    *(".dist-info/RECORD", ".dist-info/LICENSE", ".dist-info/entry_points.txt"),
+)
+_OF_OTHER_SYSTEMS = {".pyd": "Windows", ".dll": "Windows", ".dylib": "macOS"}
+# What torch.compile writes at the top of the Python files that it generates (torch/_inductor/codegen).
+_GENERATED_MARKS = (b"torch._inductor", b"triton_heuristics", b"async_compile.triton")
+
+
+def named_like_shared_object(name: str) -> bool:
+    """`x.so`, `x.so.1`, `x.so.1.2`."""
+    return name.endswith(".so") or (".so." in name and re.search(_SHARED_OBJECT_NAME, name) is not None)
+
+
+def system_named_like(name: str) -> str | None:
+    """`Windows` or `macOS`, where a file is named as that system's modules and libraries are; None for any other."""
+    return next((system for end, system in _OF_OTHER_SYSTEMS.items() if name.lower().endswith(end)), None)
+
+
+def named_like_text(name: str) -> bool:
+    """By suffix: what no loader is ever asked for."""
+    return name.lower().endswith(_TEXTS) or name.endswith(_TEXTS)
+
+
+def named_like_archive(name: str) -> bool:
+    """By suffix, for files that nobody named: many a file is a zip inside (.pt, .npz, .jar) and is not meant;
+    .pt2 is a package of AOTInductor's."""
+    return name.lower().endswith(_ARCHIVE_SUFFIXES)
+
+
+def named_like_zip(name: str) -> bool:
+    """By suffix: an archive of which one process can unpack some members and another the rest."""
+    return name.lower().endswith((".whl", ".zip"))
+
+
+def archive_form(head: bytes) -> str | None:
+    """`zip`, `tar`, or a stream codec that a tar may be packed with; None if it is no archive. `head` has PEEK_SIZE
+    bytes."""
+    from abiscan.inputs.inflate import stream_codec
+    from abiscan.inputs.zips import looks_like_zip
+
+    if looks_like_zip(head):
+        return "zip"
+    if head[257:262] == b"ustar":  # POSIX.1-2017, pax, "ustar Interchange Format"
+        return "tar"
+    return stream_codec(head)
+
+
+def shared_object_inside(head: bytes, name: str) -> bool:
+    """Whether a file of a directory or archive is a shared object of the host. Executables, object files and device
+    code are ELF too and not of interest unless they are named as shared objects are."""
+    kind = peek(head)
+    return kind is BinaryKind.SHARED_OBJECT or (kind is not None and named_like_shared_object(name))
+
+
+def source_suffix(name: str) -> bool:
+    """Whether it may be a source that rules are applied to (then ask `source_kind`)."""
+    return name.lower().endswith((*_SOURCE_SUFFIXES, ".py"))
+
+
+def source_kind(name: str, head: bytes) -> ArtifactKind | None:
+    """C++/CUDA/HIP by suffix; Python only where torch.compile generated it, which stands in the first kilobytes."""
+    lower = name.lower()
+    if lower.endswith(_SOURCE_SUFFIXES):
+        return ArtifactKind.SOURCE
+    if lower.endswith(".py") and any(mark in head for mark in _GENERATED_MARKS):
+        return ArtifactKind.GENERATED_KERNEL
+    return None
+
+
+def is_unsafe_name(name: str) -> bool:
+    """Absolute, or leads out of the archive."""
+    return name.startswith(("/", "\\")) or name[1:3] in (":/", ":\\") or ".." in name.replace("\\", "/").split("/")
+
+
+def is_binary(head: bytes) -> bool:
+    """A binary of any kind."""
+    return peek(head) is not None

@@ -1,0 +1,208 @@
+"""Files of HTTP servers, by ranges (RFC 9110, section 14), or whole where a server has none.
+
+A stall ends at a time limit, a failure of the server (5xx) or of the connection is tried again a few times, each later
+than the last; what then still fails is the error of that file alone.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, TypeVar
+
+import requests
+
+from abiscan import __version__
+from abiscan.errors import UnreadableFile
+from abiscan.inputs.ranged_bytes import SMALL, RangedBytes, WholeFile, check
+from abiscan.inputs.remote import words
+from abiscan.model.limits import MAX_INDEX_PAGE
+
+if TYPE_CHECKING:
+    from abiscan.inputs.remote import RemoteFile
+
+# Seconds to connect, and between two pieces of an answer.
+CONNECT, STALL = 10.0, 30.0
+# Seconds before each further attempt.
+PAUSES = (0.5, 2.0, 6.0)
+# The directory of most wheels: a name of 60 bytes and 46 more for each of a thousand members.
+_TAIL = 1 << 17
+_PIECE = 1 << 18
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+Answer = TypeVar("Answer")
+
+
+class _TryAgain(Exception):  # noqa: N818 - caught below, never seen
+    """The server may do better next time."""
+
+
+class RefusedRange(Exception):  # noqa: N818 - likewise
+    """The server has no ranges of this file."""
+
+
+@cache
+def session() -> requests.Session:
+    """One for the process: connections are kept."""
+    made = requests.Session()
+    made.headers["User-Agent"] = f"abiscan/{__version__}"
+    # The bytes of the file, not a packed form of them, whose ranges would be others.
+    made.headers["Accept-Encoding"] = "identity"
+    return made
+
+
+def attempts(ask: Callable[[], Answer], display: str) -> Answer:
+    """The answer of the first attempt that gives one.
+
+    Raises:
+        UnreadableFile: none does.
+    """
+    said = ""
+    for pause in (*PAUSES, None):
+        try:
+            return ask()
+        except (requests.Timeout, TimeoutError):
+            said = f"the server sent nothing for {STALL:g} s"
+        except requests.TooManyRedirects as error:
+            raise UnreadableFile(display, "the server sends from one place to the next") from error
+        except (_TryAgain, requests.RequestException, OSError) as error:
+            said = _said(words(error))
+        if pause is not None:
+            time.sleep(pause)
+    raise UnreadableFile(display, f"cannot be read after {len(PAUSES) + 1} attempts: {said}")
+
+
+def _said(text: str) -> str:
+    """What urllib3 found, in fewer words."""
+    if "Read timed out" in text:
+        return f"the server sent nothing for {STALL:g} s"
+    for its, plain in (
+        ("IncompleteRead", "the connection was cut off"),
+        ("Connection refused", "the connection was refused: nothing listens there"),
+        ("NameResolutionError", "no host of that name is known"),
+    ):
+        if its in text:
+            return plain
+    return text
+
+
+def _get(url: str, span: str | None, display: str) -> requests.Response:
+    headers = {} if span is None else {"Range": f"bytes={span}"}
+    answer = session().get(url, headers=headers, timeout=(CONNECT, STALL), stream=True)
+    if answer.status_code in _AGAIN:
+        answer.close()
+        raise _TryAgain(f"the server answered {answer.status_code} {answer.reason or ''}".strip())
+    if answer.status_code >= 400 and answer.status_code != 416:
+        answer.close()
+        raise UnreadableFile(display, f"the server answered {answer.status_code} {answer.reason or ''}".strip())
+    return answer
+
+
+def _span(url: str, span: str, display: str) -> tuple[int, int, bytes]:
+    """(start, size of the whole, bytes) of a range.
+
+    Raises:
+        RefusedRange: the server has none.
+    """
+
+    def ask() -> tuple[int, int, bytes]:
+        with _get(url, span, display) as answer:
+            place = _CONTENT_RANGE.match(answer.headers.get("Content-Range", ""))
+            if answer.status_code != 206 or place is None:
+                raise RefusedRange
+            start, last, total = map(int, place.groups())
+            data = b"".join(_bounded(answer, last - start + 1))
+            if len(data) != last - start + 1:
+                raise _TryAgain("the connection was cut off")
+            return start, total, data
+
+    return attempts(ask, display)
+
+
+def _bounded(answer: requests.Response, limit: int) -> Iterator[bytes]:
+    left = limit
+    for piece in answer.iter_content(_PIECE):
+        left -= len(piece)
+        if left < 0:
+            raise _TryAgain("the server sent more than it announced")
+        yield piece
+
+
+def open_http(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
+    """See `remote.open_remote`."""
+    if whole:
+        return _all_of(file)
+    try:
+        start, size, tail = _span(file.url, f"-{_TAIL}", file.display)
+        # A server may end a range early (RFC 9110, 14.2), but must send the one it announces.
+        if start + len(tail) != size or size == 0:
+            return _all_of(file)
+        if start and size <= SMALL:
+            head = _span(file.url, f"0-{start - 1}", file.display)[2]
+            start, tail = 0, head + tail
+    except RefusedRange:
+        return _all_of(file)
+
+    def fetch(at: int, end: int) -> bytes:
+        try:
+            begun, total, data = _span(file.url, f"{at}-{end - 1}", file.display)
+        except RefusedRange:
+            raise UnreadableFile(file.display, "the server gave a range of it, and then no more") from None
+        if begun != at or total != size:
+            raise UnreadableFile(file.display, "the file changed on the server while it was read")
+        return data
+
+    found = RangedBytes(fetch, size, file.display)
+    if start == 0:
+        check(sha256(tail).hexdigest(), file.sha256, file.display, len(tail))
+        found.checked = file.sha256 is not None
+    found.put(start, tail)
+    return found
+
+
+def _all_of(file: RemoteFile) -> WholeFile:
+    kept = WholeFile(file.display)
+
+    def ask() -> WholeFile:
+        with _get(file.url, None, file.display) as answer:
+            announced = answer.headers.get("Content-Length", "")
+            kept.fill(answer.iter_content(_PIECE))
+            if announced.isdigit() and kept.size != int(announced):
+                raise _TryAgain("the connection was cut off")
+        return kept
+
+    with kept.or_closed():
+        attempts(ask, file.display)
+        kept.check(file.sha256)
+    return kept
+
+
+def page(url: str, accept: str, display: str) -> requests.Response:
+    """A page of an index, its body read within MAX_INDEX_PAGE.
+
+    Raises:
+        UnreadableFile: the server fails, or the page is larger.
+    """
+
+    def ask() -> requests.Response:
+        answer = session().get(url, headers={"Accept": accept}, timeout=(CONNECT, STALL), stream=True)
+        with answer:
+            if answer.status_code in _AGAIN:
+                raise _TryAgain(f"the server answered {answer.status_code} {answer.reason or ''}".strip())
+            if answer.status_code >= 400:
+                raise UnreadableFile(display, f"the server answered {answer.status_code} {answer.reason or ''}".strip())
+            body = bytearray()
+            for piece in answer.iter_content(_PIECE):
+                body += piece
+                if len(body) > MAX_INDEX_PAGE:
+                    raise UnreadableFile(display, f"an index page of more than {MAX_INDEX_PAGE} bytes: not read")
+            # What `requests` itself keeps of a body that it was asked for.
+            answer._content = bytes(body)
+            answer._content_consumed = True
+        return answer
+
+    return attempts(ask, display)

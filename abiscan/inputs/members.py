@@ -1,0 +1,186 @@
+"""From the members of one container to a finished group: what every kind of archive does alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from abiscan.binary import describe_other, other_system
+from abiscan.inputs import file_kind
+from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+
+# More errors of one archive than this are counted, not listed.
+_MAX_LISTED = 20
+_WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
+
+
+class Place(Struct, frozen=True):
+    """Where a container is.
+
+    Attributes:
+        path: display path of the outermost container.
+        inside: names of the nested ones down to this, joined by `!`; None for the outermost.
+        depth: 1 for the outermost.
+    """
+
+    path: str
+    inside: str | None
+    depth: int
+
+    @property
+    def display(self) -> str:
+        """How the container is called in messages."""
+        return self.path if self.inside is None else f"{self.path}!{self.inside}"
+
+    @property
+    def name(self) -> str:
+        """The container's own file name."""
+        return (self.inside or self.path).rsplit("!", 1)[-1].rsplit("/", 1)[-1]
+
+    def member(self, name: str) -> str:
+        """The `member` of an artifact in this container."""
+        return name if self.inside is None else f"{self.inside}!{name}"
+
+    def below(self, name: str) -> Place:
+        """The place of an archive in this one."""
+        return Place(self.path, self.member(name), self.depth + 1)
+
+
+class Collector(Struct):
+    """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them.
+
+    Attributes:
+        links: whether members may be symbolic links.
+    """
+
+    place: Place
+    options: Options
+    links: bool = True
+    names: list[str] = field(default_factory=list)
+    metadata: dict[str, bytes] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    _found: list[tuple[str, int, ArtifactKind, Content]] = field(default_factory=list)
+    _errors: dict[str, list[str]] = field(default_factory=dict)
+    _foreign: dict[str, str] = field(default_factory=dict)
+    _total: int = 0
+
+    def error(self, name: str, message: str) -> None:
+        """Something is wrong with a member."""
+        self._errors.setdefault(message, []).append(name)
+
+    def judge(self, name: str, size: int, head: bytes) -> ArtifactKind | None:
+        """What a member is, by its first PEEK_SIZE bytes; names what is called a shared object and is none, and what
+        exceeds the limits."""
+        limits = self.options.limits
+        if file_kind.shared_object_inside(head, name):
+            kind = ArtifactKind.SHARED_OBJECT
+        elif file_kind.named_like_shared_object(name):
+            if (system := other_system(head)) is not None:
+                self._foreign[name] = system
+            else:
+                self.error(name, describe_other(head[:512]))
+            return None
+        else:
+            source = file_kind.source_kind(name, head) if self.options.sources else None
+            if source is None:
+                return None
+            kind = source
+        self._total += size
+        if size > limits.member or self._total > limits.total:
+            self.error(name, "would unpack to more than the limits allow: unpack the archive and name the directory")
+            return None
+        return kind
+
+    def add(self, name: str, size: int, kind: ArtifactKind, content: Content) -> None:
+        """A member that `judge` wants."""
+        self._found.append((name, size, kind, content))
+
+    def finish(self, kind: ContainerKind, *, largest_first: bool) -> Iterator[Artifact | InputError | Note]:
+        """The errors, then the artifacts, of a container whose members have all been seen."""
+        from abiscan.wheel.metadata import container_facts, install_path
+
+        facts = container_facts(self.place.display, self.place.name, kind, self.metadata, self.names)
+        wanted = [f for f in self._found if f[2] is ArtifactKind.SHARED_OBJECT or kind not in _WITHOUT_SOURCES]
+        shared = any(f[2] is ArtifactKind.SHARED_OBJECT for f in wanted)
+        facts = replace(facts, is_pure=not shared)
+        group = Group(self.place.display, facts, self.aliases)
+        artifacts = [
+            Artifact(
+                path=self.place.path,
+                member=self.place.member(name),
+                kind=what,
+                size=size,
+                group=group,
+                disk_path=None,
+                install_path=install_path(kind, name),
+                content=content,
+            )
+            for name, size, what, content in wanted
+        ]
+        for artifact in artifacts:
+            group.add(artifact)
+        yield from self._listed_errors()
+        if self._foreign:
+            yield of_other_systems(self.place.display, self._foreign, () if shared else self.names)
+        # Small libraries need large ones more often than the reverse: the largest is unpacked while nothing else is
+        # in memory, and leaves its tables for the others.
+        yield from sorted(artifacts, key=lambda a: (-a.size, a.member or "")) if largest_first else artifacts
+
+    def _listed_errors(self) -> Iterator[InputError]:
+        listed = 0
+        for message, names in sorted(self._errors.items()):
+            room = max(0, _MAX_LISTED - listed)
+            listed += len(names)
+            if len(names) <= room:
+                for name in sorted(names):
+                    yield InputError(f"{self.place.display}!{name}", message)
+            else:
+                yield InputError(self.place.display, f"{len(names)} members, {min(names)} the first: {message}")
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some member was refused."""
+        return bool(self._errors)
+
+    @property
+    def has_artifacts(self) -> bool:
+        """Whether something was found."""
+        return bool(self._found)
+
+
+def of_other_systems(display: str, known: Mapping[str, str], names: Iterable[str]) -> InputError:
+    """One line for all files of other systems in a container: what is not read is not clean.
+
+    Args:
+        known: those that begin as that system's do, with the system.
+        names: the members of a container without an ELF file, which count by their names too.
+    """
+    by_name = {name: system for name in names if (system := file_kind.system_named_like(name)) is not None}
+    files = {**by_name, **known}
+    first, systems = min(known or files), " and ".join(sorted(set(files.values())))
+    if len(files) == 1:
+        what = f"1 file for {systems}{'' if known else ' by its name'}, {first}"
+    else:
+        what = f"{len(files)} files for {systems}{'' if known else ' by name'}, {first} the first"
+    lead = "no ELF file inside, and " if names else ""
+    return InputError(display, f"{lead}{what}: not read, abiscan reads ELF files")
+
+
+def nothing_found(place: Place, facts: ContainerFacts, names: Iterable[str] = ()) -> InputError | Note:
+    """For a container without artifacts, nested archives and errors.
+
+    Args:
+        names: its members, for those of other systems.
+    """
+    if any(file_kind.system_named_like(name) for name in names):
+        return of_other_systems(place.display, {}, names)
+    if facts.kind in (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED):
+        return Note(place.display, "no shared object inside (pure Python)")
+    if facts.kind is ContainerKind.SDIST:
+        return Note(place.display, "no shared object and no C++ or CUDA source inside (pure Python)")
+    what = "directory" if facts.kind is ContainerKind.DIRECTORY else "archive"
+    return InputError(place.display, f"no shared object in this {what}")

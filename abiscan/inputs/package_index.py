@@ -1,0 +1,69 @@
+"""The wheels that a package index lists (PEP 503, PEP 691), by pypi-simple."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from urllib.parse import urljoin, urlsplit
+
+import pypi_simple
+
+from abiscan.errors import UnreadableFile
+from abiscan.inputs.http_bytes import page
+from abiscan.inputs.remote import RemoteFile, is_for_linux, shown, words
+from abiscan.model.report import InputError
+
+
+def listed(url: str) -> Iterator[RemoteFile | InputError]:
+    """The wheels of a project's page, or of every project of the index's own; yanked ones (PEP 592) and those for
+    other systems are left out. A page that cannot be read is an error among the files where others follow.
+
+    Raises:
+        UnreadableFile: the page that is named cannot be read.
+    """
+    answer = page(url, pypi_simple.ACCEPT_JSON_PREFERRED, shown(url))
+    try:
+        projects = _projects(answer)
+    except Exception as error:  # a parser's own
+        raise UnreadableFile(shown(url), f"no page of a package index: {words(error)}") from error
+    if projects is None:
+        yield from _files(answer, url)
+        return
+    for name in projects:
+        below = urljoin(url, f"{pypi_simple.PyPISimple(url).get_project_url(name).rstrip('/').rpartition('/')[2]}/")
+        try:
+            yield from _files(page(below, pypi_simple.ACCEPT_JSON_PREFERRED, shown(below)), below)
+        except UnreadableFile as error:
+            yield InputError(error.path, error.reason)
+
+
+def _projects(answer: object) -> list[str] | None:
+    """The projects of an index's own page; None where the page is a project's."""
+    import requests
+
+    assert isinstance(answer, requests.Response)
+    if "json" in answer.headers.get("Content-Type", ""):
+        found = json.loads(answer.content)
+        return [str(each["name"]) for each in found["projects"]] if "projects" in found else None
+    index = pypi_simple.IndexPage.from_response(answer)
+    return None if any(name.endswith((".whl", ".gz", ".zip")) for name in index.projects) else list(index.projects)
+
+
+def _files(answer: object, url: str) -> Iterator[RemoteFile | InputError]:
+    import requests
+
+    assert isinstance(answer, requests.Response)
+    project = url.rstrip("/").rpartition("/")[2]
+    try:
+        found = pypi_simple.ProjectPage.from_response(answer, project)
+    except Exception as error:
+        raise UnreadableFile(shown(url), f"no page of a package index: {words(error)}") from error
+    for each in found.packages:
+        if is_for_linux(each.filename) and not each.is_yanked:
+            place = each.url.partition("#")[0]
+            scheme = urlsplit(place).scheme
+            if scheme not in ("http", "https"):
+                # A page of somebody else's must not decide which file of this machine, or of its stores, is read.
+                yield InputError(shown(place), f"the index links to {scheme}:, and only http and https are followed")
+                continue
+            yield RemoteFile(place, shown(place), sha256=(each.digests or {}).get("sha256"), size=each.size)

@@ -1,0 +1,201 @@
+"""A package that is installed: by the name of its distribution or of what it imports, found by reading files alone.
+
+Recording installed projects: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.binary import describe_other, other_system
+from abiscan.filesystem import HERE, FileSystem
+from abiscan.inputs import file_kind
+from abiscan.inputs.artifact import Artifact, Group, Note, Options
+from abiscan.inputs.members import Place, nothing_found, of_other_systems
+from abiscan.inputs.tree import DiskContent
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts
+from abiscan.wheel.requirement_lines import normal_name
+
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+_MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
+
+
+class InstalledPackage(Struct, frozen=True):
+    """Where a package is.
+
+    Attributes:
+        name: as the user wrote it.
+        site: the directory of packages, absolute.
+        dist_info: name of its .dist-info directory in there; None for a package that no installer recorded.
+        roots: names of files or directories in `site`, for one without a RECORD.
+    """
+
+    name: str
+    site: str
+    dist_info: str | None
+    roots: tuple[str, ...]
+
+
+def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = HERE) -> InstalledPackage | None:
+    """The distribution of that name, else the one that provides the import of that name; the first in the order of
+    `site_packages`. None if there is none, or if it cannot be a package's name at all."""
+    if not _NAME.match(name):
+        return None
+    for site in site_packages:
+        entries = _entries(site, files)
+        for entry in entries:
+            if entry.endswith(".dist-info") and normal_name(
+                entry[: -len(".dist-info")].rpartition("-")[0]
+            ) == normal_name(name):
+                return InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
+    for site in site_packages:
+        entries = _entries(site, files)
+        roots = tuple(e for e in entries if e == name or _imports_as(e) == name)
+        if roots:
+            owner = next((e for e in entries if e.endswith(".dist-info") and _records(site, e, roots, files)), None)
+            return InstalledPackage(name, site, owner, roots)
+    return None
+
+
+def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> list[str]:
+    """The names of all distributions, for suggestions."""
+    return sorted(
+        {
+            e[: -len(".dist-info")].rpartition("-")[0]
+            for s in site_packages
+            for e in _entries(s, files)
+            if e.endswith(".dist-info")
+        }
+    )
+
+
+def expand_installed(package: InstalledPackage, shown: str, options: Options) -> Iterator[Artifact | InputError | Note]:
+    """Its shared objects.
+
+    Args:
+        shown: display path of `package.site`.
+    """
+    limits, files = options.limits, options.files
+    place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
+    errors: list[InputError] = []
+    foreign: dict[str, str] = {}
+    names = sorted(set(installed_files(package, limits.files, files)))
+    group = Group(place.display, _facts(package, place, names, limits.metadata, files))
+    for name in names:
+        path = os.path.normpath(os.path.join(package.site, name))
+        display = posixpath.normpath(posixpath.join(shown, name))
+        try:
+            if not files.is_file(path):
+                if file_kind.named_like_shared_object(name) and package.dist_info:
+                    errors.append(InputError(display, f"listed in the RECORD of {package.name} and not there"))
+                continue
+            host = files.host(path)
+            with open(host, "rb") as file:
+                head = file.read(file_kind.PEEK_SIZE)
+                size = os.fstat(file.fileno()).st_size
+        except OSError as error:
+            errors.append(InputError(display, f"cannot be opened: {(error.strerror or str(error)).lower()}"))
+            continue
+        if file_kind.shared_object_inside(head, name):
+            group.add(Artifact(display, None, ArtifactKind.SHARED_OBJECT, size, group, path, name, DiskContent(host)))
+        elif file_kind.named_like_shared_object(name):
+            if (system := other_system(head)) is not None:
+                foreign[name] = system
+            else:
+                errors.append(InputError(display, describe_other(head[:512])))
+    group.facts = replace(group.facts, is_pure=not len(group))
+    if foreign:
+        errors.append(of_other_systems(place.display, foreign, () if len(group) else names))
+    yield from errors
+    yield from group
+    if not errors and not len(group):
+        note = nothing_found(place, group.facts, names)
+        editable = any(n.startswith(("__editable__", "_editable_")) or n.endswith(".egg-link") for n in names)
+        if editable:
+            note = InputError(place.display, f"{package.name} is installed in editable mode: name its source directory")
+        yield note
+
+
+def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem) -> ContainerFacts:
+    metadata = {}
+    for base in ("METADATA", "WHEEL", "top_level.txt"):
+        if package.dist_info:
+            content = files.read(os.path.join(package.site, package.dist_info, base), limit)
+            if content is not None:
+                metadata[f"{package.dist_info}/{base}"] = content
+    return container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
+
+
+def installed_files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
+    """Places relative to site-packages: of the RECORD, or of all files below the package's directories."""
+    record = None
+    if package.dist_info:
+        record = files.read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28)
+    if record is not None:
+        lines = record.decode("utf-8", "surrogateescape").splitlines()
+        try:
+            for number, row in enumerate(csv.reader(lines)):
+                if number >= limit:
+                    return
+                if row and row[0] and not row[0].startswith("/"):
+                    yield posixpath.normpath(row[0])
+        except csv.Error:
+            return  # a field longer than any path
+        return
+    for root in package.roots:
+        top = os.path.join(package.site, root)
+        if not files.is_directory(top):
+            if files.is_file(top):
+                yield root
+            continue
+        start = files.host(top)
+        for directory, below, names in os.walk(start):
+            below[:] = sorted(d for d in below if d != "__pycache__")
+            for name in sorted(names):
+                limit -= 1
+                if limit < 0:
+                    return
+                yield os.path.join(root, os.path.relpath(os.path.join(directory, name), start))
+
+
+def _entries(site: str, files: FileSystem) -> list[str]:
+    try:
+        return sorted(files.names(site))
+    except OSError:
+        return []
+
+
+def roots_of(site: str, dist_info: str, files: FileSystem) -> tuple[str, ...]:
+    """The files and directories of a site directory that a distribution is imported by."""
+    return _roots(site, dist_info, _entries(site, files), files)
+
+
+def _roots(site: str, dist_info: str, entries: list[str], files: FileSystem) -> tuple[str, ...]:
+    top = files.read(os.path.join(site, dist_info, "top_level.txt"), 1 << 16) or b""
+    names = set(top.decode("utf-8", "replace").split())
+    return tuple(e for e in entries if e in names or _imports_as(e) in names) or (dist_info,)
+
+
+def _imports_as(entry: str) -> str | None:
+    match = _MODULE_FILE.match(entry)
+    return match["name"] if match else None
+
+
+def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSystem) -> bool:
+    record = files.read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
+    if record is None:
+        return False
+    text = b"\n" + record.replace(b'"', b"")
+    return any(
+        b"\n" + root.encode("utf-8", "surrogateescape") + end in text
+        for root in roots
+        for end in (b"/__init__.py,", b",")
+    )

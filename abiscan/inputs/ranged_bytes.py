@@ -1,0 +1,230 @@
+"""The bytes of a file that lies elsewhere: by ranges, few at a time, or all of them in a temporary file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from abiscan.errors import UnreadableFile
+from abiscan.inputs.unpacked import size_words
+from abiscan.model.limits import MAX_WHOLE_REMOTE
+
+if TYPE_CHECKING:
+    from abiscan.inputs.remote import RemoteFile
+
+# A wheel up to this size is read at once: asking twice takes longer.
+SMALL = 1 << 20
+# Where nobody has said how much will be read, and where it was said.
+_BLOCK, _AHEAD = 1 << 15, 8 << 20
+# Of what was read lately, for each file.
+_KEPT = 24 << 20
+
+
+class RangedBytes:
+    """Random access over a function that fetches a range; what lies between what was asked for is not read.
+
+    Attributes:
+        taken: bytes that came from the server.
+        checked: whether its contents were held against the index's hash.
+    """
+
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int, display: str) -> None:
+        self.size, self.display = size, display
+        self.taken = 0
+        self.checked = False
+        self._fetch = fetch
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._kept = 0
+        self._until = 0
+
+    def put(self, start: int, data: bytes) -> None:
+        """Bytes that came without being asked for."""
+        self.taken += len(data)
+        self._keep(start, data)
+
+    def will_read(self, offset: int, size: int) -> None:
+        """All of this will be asked for, in order."""
+        self._until = offset + size
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer at the end.
+
+        Raises:
+            UnreadableFile: the server fails.
+        """
+        end = min(offset + size, self.size)
+        parts = []
+        while 0 <= offset < end:
+            start, block = self._at(offset, end)
+            part = block[offset - start : end - start]
+            parts.append(part)
+            offset += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _at(self, offset: int, end: int) -> tuple[int, bytes]:
+        for start, block in reversed(self._blocks.items()):
+            if start <= offset < start + len(block):
+                self._blocks.move_to_end(start)
+                return start, block
+        upto = max(end, min(self._until, offset + _AHEAD), min(offset + _BLOCK, self.size))
+        # What is known already is not asked for again.
+        upto = min([upto, *(start for start in self._blocks if start > offset)])
+        data = self._fetch(offset, upto)
+        if len(data) != upto - offset:
+            raise UnreadableFile(self.display, "the server sent another range than it was asked for")
+        self.taken += len(data)
+        self._keep(offset, data)
+        return offset, data
+
+    def _keep(self, start: int, data: bytes) -> None:
+        self._blocks[start] = data
+        self._kept += len(data)
+        while self._kept > _KEPT and len(self._blocks) > 1:
+            _start, gone = self._blocks.popitem(last=False)
+            self._kept -= len(gone)
+
+    def close(self) -> None:
+        """Forget what was read."""
+        self._blocks.clear()
+
+
+class WholeFile:
+    """A temporary file without a name that holds all of it.
+
+    Attributes:
+        taken: bytes that came from the server.
+        checked: whether they were held against the index's hash.
+    """
+
+    def __init__(self, display: str) -> None:
+        self.display = display
+        self.size = self.taken = 0
+        self.checked = False
+        self._file = tempfile.TemporaryFile(prefix="abiscan-")  # noqa: SIM115 - closed by `close`
+
+    @contextlib.contextmanager
+    def or_closed(self) -> Iterator[None]:
+        """Give the space back where it cannot be filled."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+    def fill(self, pieces: Iterable[bytes]) -> None:
+        """Take the contents, from the start.
+
+        Raises:
+            UnreadableFile: there is no room, or it is too large.
+        """
+        self._file.seek(0)
+        self._file.truncate()
+        self.size = 0
+        self._hash = sha256()
+        for piece in pieces:
+            self.taken += len(piece)
+            self.size += len(piece)
+            if self.size > MAX_WHOLE_REMOTE:
+                limit = size_words(MAX_WHOLE_REMOTE)
+                raise UnreadableFile(self.display, f"larger than {limit}, which is the most that is read whole")
+            self._hash.update(piece)
+            self._room(self._file.write, piece)
+        self._room(self._file.flush)
+
+    def _room(self, write: Callable[..., object], *data: bytes) -> None:
+        try:
+            write(*data)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise UnreadableFile(
+                self.display, f"no room for it in a temporary file: {why} (TMPDIR names the directory)"
+            ) from error
+
+    def check(self, digest: str | None) -> None:
+        """Hold its contents against the index's hash.
+
+        Raises:
+            UnreadableFile: they are others.
+        """
+        check(self._hash.hexdigest(), digest, self.display, self.taken)
+        self.checked = digest is not None
+
+    def will_read(self, offset: int, size: int) -> None:
+        """It is here already."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes; fewer at the end."""
+        return os.pread(self._file.fileno(), size, offset)
+
+    def close(self) -> None:
+        """Give the space back."""
+        with contextlib.suppress(OSError):  # what was not written yet has no room either
+            self._file.close()
+
+
+class OtherContents(UnreadableFile):
+    """All of a file was read, and it is not what the index says.
+
+    Attributes:
+        taken: bytes that came from the server.
+    """
+
+    def __init__(self, path: str, reason: str, taken: int = 0) -> None:
+        super().__init__(path, reason)
+        self.taken = taken
+
+
+def check(found: str, digest: str | None, display: str, taken: int) -> None:
+    """Hold the hash of what was read against the index's.
+
+    Raises:
+        OtherContents: it is another.
+    """
+    if digest is not None and found != digest.lower():
+        why = f"its sha256 is {found}, and the index says {digest}: the file or the index is not what it was"
+        raise OtherContents(display, why, taken)
+
+
+def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
+    """A file of an object store, by fsspec.
+
+    Raises:
+        UnreadableFile: it is not there, or the store fails.
+    """
+    import fsspec
+
+    from abiscan.inputs.remote import words
+
+    try:
+        store, path = fsspec.core.url_to_fs(file.url)
+        size = int(store.info(path)["size"])
+    except FileNotFoundError as error:
+        raise UnreadableFile(file.display, "no such object") from error
+    except Exception as error:  # each store has its own
+        raise UnreadableFile(file.display, f"cannot be read: {words(error)}") from error
+
+    def fetch(start: int, end: int) -> bytes:
+        try:
+            data: bytes = store.cat_file(path, start=start, end=end)
+        except Exception as error:
+            raise UnreadableFile(file.display, f"cannot be read: {words(error)}") from error
+        return data
+
+    if whole and size > SMALL:
+        kept = WholeFile(file.display)
+        with kept.or_closed():
+            kept.fill(fetch(at, min(at + _AHEAD, size)) for at in range(0, size, _AHEAD))
+            kept.check(file.sha256)
+        return kept
+    ranged = RangedBytes(fetch, size, file.display)
+    if size <= SMALL:
+        small = fetch(0, size)
+        check(sha256(small).hexdigest(), file.sha256, file.display, size)
+        ranged.checked = file.sha256 is not None
+        ranged.put(0, small)
+    return ranged

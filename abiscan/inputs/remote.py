@@ -1,0 +1,167 @@
+"""Targets that lie on a server: which they are, which wheels are behind one, and their bytes.
+
+http and https are read by ranges with `requests`, which tells whether a server kept to the range that was asked for;
+object stores (`s3://`, `gs://`, ...) by whatever fsspec has for the scheme. Neither is imported before it is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from abiscan.errors import UnreadableFile, UsageError
+from abiscan.inputs import file_kind
+from abiscan.model.report import InputError
+
+if TYPE_CHECKING:
+    from abiscan.inputs.ranged_bytes import RangedBytes, WholeFile
+
+# A scheme of RFC 3986, 3.1.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# File names of wheels for other systems (PyPA, "Platform compatibility tags").
+_OTHER_SYSTEMS = re.compile(r"-(?:win32|win_\w+|macosx_\w+|ios_\w+|android_\w+)\.whl$")
+_EXTRA = "pip install 'abiscan[registry]'"
+
+
+class RemoteFile(Struct, frozen=True):
+    """A wheel or archive on a server.
+
+    Attributes:
+        url: as it is asked for, credentials and all; never shown.
+        display: how to call it: without credentials, query and fragment.
+        sha256: of the index that listed it; None where nobody says.
+        size: in bytes, where it is known.
+        etag: of the store that listed it.
+    """
+
+    url: str
+    display: str
+    sha256: str | None = None
+    size: int | None = None
+    etag: str | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """What tells its contents from others without reading them: the index's hash, or the store's ETag and size."""
+        if self.sha256 is not None:
+            return f"sha256:{self.sha256}"
+        return None if self.etag is None else f"etag:{self.etag}:{self.size}"
+
+
+def is_remote(target: str) -> bool:
+    """Whether a target names a server and not a file here."""
+    return _SCHEME.match(target) is not None and not target.startswith("file://")
+
+
+def readable(target: str) -> bool:
+    """Whether a target is the URL of a wheel or archive that can be read where it lies: what reads it is installed."""
+    import importlib.util
+
+    if not is_remote(target) or not file_kind.named_like_archive(shown(target)):
+        return False
+    wanted = "requests" if urlsplit(target).scheme in ("http", "https") else "fsspec"
+    return importlib.util.find_spec(wanted) is not None
+
+
+def shown(url: str) -> str:
+    """A URL for people: without credentials, which messages must not tell, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return unquote(urlunsplit((parts.scheme, host, parts.path, "", "")))
+
+
+def remote_files(target: str) -> Iterator[RemoteFile | InputError]:
+    """The wheels behind a target, as they are listed: of a project's page or of all projects of a package index (PEP
+    503, PEP 691), below a folder of an object store, or the one that is named itself.
+
+    Raises:
+        UsageError: what reads such a URL is not installed, or it names neither a wheel nor a page.
+        UnreadableFile: the server does not list it.
+    """
+    scheme = urlsplit(target).scheme
+    if scheme in ("http", "https"):
+        if not target.endswith("/"):
+            if not file_kind.named_like_archive(shown(target)):
+                url = shown(target)
+                raise UsageError(f"{url}: no name of a wheel; a page of an index ends with a slash: {url}/")
+            yield named(target)
+            return
+        from abiscan.inputs.package_index import listed
+
+        _needs("requests", "pypi_simple")
+        yield from listed(target)
+    else:
+        yield from _in_store(target)
+
+
+def named(url: str) -> RemoteFile:
+    """One file by its URL; a fragment `#sha256=...` says what it must hold (PEP 503)."""
+    fragment = urlsplit(url).fragment
+    digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+    return RemoteFile(url.partition("#")[0], shown(url), sha256=digest)
+
+
+def is_for_linux(file_name: str) -> bool:
+    """Whether a wheel may hold what this looks at: by its platform tag, it is for no other system."""
+    return file_name.endswith(".whl") and _OTHER_SYSTEMS.search(file_name) is None
+
+
+def _in_store(target: str) -> Iterator[RemoteFile]:
+    _needs("fsspec")
+    import fsspec
+
+    try:
+        store, path = fsspec.core.url_to_fs(target)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{shown(target)}: {error}") from error
+    try:
+        found = store.find(path, detail=True)
+    except Exception as error:  # each store has its own
+        raise UnreadableFile(shown(target), f"cannot be listed: {words(error)}") from error
+    if not found:
+        raise UnreadableFile(shown(target), "nothing is there")
+    for name in sorted(found):
+        about = found[name]
+        if about.get("type") != "file" or not (name == path or is_for_linux(name) or name.endswith(".conda")):
+            continue
+        url = store.unstrip_protocol(name)
+        etag = about.get("ETag") or about.get("etag")
+        yield RemoteFile(url, shown(url), size=about.get("size"), etag=None if etag is None else str(etag).strip('"'))
+
+
+def open_remote(file: RemoteFile, *, whole: bool = False) -> RangedBytes | WholeFile:
+    """The bytes of a file on a server.
+
+    Args:
+        whole: read all of it, and hold it against what the index says.
+
+    Raises:
+        UsageError: what reads such a URL is not installed.
+        UnreadableFile: it is not there, the server fails, or its contents are not what the index says.
+    """
+    if urlsplit(file.url).scheme in ("http", "https"):
+        _needs("requests")
+        from abiscan.inputs.http_bytes import open_http
+
+        return open_http(file, whole=whole)
+    _needs("fsspec")
+    from abiscan.inputs.ranged_bytes import open_stored
+
+    return open_stored(file, whole=whole)
+
+
+def words(error: BaseException) -> str:
+    """An error of somebody's library in a line, without the URL's secrets."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"://[^/\s@]*@", "://", re.sub(r"\?[^\s)'\"]*", "", text))[:300]
+
+
+def _needs(*modules: str) -> None:
+    import importlib.util
+
+    if any(importlib.util.find_spec(module) is None for module in modules):
+        raise UsageError(f"reading from a server needs what is not installed: {_EXTRA}")

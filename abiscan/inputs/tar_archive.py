@@ -1,0 +1,106 @@
+"""A tar archive whose members are artifacts: each is asked for by its number, in whatever order."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from abiscan.binary import Binary
+from abiscan.errors import UnreadableFile
+from abiscan.inputs.artifact import Limits
+from abiscan.inputs.byte_source import ByteSource
+from abiscan.inputs.cache import KeptFiles
+from abiscan.inputs.tars import TarReader
+from abiscan.inputs.unpacked import Buffer, Unpacked
+
+
+class TarArchive:
+    """A tar archive whose members are unpacked in order; going back means starting again."""
+
+    def __init__(
+        self, source: ByteSource, codec: str | None, display: str, limits: Limits, *, hashes: bool = False
+    ) -> None:
+        self.source, self.codec, self.display, self.limits = source, codec, display, limits
+        self.kept = KeptFiles(limits.kept, hashes=hashes)
+        # What may be asked for as the neighbour of a member: name -> number, and once it is asked for, the bytes.
+        self.neighbours: dict[str, int] = {}
+        self._read: dict[int, bytes] | None = None
+        self._reader: TarReader | None = None
+        self._members: Iterator[tuple[int, Any]] = iter(())
+        self._next = 0
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.source, self.codec, self.display, self.limits), self.neighbours
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state[0])  # type: ignore[misc]
+        self.neighbours = state[1]
+
+    def neighbour(self, name: str, limit: int) -> bytes | None:
+        """The bytes of a neighbour; all of them are read when the first is asked for, as going back means starting
+        again. None where there is none.
+
+        Raises:
+            UnreadableFile: it has more than `limit` bytes, or all of them together have too many.
+        """
+        number = self.neighbours.get(name)
+        if number is None:
+            return None
+        if self._read is None:
+            self._read = dict(self._neighbours(limit))
+        if number not in self._read:
+            raise UnreadableFile(f"{self.display}!{name}", f"larger than {limit} bytes, or one of too many")
+        return self._read[number]
+
+    def _neighbours(self, limit: int) -> Iterator[tuple[int, bytes]]:
+        wanted, budget = frozenset(self.neighbours.values()), self.limits.kept
+        reader = TarReader(self.source, self.codec, self.display, self.limits)
+        for number, member in enumerate(reader):
+            if number in wanted and member.size <= min(limit, budget):
+                budget -= member.size
+                yield number, bytes(reader.rest(member, reader.head(member, 0)))
+
+    def unpack(self, number: int, display: str, into: Unpacked | None = None) -> Buffer:
+        """Member `number`, counted from 0 over all entries, into what is given or to memory."""
+        if self._reader is None or number < self._next:
+            self._reader = TarReader(self.source, self.codec, self.display, self.limits)
+            self._members = enumerate(self._reader)
+        for index, member in self._members:
+            self._next = index + 1
+            if index == number:
+                return self._reader.rest(member, self._reader.head(member, 0), into)
+        raise UnreadableFile(display, "the archive changed while it was read")
+
+    def content(self, number: int, size: int, name: str) -> TarContent:
+        """Member `number` as an artifact's content."""
+        return TarContent(self, number, size, name)
+
+
+class TarContent:
+    """A member of a tar archive as an artifact's content."""
+
+    def __init__(self, archive: TarArchive, number: int, size: int, name: str) -> None:
+        self._archive, self._number, self._size, self._name = archive, number, size, name
+
+    def open(self, display: str) -> Binary:
+        """As `Artifact.open`."""
+        archive, number = self._archive, self._number
+        return archive.kept.whole(number, self._size, display, partial(archive.unpack, number, display))
+
+    def open_tables(self, display: str) -> Binary:
+        """As `Artifact.open_tables`."""
+        archive, number = self._archive, self._number
+        return archive.kept.tables(number, self._size, display, partial(archive.unpack, number, display))
+
+    def read(self, limit: int) -> bytes:
+        """As `Artifact.read`."""
+        display = f"{self._archive.display}!{self._name}"
+        if self._size > limit:
+            raise UnreadableFile(display, f"larger than {limit} bytes")
+        return bytes(self._archive.unpack(self._number, display))
+
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """As `Artifact.beside`."""
+        return self._archive.neighbour(posixpath.splitext(self._name)[0] + suffix, limit)

@@ -1,0 +1,289 @@
+"""Files and directories on disk."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from abiscan.binary import Binary, describe_other, open_binary, other_system
+from abiscan.errors import UnreadableFile
+from abiscan.filesystem import FileSystem, file_type
+from abiscan.inputs import file_kind
+from abiscan.inputs.artifact import Artifact, Group, Note, Options
+from abiscan.inputs.byte_source import FileBytes
+from abiscan.inputs.members import Place, nothing_found, of_other_systems
+from abiscan.model.limits import MAX_COPIED
+from abiscan.model.report import ArtifactKind, InputError
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+
+Expanded = Iterator[Artifact | InputError | Note]
+
+_SKIPPED_DIRECTORIES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".tox", ".mypy_cache", ".ruff_cache"})
+
+
+class DiskContent:
+    """A file as an artifact's content.
+
+    Args:
+        path: where it is on this machine.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def open(self, display: str) -> Binary:
+        """As `Artifact.open`."""
+        return self._open(display, MAX_COPIED)
+
+    def open_tables(self, display: str) -> Binary:
+        """The same, mapped: of the many files of a package only what is read is taken."""
+        return self._open(display, 0)
+
+    def _open(self, display: str, copy_up_to: int) -> Binary:
+        try:
+            return open_binary(self._path, display, copy_up_to=copy_up_to)
+        except FileNotFoundError:
+            raise UnreadableFile(display, "it was there and has gone") from None
+
+    def read(self, limit: int) -> bytes:
+        """As `Artifact.read`."""
+        source = FileBytes(self._path, self._path)
+        try:
+            if source.size > limit:
+                raise UnreadableFile(self._path, f"larger than {limit} bytes")
+            return source.read_at(0, limit)
+        finally:
+            source.close()
+
+    def beside(self, suffix: str, limit: int) -> bytes | None:
+        """None: `Artifact.beside` asks the file system, where links count."""
+        return None
+
+
+def expand_file(path: str, display: str, options: Options) -> Expanded:
+    """A file that was named itself: it must be something, whatever its name."""
+    try:
+        size, head = _look(path, display, options.files)
+        host = options.files.host(path)
+    except UnreadableFile as error:
+        yield InputError(error.path, error.reason)
+        return
+    form = None if file_kind.is_binary(head) else file_kind.archive_form(head)
+    if form is not None and not file_kind.named_like_shared_object(display):
+        if options.archives:
+            from abiscan.inputs.archives import expand_archive
+
+            yield from expand_archive(
+                FileBytes(host, display, options.progress), form, Place(display, None, 1), options
+            )
+        return
+    kind = _named_kind(display, head)
+    if kind is None:
+        if display.lower().endswith(".py") and head:
+            reason = "a Python file that torch.compile did not generate: there is nothing in it for abiscan to check"
+        else:
+            reason = _no_archive(head) if file_kind.named_like_archive(display) else describe_other(head[:512])
+        yield InputError(display, reason)
+        return
+    group = Group(display, ContainerFacts(display, ContainerKind.FILE))
+    artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(host))
+    group.add(artifact)
+    yield artifact
+
+
+def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
+    if file_kind.is_binary(head):
+        return ArtifactKind.SHARED_OBJECT  # executables and object files as well: `elf` says what they are
+    return file_kind.source_kind(display, head) if head else None
+
+
+def expand_directory(path: str, display: str, options: Options) -> Expanded:
+    """Everything below a directory, in sorted order. Symbolic links inside of it are aliases of the file they lead to
+    where that is inside as well, and are never followed out of it."""
+    group = Group(display, ContainerFacts(display, ContainerKind.DIRECTORY))
+    errors: list[InputError] = []
+    archives: list[tuple[str, str, str]] = []
+    skipped_links = 0
+    foreign: dict[str, str] = {}
+    files = options.files
+    root = files.real(path)
+    above = "" if display == "." else display
+    for full, relative, is_link in _walk(path, display, options, errors):
+        shown = posixpath.join(above, relative)
+        if is_link:
+            target = files.real(full)
+            if target.startswith(root.rstrip("/") + "/"):
+                group.aliases[full] = os.path.join(path, target[len(root.rstrip("/")) + 1 :])
+            elif file_kind.named_like_shared_object(relative):
+                skipped_links += 1
+            elif file_kind.named_like_archive(relative):
+                errors.append(_leads_out(shown))
+            continue
+        named = file_kind.named_like_shared_object(relative)
+        archive = file_kind.named_like_archive(relative)
+        try:
+            size, head = _look(full, shown, files)
+            host = files.host(full)
+        except UnreadableFile as error:
+            # A socket or an unreadable text file is nobody's shared object; what is named like one might be.
+            if named or archive or "permission" in error.reason:
+                errors.append(InputError(error.path, error.reason))
+            continue
+        form = file_kind.archive_form(head) if archive else None
+        if form is not None:
+            archives.append((host, shown, form))
+            continue
+        if archive and not file_kind.is_binary(head):
+            errors.append(InputError(shown, _no_archive(head)))
+            continue
+        kind: ArtifactKind | None = None
+        if file_kind.shared_object_inside(head, relative):
+            kind = ArtifactKind.SHARED_OBJECT
+        elif named:
+            if (system := other_system(head)) is not None:
+                foreign[relative] = system
+            elif not _is_linker_script(head):
+                errors.append(InputError(shown, describe_other(head[:512])))
+        elif options.sources:
+            kind = file_kind.source_kind(relative, head)
+        if kind is not None:
+            group.add(Artifact(shown, None, kind, size, group, full, None, DiskContent(host)))
+    if foreign:
+        errors.append(of_other_systems(display, foreign, ()))
+    yield from errors
+    yield from group
+    for host, shown, form in archives if options.archives else ():
+        from abiscan.inputs.archives import expand_archive
+
+        yield from expand_archive(FileBytes(host, shown, options.progress), form, Place(shown, None, 1), options)
+    if not errors and not len(group) and not archives:
+        found = nothing_found(Place(display, None, 1), group.facts)
+        if skipped_links and isinstance(found, InputError):
+            link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
+            found = replace(found, message=f"{found.message}; not followed: {link} out of it")
+        yield found
+
+
+def archive_at(path: str, display: str, files: FileSystem) -> bool:
+    """Whether a file is an archive that `expand_file` looks into."""
+    try:
+        _size, head = _look(path, display, files)
+    except UnreadableFile:
+        return False
+    return not file_kind.is_binary(head) and file_kind.archive_form(head) is not None
+
+
+def not_an_archive(path: str, display: str, files: FileSystem) -> InputError | None:
+    """Why a file that is named as archives are is none; None where it is one."""
+    try:
+        _size, head = _look(path, display, files, "an archive")
+    except UnreadableFile as error:
+        return InputError(error.path, error.reason)
+    if not file_kind.is_binary(head) and file_kind.archive_form(head) is not None:
+        return None
+    return InputError(display, _no_archive(head))
+
+
+def _no_archive(head: bytes) -> str:
+    return f"not an archive: {describe_other(head[:512]).removeprefix('not an ELF file: ')}"
+
+
+def archives_below(path: str, display: str, options: Options) -> tuple[tuple[str, ...], tuple[InputError, ...], bool]:
+    """Display paths of the archives below a directory that `expand_directory` looks into; why what is named like one
+    cannot be looked into, and which directories cannot be listed; and whether other files are there too (or nothing at
+    all)."""
+    found: list[str] = []
+    errors: list[InputError] = []
+    others = False
+    above = "" if display == "." else display
+    root = options.files.real(path).rstrip("/") + "/"
+    for full, relative, is_link in _walk(path, display, options, errors):
+        shown = posixpath.join(above, relative)
+        if is_link or not file_kind.named_like_archive(relative):
+            others = True
+            if file_kind.named_like_archive(relative) and not options.files.real(full).startswith(root):
+                errors.append(_leads_out(shown))
+        elif (why := not_an_archive(full, shown, options.files)) is not None:
+            errors.append(why)
+            others = True
+        else:
+            found.append(shown)
+    return tuple(found), tuple(errors), others or bool(errors) or not found
+
+
+def _leads_out(display: str) -> InputError:
+    return InputError(display, "a symbolic link that leads out of the directory: not followed; name it, or its target")
+
+
+def _is_linker_script(head: bytes) -> bool:
+    # /usr/lib/libc.so and its kind: meant for the linker, found in every lib directory of a system.
+    return b"\0" not in head and (b"GNU ld script" in head or head.lstrip().startswith((b"INPUT", b"GROUP")))
+
+
+def _walk(path: str, display: str, options: Options, errors: list[InputError]) -> Iterator[tuple[str, str, bool]]:
+    """(path, path relative to the start, is a symbolic link) of every file, sorted within each directory."""
+    files, budget = options.files, options.limits.files
+    pending = [(path, "")]
+    while pending:
+        directory, prefix = pending.pop()
+        try:
+            with os.scandir(files.host(directory)) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            shown = posixpath.join(display, prefix) if prefix else display
+            errors.append(InputError(shown, f"cannot be listed: {(error.strerror or str(error)).lower()}"))
+            continue
+        below = []
+        for entry in listed:
+            budget -= 1
+            if budget < 0:
+                errors.append(InputError(display, f"more than {options.limits.files} files: name a smaller directory"))
+                return
+            relative = f"{prefix}/{entry.name}" if prefix else entry.name
+            full = os.path.join(directory, entry.name)
+            if entry.is_symlink():
+                # isfile and not is_file: a link that leads to itself is no file, and no reason to stop.
+                if files.is_file(full):
+                    yield full, relative, True
+                elif not files.exists(full) and (
+                    file_kind.named_like_shared_object(relative) or file_kind.named_like_archive(relative)
+                ):
+                    shown = posixpath.join("" if display == "." else display, relative)
+                    errors.append(InputError(shown, f"a symbolic link to {_target(entry.path)}, which is not there"))
+            elif entry.is_dir(follow_symlinks=False):
+                if entry.name not in _SKIPPED_DIRECTORIES:
+                    below.append((full, relative))
+            else:
+                yield full, relative, False
+        pending.extend(reversed(below))
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return "something"
+
+
+def _look(path: str, display: str, files: FileSystem, wanted: str = "a shared object") -> tuple[int, bytes]:
+    """(size, first bytes).
+
+    Raises:
+        UnreadableFile: it is no regular file, or cannot be read.
+    """
+    try:
+        host = files.host(path)
+        mode = os.stat(host).st_mode
+    except OSError as error:
+        raise UnreadableFile(display, f"cannot be opened: {(error.strerror or str(error)).lower()}") from error
+    if not stat.S_ISREG(mode):
+        raise UnreadableFile(display, f"{file_type(mode)}, not {wanted}")
+    source = FileBytes(host, display)
+    try:
+        return source.size, source.read_at(0, file_kind.PEEK_SIZE)
+    finally:
+        source.close()

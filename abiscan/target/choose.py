@@ -1,0 +1,131 @@
+"""Which torch a file is made for: whether the installed one will do, else the newest known release that it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.python import PythonEnvironment
+from abiscan.model.setting import Source, Stated
+from abiscan.model.versions import is_release
+from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.pythons import installable
+from abiscan.target.declared import Declared, DeclaredGpu, DeclaredPython
+
+
+def belongs(
+    declared: Declared,
+    installed: InstalledTorch,
+    environment: PythonEnvironment,
+    machine: str,
+    *,
+    named: bool,
+    alone: bool = False,
+) -> bool:
+    """Whether the environment with its torch is a setting that the file is made for.
+
+    Args:
+        named: it was named itself, or lies in a build tree or an installed package, so that the environment is its own.
+            Of a wheel's member, an installer would have to put it there: requirements and tags must admit what is
+            installed.
+        alone: it was named itself, so that whatever it is for, the question is about here and now.
+    """
+    if machine != installed.machine:
+        return False
+    if declared.torch is not None and not declared.torch.admits(installed.version):
+        # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
+        return alone or (named and declared.torch.source is not Source.FOLDER)
+    gpu = declared.gpu
+    if gpu is not None and gpu.source is Source.FOLDER and not alone and not gpu.admits(installed.cuda, installed.hip):
+        return False  # likewise for several releases of CUDA
+    python = environment.version
+    if declared.other_python:
+        return named
+    return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
+
+
+class ReleaseChoice(Struct, frozen=True):
+    """The released build that a file is judged against.
+
+    Attributes:
+        build: None where no known release satisfies what is declared.
+        note: what a user should know about the choice; empty where it is what was declared.
+        other_gpu: the CUDA or ROCm that the file is built for, where the index has no such build of the release: the
+            names of the build stand for those of that one, its CUDA libraries don't.
+    """
+
+    build: Build | None
+    stated: Stated
+    note: str = ""
+    other_gpu: DeclaredGpu | None = None
+
+
+def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> ReleaseChoice:
+    """The newest known release that the file declares; the newest known that has wheels for its Python where it
+    declares none.
+
+    Raises:
+        UnknownBuild: no build for this architecture is known.
+    """
+    newest = index.newest(machine)
+    builds = [build for build in index.builds(machine) if is_release(build.torch)]
+    releases = tuple(dict.fromkeys(build.torch for build in builds))
+    candidates = _with_wheels(releases, declared.pythons)
+    torch = declared.torch
+    if torch is not None:
+        admitted = [release for release in candidates if torch.admits_release(release)]
+        if not admitted:
+            said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
+            return ReleaseChoice(
+                None,
+                said,
+                f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
+            )
+        source, because, variant = torch.source, torch.because, torch.variant
+    else:
+        admitted = list(candidates) or [newest.torch]
+        source, because, variant = Source.NEWEST_KNOWN, "no release of torch is declared: the newest known", None
+        if admitted[-1] != newest.torch:
+            because += f" with wheels for Python {declared.pythons[0].text}"
+    gpu = declared.gpu
+    fitting = [build for build in builds if gpu is not None and gpu.admits(build.cuda, build.hip)]
+    with_gpu = [release for release in admitted if any(build.torch == release for build in fitting)]
+    if with_gpu:
+        assert gpu is not None
+        if with_gpu[-1] != admitted[-1]:
+            because += f"; {gpu.because}: the newest with {gpu.text}"
+        build = _build(fitting, with_gpu[-1], variant)
+    else:
+        build = _build([*builds, newest], admitted[-1], variant)
+    assert build is not None
+    other_gpu = gpu if gpu is not None and not gpu.admits(build.cuda, build.hip) else None
+    note = ""
+    if variant is not None and build.variant != variant:
+        note = f"{because}: the release index has no {build.torch}+{variant}; judged against {_text(build)}"
+    elif other_gpu is not None:
+        note = (
+            f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; judged by the "
+            f"names of {_text(build)}"
+        )
+    return ReleaseChoice(build, Stated(_text(build), source, because), note, other_gpu)
+
+
+def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:
+    """The releases that an installer can put beside the file: those with wheels for one of its Pythons."""
+    exact = [python for python in pythons if not python.later]
+    if not exact:
+        return releases
+    found = {release for python in exact for release in installable(releases, python.oldest)}
+    return tuple(release for release in releases if release in found) or releases
+
+
+def _build(builds: Sequence[Build], release: str, variant: str | None) -> Build | None:
+    same = [build for build in builds if build.torch == release]
+    exact = [build for build in same if build.variant == variant]
+    return min(exact or same, key=lambda build: build.user, default=None)
+
+
+def _text(build: Build) -> str:
+    return f"{build.torch}+{build.variant}"

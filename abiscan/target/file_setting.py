@@ -1,0 +1,196 @@
+"""The setting of one file: what it declares, what the command line says and what is installed, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from abiscan.environment.python_names import exporting_all, known_versions
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.setting import Setting, Source, Stated
+from abiscan.releases.pythons import installable
+from abiscan.target.declared import Declared, DeclaredGpu
+from abiscan.target.target_torch import TargetTorch
+
+
+class PythonsBeside(Struct, frozen=True):
+    """Which CPythons count beside a release of torch.
+
+    Attributes:
+        declared: what the file declares.
+        exact: the one that counts whatever the release is; None where the declared ones do.
+        releases: every known release for the file's architecture, oldest first.
+    """
+
+    declared: Declared
+    exact: PythonVersion | None
+    releases: tuple[str, ...]
+
+    def of(self, release: str | None) -> tuple[PythonVersion, ...]:
+        """The declared ones for which an installer finds the release; all of them for a release that is not known."""
+        if self.exact is not None:
+            return (self.exact,)
+        pythons = self.declared.pythons
+        if not pythons:
+            return ()
+        known = tuple(v for v in self._installable(release) if any(p.admits(v) for p in pythons))
+        # An exact version that the table lacks is asked for all the same: nothing is then known of its names.
+        return known or tuple(p.oldest for p in pythons if not p.later)
+
+    def possible(self, release: str | None) -> tuple[PythonVersion, ...]:
+        """Where neither the file nor anybody else says which: those for which an installer finds the release."""
+        if self.exact is not None or self.declared.pythons or self.declared.other_python:
+            return ()
+        return tuple(version for version in self._installable(release) if not version.free_threaded)
+
+    def _installable(self, release: str | None) -> Iterator[PythonVersion]:
+        for version in known_versions():
+            if self.declared.admits_python(version) and self._has_wheels(version, release):
+                yield version
+
+    def _has_wheels(self, version: PythonVersion, release: str | None) -> bool:
+        """Whether an installer can put the release beside a file for that CPython at all."""
+        if version.major < 3:
+            return False
+        minor = PythonVersion(version.major, version.minor)
+        return release not in self.releases or release in installable(self.releases, minor)
+
+
+def importing_pythons(declared: Declared, names: Sequence[str]) -> tuple[PythonVersion, ...] | None:
+    """The known CPythons 3 that a file is declared for and that export all the names that it takes of them, oldest
+    first; None where it declares none and takes none.
+
+    Args:
+        names: its strong imports that are CPython's.
+    """
+    if not declared.pythons and not names and not declared.requires_python:
+        return None
+    exporting = exporting_all(names)
+    known = known_versions()
+    found = [
+        version
+        for version in known
+        if version.major >= 3
+        and version in exporting
+        and (not declared.pythons or any(python.admits(version) for python in declared.pythons))
+        and declared.admits_python(version)
+    ]
+    # Of a version that the table lacks nothing but the declaration is known.
+    found += [p.oldest for p in declared.pythons if not p.later and p.oldest not in known]
+    return tuple(sorted(found))
+
+
+class TorchOfFile(Struct, frozen=True):
+    """The torch that one file is judged against.
+
+    Attributes:
+        torch: with its exports; None where no known build is what the file is made for.
+        note: what a user should know about the choice; empty where there is nothing to say.
+        other_gpu: what the file is built for, where no known build of the release has it: the torch's names stand for
+            those of such a build, its CUDA libraries don't.
+    """
+
+    torch: TargetTorch | None
+    stated: Stated
+    note: str = ""
+    other_gpu: DeclaredGpu | None = None
+
+
+class FileSetting(Struct, frozen=True):
+    """What one file is judged in.
+
+    Attributes:
+        of_file: the torch, with its exports.
+        setting: the same for the report.
+        pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
+            torch serves it, or where nobody says which.
+        possible: where nobody says which, those that one may be.
+        beside: the CPythons that count beside each release, where it is asked for another one than the file's.
+    """
+
+    of_file: TorchOfFile
+    setting: Setting
+    pythons: tuple[PythonVersion, ...] = ()
+    possible: tuple[PythonVersion, ...] = ()
+    beside: PythonsBeside | None = None
+
+    @property
+    def torch(self) -> TargetTorch | None:
+        """The torch that the file is judged against."""
+        return self.of_file.torch
+
+    def pythons_beside(self, release: str) -> tuple[PythonVersion, ...]:
+        """The CPythons whose names must serve the file where a release of torch is installed."""
+        return () if self.beside is None else self.beside.of(release)
+
+    def possible_beside(self, release: str) -> tuple[PythonVersion, ...]:
+        """Where nobody says which, those that one may be there."""
+        return () if self.beside is None else self.beside.possible(release)
+
+
+def setting_of(
+    declared: Declared,
+    chosen: TorchOfFile,
+    here: PythonVersion | None,
+    releases: Sequence[str],
+    *,
+    python_named: bool,
+    gpus: Sequence[Stated] = (),
+    driver: Stated | None = None,
+) -> FileSetting:
+    """Put a setting together.
+
+    Args:
+        here: the CPython of the environment that is looked at.
+        releases: every known release for the file's architecture, oldest first.
+        python_named: the environment was named on the command line, so that its CPython counts whatever is declared.
+        gpus, driver: those on which device code must run.
+    """
+    torch = chosen.torch
+    installed = torch is not None and torch.installed
+    named = here if python_named or not (declared.pythons or declared.other_python) else None
+    beside = PythonsBeside(declared, named, tuple(releases))
+    served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
+    release = None if torch is None else torch.target.torch
+    pythons = () if served else beside.of(release)
+    possible = () if served else beside.possible(release)
+    if declared.glibc is not None and not installed:
+        oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
+        system = Stated(oldest, Source.TAG, "the oldest that the wheel's platform tag promises")
+    elif installed:
+        system = Stated("this machine's", Source.MACHINE, "the torch is installed here")
+    else:
+        system = None
+    python = _python(declared, here, python_named=python_named)
+    setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus), driver)
+    return FileSetting(chosen, setting, pythons, possible, beside)
+
+
+def _device(gpus: Sequence[Stated]) -> Stated | None:
+    if len(gpus) < 2:
+        return next(iter(gpus), None)
+    return Stated(", ".join(g.value for g in gpus), gpus[0].source, ", ".join(dict.fromkeys(g.because for g in gpus)))
+
+
+def _gpu(chosen: TorchOfFile) -> Stated | None:
+    if chosen.torch is None:
+        return None
+    if chosen.other_gpu is not None:
+        return Stated(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
+    target = chosen.torch.target
+    value = f"CUDA {target.cuda}" if target.cuda else f"ROCm {target.hip}" if target.hip else "none"
+    return Stated(value, Source.BUILD, f"what torch {target.torch}+{target.variant} is built with")
+
+
+def _python(declared: Declared, here: PythonVersion | None, *, python_named: bool) -> Stated | None:
+    if here is not None and python_named:
+        return Stated(str(here), Source.COMMAND_LINE, "--python")
+    if not declared.pythons:
+        return (
+            None
+            if here is None or declared.other_python
+            else Stated(str(here), Source.ENVIRONMENT, "this environment's, as the file declares none")
+        )
+    first = declared.pythons[0]
+    return Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

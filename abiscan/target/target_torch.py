@@ -1,0 +1,86 @@
+"""The torch that files of one architecture are judged against, with what it exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from abiscan.binary import open_binary
+from abiscan.environment.python import PythonEnvironment
+from abiscan.errors import UnknownBuild
+from abiscan.model.target import Target
+from abiscan.releases import Build, ReleaseIndex
+from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
+from abiscan.target.choice import ChosenTorch, choose, released_target
+
+
+class TargetTorch(Struct, frozen=True):
+    """The torch that files of one architecture are judged against.
+
+    Attributes:
+        exports: what it exports, name by name.
+        installed: whether it is installed in the environment that is looked at, so that the loader can be predicted.
+        note: why it is not the run's own target, where it is not.
+        build: its key in the release index, where it is judged as a build of that.
+    """
+
+    target: Target
+    exports: TargetExports
+    installed: bool
+    note: str | None = None
+    build: str | None = None
+
+    def lacks(self, soname: str) -> bool:
+        """Whether it does not ship a library."""
+        return soname.rpartition("/")[2] not in self.exports.sonames
+
+
+def torch_for_machine(
+    chosen: ChosenTorch,
+    machine: str,
+    index: ReleaseIndex,
+    environment: PythonEnvironment | None,
+    history: Callable[[], ReleaseIndex] | None = None,
+) -> TargetTorch | None:
+    """The chosen torch for files of its own architecture, the same release for those of another; None where no build
+    for that architecture is known."""
+    if chosen.target.machine == machine:
+        if chosen.installed is not None:
+            files = chosen.installed.files
+            on_disk = InstalledExports(
+                chosen.installed.libraries,
+                lambda path: open_binary(files.host(path), path),
+                released=_released_names(chosen.target, index),
+            )
+            return TargetTorch(chosen.target, on_disk, installed=chosen.installed.python is not None)
+        assert chosen.build is not None
+        exports = ReleasedExports(chosen.index or index, chosen.build)
+        return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
+    try:
+        other = choose(chosen.target.torch, environment, lambda: index, machine, history=history)
+    except UnknownBuild:
+        return None
+    assert other.build is not None
+    note = (
+        f"the file is for {machine}, the target torch for {chosen.target.machine}: it is judged against the "
+        f"released build {other.build.key}"
+    )
+    exports = ReleasedExports(other.index or index, other.build)
+    return TargetTorch(other.target, exports, installed=False, note=note, build=other.build.key)
+
+
+def released_torch(index: ReleaseIndex, build: Build, environment: PythonEnvironment | None) -> TargetTorch:
+    """A released build as a target."""
+    exports = ReleasedExports(index, build)
+    return TargetTorch(released_target(build, environment), exports, installed=False, build=build.key)
+
+
+def _released_names(target: Target, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:
+    """Names by prefix from the index, where it has a build of the target's own revision."""
+    machine = target.machine or ""
+    if target.git_revision is None or not any(
+        build.git_revision == target.git_revision for build in index.builds(machine)
+    ):
+        return None
+    return lambda prefix, limit: tuple(h.name for h in index.prefix(prefix, machine, limit))

@@ -1,0 +1,166 @@
+"""What a file declares of its setting. The oracle is packaging's reading of tags and requirements, PEP 425 and PEP 3149
+for tags and suffixes, and the labels and folders of published wheels."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.setting import Source
+from abiscan.target.declared import declared_by, release_in_name, unread_of
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+
+
+def facts(*requires: str, tags: tuple[str, ...] = (), version: str = "1.0") -> ContainerFacts:
+    return ContainerFacts("x.whl", ContainerKind.WHEEL, "x", version, tags, tags, requires)
+
+
+@pytest.mark.parametrize(
+    ("place", "release"),
+    [
+        ("metatensor/torch/torch-2.9/lib/libmetatensor_torch.so", "2.9"),
+        ("libx_torch24.so", "2.4"),
+        ("x/libx_torch2.10.so", "2.10"),
+        ("x/_C_torch2_4.so", "2.4"),
+        ("pkg/torch-v2.1.0/x.so", "2.1.0"),
+        ("x/libtorch_extension.so", None),
+        ("torchvision/_C.so", None),
+        ("libtorchcodec_core7.so", None),
+        ("torch2trt/plugin.so", None),
+    ],
+)
+def test_a_release_in_a_path(place: str, release: str | None) -> None:
+    assert release_in_name(place) == release
+
+
+@pytest.mark.parametrize(
+    ("container", "place", "admits", "refuses", "source"),
+    [
+        (facts("torch==2.8.0"), "x/_C.so", "2.8.0", "2.8.1", Source.REQUIREMENT),
+        (facts("torch (>=2.4,<2.6)"), "x/_C.so", "2.5.1", "2.6.0", Source.REQUIREMENT),
+        (facts("torch==2.6.0+cu124"), "x/_C.so", "2.6.0+cu124", "2.7.0", Source.REQUIREMENT),
+        (facts(version="2.1.2+pt24cu121"), "x/_C.so", "2.4.1", "2.5.0", Source.VERSION_LABEL),
+        (facts(version="2.7.4+cu12torch2.5cxx11abifalse"), "x/_C.so", "2.5.1", "2.4.0", Source.VERSION_LABEL),
+        (facts("torch>=2.1"), "x/torch-2.9/x.so", "2.9.1", "2.8.0", Source.FOLDER),
+    ],
+)
+def test_the_torch_that_is_declared(
+    container: ContainerFacts, place: str, admits: str, refuses: str, source: Source
+) -> None:
+    torch = declared_by(container, place, "x86_64").torch
+    assert torch is not None
+    assert torch.source is source
+    assert torch.admits(admits)
+    assert not torch.admits(refuses)
+
+
+def test_the_variant_of_a_label() -> None:
+    assert declared_by(facts(version="2.1.2+pt24cu121"), "x.so", "x86_64").torch.variant == "cu121"  # type: ignore[union-attr]
+    assert declared_by(facts("torch==2.6.0+cpu"), "x.so", "x86_64").torch.variant == "cpu"  # type: ignore[union-attr]
+
+
+def test_requirements_that_do_not_count_here() -> None:
+    """Markers are asked about Linux, the file's architecture and its own Python; extras are not installed."""
+    only_arm = facts("torch==2.4.0; platform_machine == 'aarch64'", "torch==2.8.0; platform_machine == 'x86_64'")
+    assert declared_by(only_arm, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
+    old = facts("torch==2.4.0; python_version < '3.10'", tags=("cp311-cp311-linux_x86_64",))
+    assert declared_by(old, "x.so", "x86_64").torch is None
+    assert declared_by(facts("torch==2.4.0; extra == 'gpu'"), "x.so", "x86_64").torch is None
+    # For any Python: the newest one that Requires-Python admits, whichever runs this.
+    both = facts("torch==2.4.0; python_version < '3.10'", "torch==2.8.0; python_version >= '3.10'")
+    assert declared_by(both, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
+    older = replace(both, requires_python="<3.10")
+    assert declared_by(older, "x.so", "x86_64").torch.specifiers == ("==2.4.0",)  # type: ignore[union-attr]
+    never = replace(both, requires_python="<3")
+    assert declared_by(never, "x.so", "x86_64").torch.specifiers == ("==2.8.0",)  # type: ignore[union-attr]
+
+
+def test_a_requirement_that_cannot_be_read_is_said() -> None:
+    container = facts("torch>=two")
+    assert declared_by(container, "x.so", "x86_64").torch is None
+    assert list(unread_of(container)) == ["not read, as it is formed wrongly: Requires-Dist: torch>=two"]
+    assert not list(unread_of(facts("torch>=2", "torchvision>=two")))
+    assert len(list(unread_of(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
+
+
+@pytest.mark.parametrize(
+    ("url", "specifiers"),
+    [
+        ("file:///x/torch-2.5.1+cu124-cp311-cp311-linux_x86_64.whl", ("==2.5.1+cu124",)),
+        ("https://x/whl/torch-2.5.1%2Bcu124-cp311-cp311-linux_x86_64.whl#sha256=00", ("==2.5.1+cu124",)),
+        ("git+https://x/pytorch@v2.5.1", None),
+        ("file:///x/torch.whl", None),
+    ],
+)
+def test_a_direct_reference_to_a_wheel_declares_its_release(url: str, specifiers: tuple[str, ...] | None) -> None:
+    """Dependency specifiers specification, "URL reqs"; binary distribution format, "File name convention"."""
+    container = facts(f"torch @ {url}")
+    torch = declared_by(container, "x.so", "x86_64").torch
+    assert (None if torch is None else torch.specifiers) == specifiers
+    assert len(list(unread_of(container))) == (specifiers is None)
+
+
+@pytest.mark.parametrize(
+    ("tags", "place", "texts"),
+    [
+        (("cp311-cp311-manylinux_2_28_x86_64",), "x/_C.so", ["3.11"]),
+        (("cp313-cp313t-manylinux_2_28_x86_64",), "x/_C.so", ["3.13t"]),
+        (("cp39-abi3-manylinux_2_28_x86_64",), "x/_C.abi3.so", [">=3.9"]),
+        (("cp311-cp311-linux_x86_64",), "x/_C.cpython-310-x86_64-linux-gnu.so", ["3.10"]),
+        ((), "_C.cpython-313t-x86_64-linux-gnu.so", ["3.13t"]),
+        ((), "_C.abi3.so", [">=3.2"]),
+        (("py3-none-manylinux1_x86_64",), "lib/x.so", []),
+        ((), "libx.so", []),
+    ],
+)
+def test_the_pythons_that_are_declared(tags: tuple[str, ...], place: str, texts: list[str]) -> None:
+    assert [p.text for p in declared_by(facts(tags=tags), place, "x86_64").pythons] == texts
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # Labels of wheels as PyTorch, AMD and torch-scatter write them, and files of bitsandbytes.
+        *(
+            ("libx_rocm62.so", "ROCm 6"),
+            ("libx_rocm6.2.so", "ROCm 6"),
+            ("rocm700/x.so", "ROCm 7"),
+            ("hip6/x.so", "ROCm 6"),
+        ),
+        *(("libx_cuda118.so", "CUDA 11"), ("_C_cu12.so", "CUDA 12"), ("x_cu130.so", "CUDA 13"), ("librocmx.so", None)),
+    ],
+)
+def test_the_gpu_libraries_that_a_name_tells(name: str, text: str | None) -> None:
+    gpu = declared_by(facts(), name, "x86_64").gpu
+    assert (None if gpu is None else gpu.text) == text
+
+
+def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
+    (python,) = declared_by(facts(tags=("cp39-abi3-linux_x86_64",)), "x.abi3.so", "x86_64").pythons
+    assert python.admits(PythonVersion(3, 13))
+    assert not python.admits(PythonVersion(3, 13, True))
+    assert not python.admits(PythonVersion(3, 8))
+
+
+@pytest.mark.parametrize(
+    ("tag", "known"),
+    [
+        *((tag, True) for tag in ("cp27-cp27mu", "cp36-cp36m", "cp39-abi3", "cp311-none", "cp314-cp314t", "py3-none")),
+        *((tag, False) for tag in ("xy99-xy99", "cp399-cp399t", "cp399-abi3", "pp310-pypy310_pp73")),
+    ],
+)
+def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known: bool) -> None:
+    """Tags as PEP 425 and packaging.tags form them; cp399 stands for releases to come, pp310 for other Pythons."""
+    container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
+    said = list(unread_of(container))
+    assert len(said) == (not known)
+    assert all(f"the tag {tag} names a Python that the table of CPythons does not know" in each for each in said)
+
+
+def test_a_dotted_version_is_no_tag() -> None:
+    """k2-1.23.4-py3.9-none-any.whl: a dot separates the tags of a compressed set (PEP 425)."""
+    container = ContainerFacts("k.whl", ContainerKind.WHEEL, "k", "1", ("py3-none-any", "9-none-any"), (), ())
+    assert list(unread_of(container)) == [
+        "its Python tag py3.9 is no valid one: a dot stands between two tags, and 9 names no Python"
+    ]
