@@ -31,4 +31,6 @@ def decompressor() -> Any:
 def errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
     """What a decompressor raises for damaged data, and these."""
     modules = (sys.modules.get(name) for name in ("compression.zstd", "backports.zstd"))
-    return (*others, *(module.ZstdError for module in modules if module is not None))
+    # A module that failed to be imported half-way has no such name yet.
+    own = (getattr(module, "ZstdError", None) for module in modules)
+    return (*others, *(error for error in own if error is not None))
