@@ -21,7 +21,7 @@ FLOORS: tuple[set[str], ...] = (
     {"environment"},
     {"loader", "target"},
     {"diagnosis", "rules"},
-    {"source"},
+    {"source", "provenance"},
     {"analysis"},
     {"compare", "gate", "report"},
     {"registry"},

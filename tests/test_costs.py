@@ -104,7 +104,7 @@ def test_a_plain_scan_does_not_import_what_it_has_no_use_for(plain: dict[str, An
 
 def test_operators_are_read_where_they_are_told_or_compared(plain: dict[str, Any]) -> None:
     """In a library of 250 MB they take as long as the rest of its provenance."""
-    reader = "abiscan.analysis.read_operators"
+    reader = "abiscan.provenance.read_operators"
     assert reader not in plain["own"]
     for arguments in ([str(GOOD), "-v"], [str(GOOD), "-f", "json"], [str(GOOD), str(GOOD.with_name("stable-abi.so"))]):
         assert reader in costs(*arguments)["own"], arguments

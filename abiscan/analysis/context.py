@@ -11,21 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.errors import UnknownBuild, UsageError
-from abiscan.inputs import Artifact
+from abiscan.errors import UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import InputError
-from abiscan.model.setting import Source, Stated
 from abiscan.releases import ReleaseIndex, open_index
-from abiscan.releases.index import is_earlier, with_earlier
-from abiscan.target.choice import ChosenTorch, choose
-from abiscan.target.choose import belongs, choose_release
-from abiscan.target.declared import Declared, declared_by
-from abiscan.target.file_setting import FileSetting, TorchOfFile, setting_of
-from abiscan.target.target_torch import TargetTorch, released_torch, torch_for_machine
-from abiscan.wheel.metadata import ContainerKind
+from abiscan.releases.index import with_earlier
+from abiscan.target.resolver import TargetRequest, TargetResolver
+from abiscan.target.torch_exports import TargetTorch
 
 if TYPE_CHECKING:
     from abiscan.analysis.keep_facts import FactKeeper
@@ -42,10 +36,7 @@ class AnalysisContext:
 
     def __init__(self, options: ScanOptions) -> None:
         self.options = options
-        self._chosen: ChosenTorch | None = None
-        self._torches: dict[str, TargetTorch | None] = {}
-        self._released: dict[str, TargetTorch] = {}
-        self._judged_on: set[str] = set()
+        self._checked_against: set[str] = set()
         # Set by whoever wants to judge the same files again without reading them.
         self.keeper: FactKeeper | None = None
 
@@ -104,32 +95,24 @@ class AnalysisContext:
 
         return rule_infos()
 
-    def chosen(self, machine: str) -> ChosenTorch:
-        """The run's target; `machine` decides only which architecture's build a released version means.
-
-        Raises:
-            UnknownBuild: `--torch` names none.
-        """
-        if self._chosen is None:
-            self._chosen = choose(
-                self.options.torch,
-                self.options.environment,
-                lambda: self.index,
-                machine,
-                history=lambda: self.history,
-                within=self.options.within,
-                read_archive=self._read_archive,
-                files=self.options.settings.files,
-            )
-        return self._chosen
+    @cached_property
+    def target(self) -> TargetResolver:
+        """The target environment of the run and of each file."""
+        options = self.options
+        request = TargetRequest(
+            torch=options.torch,
+            within=options.within,
+            environment=options.environment,
+            python_named=options.python_named,
+            gpus=options.gpus,
+            driver=options.driver,
+            files=options.settings.files,
+        )
+        return TargetResolver(request, lambda: self.index, lambda: self.history, self._read_archive)
 
     def known_versions(self, machine: str) -> tuple[str, ...]:
         """Public versions of the known torch builds of an architecture, oldest first, each once."""
         return tuple(dict.fromkeys(build.torch for build in self.index.builds(machine)))
-
-    def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
-        """The index with the releases before and after a torch: with the earlier ones where it is one of them."""
-        return self.history if torch is not None and is_earlier(torch.target.torch, self.index) else self.index
 
     def _read_archive(self, path: str) -> ReleaseIndex:
         from pathlib import Path
@@ -143,88 +126,10 @@ class AnalysisContext:
             (lambda line: None) if self.options.progress is None else self.options.progress.at,
         )
 
-    def torch_for(self, machine: str) -> TargetTorch | None:
-        """What files of an architecture are judged against; None where no build for it is known."""
-        if machine not in self._torches:
-            chosen = self.chosen(machine)
-            self._torches[machine] = torch_for_machine(
-                chosen, machine, self.index, self.options.environment, lambda: self.history
-            )
-        return self._torches[machine]
-
-    def setting_of(self, artifact: Artifact, machine: str) -> FileSetting:
-        """What one file is judged in.
-
-        Raises:
-            UnknownBuild: `--torch` names no torch.
-        """
-        options = self.options
-        facts = artifact.group.facts
-        declared = declared_by(facts, _place_inside(artifact), machine)
-        chosen = self._torch_of(artifact, declared, machine)
-        here = options.environment.version if options.environment is not None else None
-        installed = chosen.torch is not None and chosen.torch.installed
-        if artifact.member is not None and not installed and not options.python_named:
-            here = None  # what a wheel's file finds beside a release does not depend on who asks
-        return setting_of(
-            declared,
-            chosen,
-            here,
-            tuple(dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))),
-            python_named=options.python_named,
-            gpus=options.gpus,
-            driver=options.driver,
-        )
-
-    def declared(self, artifact: Artifact, machine: str) -> Declared:
-        """What a file declares of its setting."""
-        return declared_by(artifact.group.facts, _place_inside(artifact), machine)
-
-    def _torch_of(self, artifact: Artifact, declared: Declared, machine: str) -> TorchOfFile:
-        options = self.options
-        chosen = self.chosen(machine)
-        target = chosen.target
-        text = f"{target.torch}+{target.variant}"
-        # Of a package with a build for each release, each is for its own, whichever of a range is the newest.
-        in_folder = declared.torch is not None and declared.torch.source is Source.FOLDER
-        ranged = options.torch is None and options.within is not None and not in_folder
-        if options.torch not in (None, "declared") or ranged:
-            said = f"--torch {options.torch}" if options.torch is not None else f"the required range {options.within}"
-            return TorchOfFile(self.torch_for(machine), Stated(text, Source.COMMAND_LINE, said))
-        if chosen.installed is not None and options.environment is not None:
-            named = artifact.member is None
-            alone = artifact.group.facts.kind is ContainerKind.FILE
-            if belongs(declared, chosen.installed, options.environment, machine, named=named, alone=alone):
-                because = f"installed in {options.environment.label}"
-                return TorchOfFile(self.torch_for(machine), Stated(text, Source.ENVIRONMENT, because))
-        index = self.index
-        try:
-            release = choose_release(declared, index, machine)
-            if release.build is None:
-                # It declares releases before those of the index, or none that there is.
-                index = self.history
-                release = choose_release(declared, index, machine)
-        except UnknownBuild:
-            return TorchOfFile(None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"))
-        if release.build is None:
-            return TorchOfFile(None, release.stated, release.note)
-        torch = None
-        if release.stated.source is Source.NEWEST_KNOWN and chosen.build is not None:
-            default = self.torch_for(machine)
-            if default is not None and default.target.torch == release.build.torch:
-                # The run's own target, which says that no torch is installed.
-                torch = default
-        key = release.build.key
-        if torch is None:
-            if key not in self._released:
-                self._released[key] = released_torch(index, release.build, options.environment)
-            torch = self._released[key]
-        return TorchOfFile(torch, release.stated, release.note, release.other_gpu)
-
     @cached_property
     def loader(self) -> Loader:
         """The loader of the environment's processes, after `import torch` where the target is installed there."""
-        chosen = self.chosen(_OWN_MACHINE)
+        chosen = self.target.of_run(_OWN_MACHINE)
         torch = chosen.installed if chosen.installed is not None and chosen.installed.python is not None else None
         return Loader(self.options.settings, self.options.environment, torch)
 
@@ -261,7 +166,7 @@ class AnalysisContext:
 
     def knowledge(self, machine: str) -> Knowledge:
         """Everything that the diagnosis of a text may rest on."""
-        return self.knowledge_of(self.torch_for(machine), machine, here=True)
+        return self.knowledge_of(self.target.torch_for(machine), machine, here=True)
 
     def knowledge_of(self, torch: TargetTorch | None, machine: str, *, here: bool) -> Knowledge:
         """Everything that the diagnosis of a file of this architecture may rest on.
@@ -289,7 +194,7 @@ class AnalysisContext:
 
     def notes(self) -> tuple[str, ...]:
         """What a user should know of the run as a whole."""
-        found = list(self._chosen.notes) if self._chosen is not None else []
+        found = list(self.target.run_notes)
         if "demangler" in self.__dict__ and not self.demangler.gnu_available:
             found.append("no C++ runtime is here for GNU's demangler: LLVM's alone read the names")
         if self.gpus:
@@ -300,25 +205,14 @@ class AnalysisContext:
                 for gpu in self.gpus
                 if not gpu.is_listed
             )
-            if self._chosen is not None and self._chosen.installed is not None:
-                found += torchs_own(self._chosen.installed, self.gpus)
-            for build in self.history.builds() if self._judged_on else ():
-                if build.key in self._judged_on:
+            if self.target.installed is not None:
+                found += torchs_own(self.target.installed, self.gpus)
+            for build in self.history.builds() if self._checked_against else ():
+                if build.key in self._checked_against:
                     found += of_released(build, self.gpus)
         return tuple(found)
 
-    def judged_on(self, torch: TargetTorch) -> None:
-        """A file for torch was judged against it: where it is a released build, what that runs on is the run's to
-        say."""
+    def checked_against(self, torch: TargetTorch) -> None:
+        """Keep that a file was checked against it: the run says which GPUs a released build has kernels for."""
         if torch.build is not None:
-            self._judged_on.add(torch.build)
-
-
-def _place_inside(artifact: Artifact) -> str:
-    """Where a file lies in what it is shipped with; the name alone of one that was named itself: the folders above it
-    are the user's own."""
-    if artifact.member is not None:
-        return artifact.member.rsplit("!", 1)[-1]
-    if artifact.group.facts.kind is ContainerKind.FILE:
-        return artifact.path.rpartition("/")[2]
-    return artifact.install_path or artifact.path.removeprefix(f"{artifact.group.facts.path}/")
+            self._checked_against.add(torch.build)

@@ -81,7 +81,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     options = context.options
     if options.torch is not None and options.settings.files.is_file(options.torch) and options.cache is not None:
         # Read the wheel once: every process then finds it in the cache.
-        context.chosen(os.uname().machine)
+        context.target.of_run(os.uname().machine)
     # What watches the run is here: the others send it what they do.
     quiet = replace(options, progress=None)
     watch = None if options.progress is None else _Watch(options.progress)

@@ -21,7 +21,7 @@ from abiscan.model.subject import Subject
 from abiscan.model.target import Target
 from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
-from abiscan.target.choice import FALLBACK_MACHINE, named_release
+from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
 
 # Every machine has a /lib/x86_64-linux-gnu/libc.so.6: that it is here does not tell whose error it is.
 _ANY_MACHINE = re.compile(r"/(?:usr/)?(?:s?bin|lib|lib32|lib64|libx32)/(?!.*-packages/)")
@@ -96,7 +96,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         spec = None  # the very torch that is here: its own exports are surer than the index's
     context = AnalysisContext(replace(options, torch=spec))
     try:
-        chosen = context.chosen(FALLBACK_MACHINE)
+        chosen = context.target.of_run(FALLBACK_MACHINE)
     except UnknownBuild:
         # A torch that the index does not have is worth an answer all the same: what came before and after is known.
         target = named_release(spec or "")
@@ -151,7 +151,7 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
     """Whether the installed torch is of this version."""
-    chosen = AnalysisContext(options).chosen(FALLBACK_MACHINE)
+    chosen = AnalysisContext(options).target.of_run(FALLBACK_MACHINE)
     return chosen.installed is not None and chosen.target.torch == spec.partition("+")[0]
 
 

@@ -8,11 +8,8 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.analysis.called_operators import read_calls
 from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
 from abiscan.analysis.layouts import NOT_ITS_OWN
-from abiscan.analysis.provenance_facts import AOTINDUCTOR, CALLS_BY_NAME, PYBIND11, pybind11_ids
-from abiscan.analysis.read_operators import operators_of
 from abiscan.binary import Binary
 from abiscan.binary.stored import StoredBinary
 from abiscan.binary.stored_file import StoredFile, StoredImports
@@ -23,6 +20,9 @@ from abiscan.loader.integrity import first_problem
 from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
+from abiscan.provenance.called_operators import read_calls
+from abiscan.provenance.provenance_facts import AOTINDUCTOR, CALLS_BY_NAME, PYBIND11, pybind11_ids
+from abiscan.provenance.read_operators import operators_of
 from abiscan.releases.assertions import MARK
 from abiscan.releases.open_layouts import layouts_of
 from abiscan.wheel.metadata import ContainerFacts

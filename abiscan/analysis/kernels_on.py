@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
+from abiscan.analysis.file_record import GpuCheck
 from abiscan.binary import open_binary
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.errors import UnreadableFile
@@ -22,7 +21,6 @@ from abiscan.model.gpu_architecture import (
     parse_architecture,
     runs_on,
 )
-from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.releases.build import Build
 from abiscan.releases.kernel_lists import kernel_list
 from abiscan.rules import rule
@@ -31,38 +29,32 @@ from abiscan.rules import rule
 _WITH_KERNELS = frozenset(("libtorch_cuda.so", "libtorch_hip.so"))
 
 
-def with_kernels(
-    report: ArtifactReport,
+def check_kernels(
     code: DeviceImages,
     gpus: Sequence[GpuArchitecture],
     module: str,
     driver: int | None = None,
-) -> ArtifactReport:
-    """The report with what `--gpu` asks: a finding for each GPU that no kernel of the file runs on, notes where not all
-    of them do, and no verdict where nobody can say.
+    *,
+    needed: Sequence[str] = (),
+) -> GpuCheck:
+    """A finding for each GPU that no kernel of a file runs on, and notes where not all of them do.
 
     Args:
         module: the file's identity over rebuilds.
         driver: the branch of NVIDIA's driver; None where nobody asks for it.
+        needed: sonames that the file needs.
     """
-    findings = tuple(_findings(report, code, gpus, module, driver))
+    findings = tuple(_findings(code, gpus, module, driver, needed))
     if not code.images and code.unread is None:
-        return replace(report, findings=(*report.findings, *findings)) if findings else report
+        return GpuCheck(findings)
     notes = [note for gpu in gpus for note in _notes(code, gpu, driver)]
     if driver is not None and not findings:
         notes += _of_its_runtime(code, driver)
-    unknown = any(code_runs(code, gpu, driver) is Runs.UNKNOWN for gpu in gpus)
-    undecided = unknown and report.verdict in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH)
-    return replace(
-        report,
-        verdict=ArtifactVerdict.UNDECIDED if undecided else report.verdict,
-        findings=(*report.findings, *findings),
-        notes=(*notes, *report.notes),
-    )
+    return GpuCheck(findings, tuple(notes), any(code_runs(code, gpu, driver) is Runs.UNKNOWN for gpu in gpus))
 
 
 def _findings(
-    report: ArtifactReport, code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str, driver: int | None
+    code: DeviceImages, gpus: Sequence[GpuArchitecture], module: str, driver: int | None, needed: Sequence[str]
 ) -> Iterator[Finding]:
     from abiscan.rules.computed import driver_rules, gpu_rules
 
@@ -72,7 +64,6 @@ def _findings(
         return
     rules = driver_rules()
     yield from rules["ptx-newer-than-driver"](rule("ptx-newer-than-driver"), code, gpus, module, driver)
-    needed = [each.soname for each in report.needed]
     yield from rules["cuda-newer-than-driver"](rule("cuda-newer-than-driver"), needed, module, driver)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from abiscan import __version__
-from abiscan.analysis.apply_rules import locations_of
+from abiscan.analysis.call_locations import locations_of
 from abiscan.analysis.context import AnalysisContext
 from abiscan.errors import AbiscanError
 from abiscan.inputs import Artifact, expand

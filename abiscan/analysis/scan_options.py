@@ -34,6 +34,7 @@ class ScanOptions(Struct, frozen=True):
         driver: the version of NVIDIA's driver beside them; None where nobody asks.
         operators: also of a file that is looked at alone; of several files they are compared, and always read.
         progress: is told how far the run is.
+        timings: pass -> seconds, which every file adds to; None where nobody asks.
         called: absolute path -> what the report calls it, for targets that the user knows by another name.
     """
 
@@ -53,3 +54,4 @@ class ScanOptions(Struct, frozen=True):
     operators: bool = True
     progress: Progress | None = None
     called: Mapping[str, str] = {}
+    timings: dict[str, float] | None = None

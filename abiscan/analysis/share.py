@@ -23,8 +23,8 @@ from abiscan.inputs import Options as TargetOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputError
 from abiscan.model.target import Target
-from abiscan.target.choice import FALLBACK_MACHINE
 from abiscan.target.declared import unread_of
+from abiscan.target.run_torch import FALLBACK_MACHINE
 
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch
@@ -233,7 +233,7 @@ def scan_items(
     options = context.options
     if options.torch is not None:
         # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
-        context.chosen(FALLBACK_MACHINE)
+        context.target.of_run(FALLBACK_MACHINE)
     notes: list[str] = []
     if share.sources:
         yield from context.source_errors
@@ -280,7 +280,7 @@ def scan_items(
 
         for file in context.sources:
             yield ScannedArtifact(file.path, None, (report_of_source(file),))
-    yield ShareEnd(context.chosen(FALLBACK_MACHINE).target, (*notes, *context.notes()), silent)
+    yield ShareEnd(context.target.of_run(FALLBACK_MACHINE).target, (*notes, *context.notes()), silent)
 
 
 def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:

@@ -60,7 +60,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     from abiscan.compare.file_fate import file_fate
     from abiscan.compare.runtime_copies import several_runtimes, shadowed
     from abiscan.inputs.distributions import distributions
-    from abiscan.target.choice import FALLBACK_MACHINE
+    from abiscan.target.run_torch import FALLBACK_MACHINE
     from abiscan.wheel.markers import marker_environment
 
     environment = options.environment
@@ -73,14 +73,14 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     every = distributions(environment.site_packages, files)
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
-    installed = context.chosen(FALLBACK_MACHINE).installed
+    installed = context.target.of_run(FALLBACK_MACHINE).installed
     found = installed.machine if installed is not None else None
     after = None
     later: dict[str, list[FileFate]] = {}
     if torch is not None:
         upgraded = replace(options, torch=torch, matrix=False)
         machine = installed.machine if installed is not None else FALLBACK_MACHINE
-        target = AnalysisContext(upgraded).chosen(machine or FALLBACK_MACHINE).target
+        target = AnalysisContext(upgraded).target.of_run(machine or FALLBACK_MACHINE).target
         after = f"{target.torch}+{target.variant}"
     here = functools.partial(file_fate, installed=installed is not None)
     now, errors = scan_packages(others, options, here, jobs)

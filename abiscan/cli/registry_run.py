@@ -114,7 +114,7 @@ def work_of(given: Mapping[str, object]) -> Work:
         )
     )
     # An unknown release is an error of the command line, and not of every wheel.
-    AnalysisContext(options).chosen("x86_64")
+    AnalysisContext(options).target.of_run()
     work = Work(options, policy, today() if policy.ignores else None)
     if given.get("time_limit") is not None:
         work = replace(work, seconds=float(str(given.get("time_limit"))))

@@ -14,7 +14,7 @@ from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.target.declared import Declared, marker_environments, pythons_of_tags, without_build
-from abiscan.target.file_setting import importing_pythons
+from abiscan.target.file_target import importing_pythons
 from abiscan.target.package_builds import covered
 from abiscan.wheel.tags import System, TorchRequirement, applicable, promise_of, torch_allowed, torch_requirements
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
@@ -32,16 +31,12 @@ class Diagnosis(Struct, frozen=True):
     """What is wrong with one file.
 
     Attributes:
-        imports: those that were given, in their order, with their causes filled in.
+        causes: mangled name of an import -> its causes, best first; without those that have none.
         groups: the causes of the file, most important first, each with the imports it explains best.
     """
 
-    imports: tuple[BoundImport, ...]
+    causes: Mapping[str, tuple[Cause, ...]]
     groups: tuple[CauseGroup, ...]
-
-    def causes_of(self, name: str) -> tuple[Cause, ...]:
-        """The causes of one import by its mangled name."""
-        return next((bound.causes for bound in self.imports if bound.name == name), ())
 
 
 def diagnose(
@@ -71,10 +66,11 @@ def diagnose(
             weights[candidate.cause] += round(candidate.score * 100)
     settled = [(bound, _reordered(candidates, weights)) for bound, candidates in candidates_of]
     return Diagnosis(
-        tuple(
-            replace(bound, causes=tuple(candidate.as_cause() for candidate in candidates)) if candidates else bound
+        {
+            bound.name: tuple(candidate.as_cause() for candidate in candidates)
             for bound, candidates in settled
-        ),
+            if candidates
+        },
         _groups(settled, _by_themselves(absent, here=here), knowledge, nowhere=nowhere),
     )
 

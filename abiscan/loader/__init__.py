@@ -15,16 +15,17 @@ from abiscan.binary import Binary
 from abiscan.elf import ElfFile
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.loader.bind_imports import FileBinding, bind_imports
 from abiscan.loader.examination import Examination, examine, examine_unreadable
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
+from abiscan.loader.resolution import Resolution
+from abiscan.loader.resolve_in_process import resolve_in_process
 from abiscan.loader.tls import StaticTls
 from abiscan.model.binding import LoaderPrediction
 from abiscan.ownership.torch_names import is_torch_library
 
-__all__ = ["FileBinding", "Loader", "LoaderSettings"]
+__all__ = ["Loader", "LoaderSettings", "Resolution"]
 
 
 class Loader:
@@ -129,7 +130,7 @@ class Loader:
         """Whether this loader's interpreter could open the file at all: of its own architecture and format."""
         return self._serves(binary)
 
-    def bind(self, binary: Binary, path: str, siblings: Mapping[str, Binary] | None = None) -> FileBinding:
+    def resolve(self, binary: Binary, path: str, siblings: Mapping[str, Binary] | None = None) -> Resolution:
         """Status and provider of every import, against the torch that this loader was made with.
 
         Args:
@@ -138,7 +139,7 @@ class Loader:
         """
         assert self._serves(binary), f"{path}: not for this interpreter"
         beside = _elf_files(siblings)
-        return bind_imports(
+        return resolve_in_process(
             binary, self._examine(binary, path, beside), siblings=beside, torch_libraries=self._torch_libraries
         )
 

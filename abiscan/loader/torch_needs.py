@@ -1,11 +1,11 @@
-"""What a file wants of torch, so that each release can be asked for it: the same question as `bind_release`, of all."""
+"""What a file imports of torch, so that every release can be checked: the question of `resolve_on_release`, for all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
-from abiscan.loader.bind_imports import needed_of_package
+from abiscan.loader.resolve_in_process import needed_of_package
 from abiscan.model.binding import BoundImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver

@@ -7,9 +7,7 @@ import os
 
 from msgspec import Struct
 
-from abiscan.model.cause import Cause
 from abiscan.model.facts import Import
-from abiscan.model.versions import Windows
 
 
 class DemangledBy(enum.StrEnum):
@@ -62,8 +60,6 @@ class BoundImport(Struct, frozen=True, gc=False):
         demangled: text of the demangler that accepted the name; None where none did or where it is a plain C name.
         provider: soname (or file name) of the library whose export satisfies it; for an UNREACHABLE one, the library
             that exports it outside of the file's scope; None otherwise.
-        windows: pairs (first, last) of public torch versions that export it; None where it was not looked up.
-        causes: best first; only for imports that are missing, unreachable or undecided.
     """
 
     symbol: Import
@@ -72,8 +68,6 @@ class BoundImport(Struct, frozen=True, gc=False):
     owner: Owner
     status: Status
     provider: str | None
-    windows: Windows | None = None
-    causes: tuple[Cause, ...] = ()
 
     @property
     def name(self) -> str:

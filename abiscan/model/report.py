@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
-from abiscan.model.cause import CauseGroup
+from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.operators import CalledOperator, Operator
@@ -16,6 +17,7 @@ from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.setting import Setting
 from abiscan.model.target import Target
+from abiscan.model.versions import Windows
 
 
 class ArtifactKind(enum.StrEnum):
@@ -44,6 +46,8 @@ class ArtifactReport(Struct, frozen=True):
         member: its name inside the container, if it is in one.
         notes: sentences for a person (names of libraries that are not here, why verdict and loader differ).
         causes: merged over the file's imports, most important first.
+        exported_in: mangled name of an import -> the torch releases that export it, where they were looked up.
+        import_causes: mangled name of an import -> its causes, best first, where it is unresolved.
         setting: what the file was judged in, and who says so; None for a source.
         target: the torch of that setting; None where no known build is what the file is made for.
         served_by: `display` of another build of the same module in its wheel, which the package takes instead: the one
@@ -83,6 +87,8 @@ class ArtifactReport(Struct, frozen=True):
     exports: tuple[Export, ...] | None = None
     pythons: tuple[str, ...] | None = None
     drifting: tuple[tuple[str, Severity], ...] = ()
+    exported_in: Mapping[str, Windows] = {}
+    import_causes: Mapping[str, tuple[Cause, ...]] = {}
 
     def judged_on(self, run: Target | None) -> Target | None:
         """The torch that it was judged against: its own, or the run's where it has no setting of its own."""

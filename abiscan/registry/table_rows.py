@@ -271,7 +271,8 @@ def _of_file(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
     )
     for bound in file.imports:
         if bound.owner is Owner.TORCH or bound.status in _UNBOUND:
-            windows = None if bound.windows is None else bound.windows.text()
+            exported_in = file.exported_in.get(bound.name)
+            windows = None if exported_in is None else exported_in.text()
             names = {"mangled": bound.name, "demangled": bound.demangled, "owner": bound.owner.value}
             status = {"status": bound.status.value, "provider": bound.provider, "windows": windows}
             yield "imports", {**key, **names, **status}

@@ -171,7 +171,7 @@ def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> d
         "verdict": value.verdict,
         "loader": plain(value.loader),
         "needed": plain(value.needed),
-        "imports": [_import(b) for b in sorted_imports(imports)],
+        "imports": [_import(b, value) for b in sorted_imports(imports)],
         "import_counts": status_counts(value.imports),
         "releases": [_release(r) for r in value.releases or ()],
         "releases_judged": value.releases is not None,
@@ -226,7 +226,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def _import(value: BoundImport) -> dict[str, Any]:
+def _import(value: BoundImport, report: ArtifactReport) -> dict[str, Any]:
     symbol = value.symbol
     return {
         "mangled": text(symbol.name),
@@ -237,8 +237,8 @@ def _import(value: BoundImport) -> dict[str, Any]:
         "owner": value.owner,
         "status": value.status,
         "provider": text(value.provider) if value.provider is not None else None,
-        "windows": value.windows,
-        "causes": plain(value.causes),
+        "windows": report.exported_in.get(value.name),
+        "causes": plain(report.import_causes.get(value.name, ())),
     }
 
 

@@ -418,7 +418,8 @@ def _import_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         lines.append(f"  {status.value} imports ({len(found)}):")
         for bound in sorted(found, key=lambda b: (b.owner.value, b.demangled or b.name)):
             provider = f"  <- {printable(bound.provider)}" if bound.provider else ""
-            window = f"  [{windows_words(bound.windows)}]" if bound.windows is not None else ""
+            exported_in = artifact.exported_in.get(bound.name)
+            window = f"  [{windows_words(exported_in)}]" if exported_in is not None else ""
             lines.append(f"    {printable(bound.demangled or bound.name)}{style.dim(provider + window)}")
             if bound.demangled is not None:
                 lines.append(style.dim(f"      {printable(bound.name)} ({bound.demangled_by})"))

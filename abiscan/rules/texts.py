@@ -136,5 +136,5 @@ def pasteable(fields: dict[str, str]) -> dict[str, str]:
 
 
 def known_windows(bound: BoundImport, subject: RuleSubject) -> Windows | None:
-    """The windows of an import: those that were looked up already, or now."""
-    return bound.windows if bound.windows is not None else subject.windows(bound.symbol.name)
+    """The releases that export an import."""
+    return subject.windows(bound.symbol.name)

@@ -1,1 +1,1 @@
-"""What a file is judged in: the torch that its imports are resolved against, and who says so."""
+"""The environment that a file is checked against: torch, Python, CUDA or ROCm, platform, each part with its source."""

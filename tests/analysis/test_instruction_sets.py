@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.instruction_sets import _OPTIONS, instruction_sets
 from abiscan.elf import open_elf
 from abiscan.model.facts import BuildMarks
+from abiscan.provenance.instruction_sets import _OPTIONS, instruction_sets
 
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from abiscan.analysis.kernels_on import of_released, torchs_own, with_kernels
+from abiscan.analysis.kernels_on import check_kernels, of_released, torchs_own
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.model.device_code import DeviceCode, DeviceImages, GpuImage, GpuModule
 from abiscan.model.gpu_architecture import parse_architecture
 from abiscan.releases import open_index
-from tests.compare.typed import report
 
 
 @pytest.mark.parametrize(("gpu", "told"), [("sm_75", True), ("sm_80", False), ("gfx942", True)])
@@ -84,7 +83,7 @@ def test_which_driver_compiles_the_ptx(image: str, ptx: str | None, driver: str 
     device = DeviceImages((GpuImage(image, code, 1, ptx_version=ptx), newer), (GpuModule((image, "compute_90"), 1),))
     gpu = parse_architecture("sm_86")
     assert gpu is not None
-    notes = with_kernels(report("x.so"), device, [gpu], "x").notes
+    notes = check_kernels(device, [gpu], "x").notes
     expected = (
         [] if driver is None else [f"its device code runs on sm_86 as PTX, which {driver} compiles at the first use"]
     )

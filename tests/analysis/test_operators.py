@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.analysis.read_operators import operators_of
 from abiscan.elf import open_elf
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
+from abiscan.provenance.read_operators import operators_of
 
 DEF = "_ZNR5torch7Library4_defEON3c1014FunctionSchemaE"
 

@@ -17,9 +17,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 from msgspec.structs import replace
 
-from abiscan.analysis.read_provenance import highest
 from abiscan.elf import open_elf
 from abiscan.model.facts import VersionNeed
+from abiscan.provenance.read_provenance import highest
 
 FILES = tuple(
     sorted(

@@ -97,7 +97,7 @@ def check(report: ArtifactReport, folder: Path, sight: Sight, met: set[str]) -> 
 
     for bound in report.imports:
         case = Case(report, file, sight, bound=bound, beside=beside)
-        for cause in bound.causes:
+        for cause in report.import_causes.get(bound.name, ()):
             for wrong, said in _of_cause(case, cause, met):
                 yield Untrue(report.display, case.label, f"{cause.cause} of {case.name}: {wrong}", said)
     for group in report.causes:
@@ -120,7 +120,12 @@ def _of_group(case: Case, group: CauseGroup, met: set[str]) -> Iterator[tuple[st
         yield f"its summary, with {group.confidence} confidence", group.summary
     imports = [bound for bound in case.report.imports if bound.name in group.symbols]
     # What is said of an import was asked about as such.
-    known = {sentence for bound in imports for cause in bound.causes[:1] for sentence in cause.evidence}
+    known = {
+        sentence
+        for bound in imports
+        for cause in case.report.import_causes.get(bound.name, ())[:1]
+        for sentence in cause.evidence
+    }
     for sentence in group.evidence:
         if sentence not in known and (wrong := _wrong(case, sentence, (*GROUP_SENTENCES, *SENTENCES), met)) is not None:
             yield wrong, sentence

@@ -66,7 +66,7 @@ def test_a_library_of_others_is_told_where_the_file_is_to_be_loaded() -> None:
 def test_an_import_of_an_absent_library_is_not_said_to_have_met_another_one() -> None:
     need = VersionNeed("libcudart.so.12", "libcudart.so.12", False)
     diagnosis = found("_C.so", missing("cudaMalloc", Status.UNDECIDED, need), libraries=("libcudart.so.12",))
-    evidence = [sentence for cause in diagnosis.imports[0].causes for sentence in cause.evidence]
+    evidence = [sentence for cause in next(iter(diagnosis.causes.values())) for sentence in cause.evidence]
     assert evidence
     assert not any("was found" in sentence for sentence in evidence)
     assert [group.symbols for group in diagnosis.groups] == [("cudaMalloc",)]

@@ -23,7 +23,7 @@ from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases import index as index_module
 from abiscan.releases.build import loaded_globally
 from abiscan.releases.index import EARLIER, SHIPPED, is_earlier
-from abiscan.target.choice import released_target
+from abiscan.target.run_torch import released_target
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # at::TensorBase came in 1.10 (ATen/core/TensorBase.h).

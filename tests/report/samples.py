@@ -123,7 +123,6 @@ def an_import(
     demangled: str | None = None,
     owner: Owner = Owner.TORCH,
     provider: str | None = "libtorch_cpu.so",
-    causes: tuple[Cause, ...] = (),
     version: str | None = None,
     index: int = 1,
 ) -> BoundImport:
@@ -138,8 +137,6 @@ def an_import(
         owner,
         status,
         provider if status is Status.RESOLVED else None,
-        Windows([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")]) if owner is Owner.TORCH else None,
-        causes,
     )
 
 
@@ -177,7 +174,9 @@ def an_artifact(
 ) -> ArtifactReport:
     """An artifact with nothing special to it."""
     base = ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 51234, "x86_64", verdict, findings=findings)
-    return replace(base, **fields)  # type: ignore[arg-type]
+    made = replace(base, **fields)  # type: ignore[arg-type]
+    windows = Windows([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
+    return replace(made, exported_in={each.name: windows for each in made.imports if each.owner is Owner.TORCH})
 
 
 def a_report(*artifacts: ArtifactReport, errors: tuple[InputError, ...] = ()) -> Report:
@@ -234,13 +233,13 @@ def failing() -> ArtifactReport:
                 CHECK_FAIL_OLD,
                 Status.MISSING,
                 demangled="c10::detail::torchCheckFail(char const*, char const*, unsigned int, std::string const&)",
-                causes=(CXX11,),
             ),
             an_import("PyModule_Create2", owner=Owner.PYTHON, provider="python3.11"),
             an_import("memcpy", owner=Owner.LIBC, provider="libc.so.6", version="GLIBC_2.14"),
             an_import("avcodec_open2", Status.UNDECIDED, owner=Owner.OTHER),
             an_import("__gmon_start__", Status.WEAK, owner=Owner.LIBC),
         ),
+        import_causes={CHECK_FAIL_OLD: (CXX11,)},
         releases=releases(),
         what_if=(WhatIf("const-data-ptr", (CONST_PTR,), Windows([("2.4.0", "2.13.0")]), "nothing else changes"),),
         provenance=Provenance(
@@ -341,7 +340,8 @@ def hostile() -> Report:
                 verdict=ArtifactVerdict.FAILS,
                 loader=LoaderPrediction(LoaderOutcome.FAILS, LoaderStop(StopKind.UNDEFINED_SYMBOL, name, symbol=name)),
                 needed=(NeededLibrary(name, None),),
-                imports=(an_import(name, Status.MISSING, demangled=name, causes=(replace(CXX11, fix=name),)),),
+                imports=(an_import(name, Status.MISSING, demangled=name),),
+                import_causes={name: (replace(CXX11, fix=name),)},
                 releases=tuple(replace(r, reason=name, drift=(name,), missing=(name,)) for r in releases()),
                 provenance=Provenance((name,), None, None, name, name, name),
                 findings=(
@@ -387,7 +387,6 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
                     name,
                     Status.MISSING if missing else Status.RESOLVED,
                     demangled=text,
-                    causes=(CXX11,) if missing else (),
                     index=i + 1,
                 )
             )
@@ -411,6 +410,7 @@ def large(files: int = 40, imports: int = 12_000, builds: int = 30) -> Report:
                 f"large/ops_{f:02}.cpython-311-x86_64-linux-gnu.so",
                 verdict=ArtifactVerdict.FAILS if gone else ArtifactVerdict.LOADS,
                 imports=tuple(bound),
+                import_causes=dict.fromkeys(gone, (CXX11,)),
                 releases=verdicts,
                 findings=tuple(a_finding(symbol=name, path=f"ops_{f:02}.so") for name in gone),
                 causes=(

@@ -31,7 +31,7 @@ def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
         "owners": [o.value for o in _OWNERS],
         # A file's imports are numbers of bindings; files mostly share these.
         "imports": [
-            [_binding(bound, bindings, symbols, texts) for bound in sorted_imports(a.imports)] for a in artifacts
+            [_binding(bound, a, bindings, symbols, texts) for bound in sorted_imports(a.imports)] for a in artifacts
         ],
         **heat_data(view.heat, texts),
     }
@@ -70,6 +70,7 @@ def escaped(value: object) -> str:
 
 def _binding(
     bound: BoundImport,
+    report: ArtifactReport,
     bindings: dict[tuple[Any, ...], int],
     symbols: dict[tuple[str, str | None], int],
     texts: Texts,
@@ -80,8 +81,8 @@ def _binding(
         STATUSES.index(bound.status),
         _OWNERS.index(bound.owner),
         texts.add(printable(bound.provider or "")),
-        texts.add(windows_words(bound.windows)),
-        texts.add("; ".join(c.cause.value for c in bound.causes)),
+        texts.add(windows_words(report.exported_in.get(bound.name))),
+        texts.add("; ".join(c.cause.value for c in report.import_causes.get(bound.name, ()))),
     )
     return bindings.setdefault(key, len(bindings))
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
+from abiscan.binary import Binary
 from abiscan.mangling import string_abis
 from abiscan.model import versions
 from abiscan.model.binding import BoundImport, Owner
@@ -13,34 +17,35 @@ from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
 from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.provenance.provenance_facts import Origin, provenance_facts
 from abiscan.releases.matrix import Matrix
 
 
-def provenance(
+def read_provenance(
+    binary: Binary,
     facts: SharedObject,
     imports: Sequence[BoundImport],
     matrix: Matrix | None,
     device: DeviceImages,
     *,
-    name: str,
+    origin: Origin,
 ) -> Provenance:
-    """What the file tells of its making.
+    """The provenance of a file.
 
     Args:
         matrix: its verdicts on the released builds, where the index was asked.
         device: its code for GPUs.
-        name: its file name, with the interpreter's tag.
     """
     torch_names = [b.name for b in imports if b.owner is Owner.TORCH]
     built_for, basis = _built_for(matrix, torch_names)
     toolkit = toolkit_of(facts.needed)
-    return Provenance(
+    made = Provenance(
         compilers=facts.compilers,
         cxx11_abi=_string_abi(torch_names),
         torch_window=matrix.exporting if matrix is not None and torch_names else None,
         built_for=built_for,
         built_for_basis=basis,
-        python_abi=_python_abi(name, imports),
+        python_abi=_python_abi(posixpath.basename(origin.place), imports),
         cuda=toolkit.version if toolkit is not None and toolkit.kind == "CUDA" else None,
         gpu_archs=tuple(dict.fromkeys(each.architecture for each in device.images)),
         abi=_abi(torch_names),
@@ -50,6 +55,7 @@ def provenance(
         gpu_modules=device.modules,
         gpu_unread=device.unread,
     )
+    return replace(made, facts=provenance_facts(binary, facts, imports, made, origin))
 
 
 def _string_abi(names: Iterable[str]) -> bool | None:

@@ -1,4 +1,4 @@
-"""What becomes of each import of a file against a released build: a function of the file, its package and the index.
+"""The status of each import of a file on a released build: a function of the file, its package and the index.
 
 Nothing of this machine is looked at, so that the answer is the same on every host: the interpreter's names are those of
 the table of CPython's exports, the C library's and the C++ runtime's are what the platform tag promises, and the GPU
@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from msgspec.structs import replace
-
 from abiscan.binary import Binary
-from abiscan.loader.bind_imports import FileBinding, needed_of_package
-from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
+from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
+from abiscan.loader.resolve_in_process import needed_of_package
+from abiscan.model.binding import NeededLibrary, Owner, Status
 from abiscan.model.facts import Import
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
@@ -26,20 +25,19 @@ from abiscan.releases.exports import TargetExports
 # Whose libraries every system has, or the torch build brings: their absence from a package says nothing.
 _PROVIDED = frozenset({Owner.TORCH, Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP, Owner.CUDA, Owner.HIP})
 
-PythonExports = Callable[[str], bool]
 # What became of a name, and whose it is.
 _Answer = tuple[Status, str | None]
 
 
-def bind_to_release(
+def resolve_on_release(
     binary: Binary,
     siblings: dict[str, Binary],
     exports: TargetExports | None,
     pythons: Sequence[PythonExports],
     *,
     one_of: bool = False,
-) -> FileBinding:
-    """Bind every import of a file.
+) -> Resolution:
+    """Resolve every import of a file.
 
     The scope's order is not asked for: nothing that is looked at here exports what another part of it does.
 
@@ -57,7 +55,7 @@ def bind_to_release(
     unfit = () if exports is None else tuple(name for name in others if not fits_gpu(name, brings))
     scopes = OwnScopes(binary.names_with_prefix)
     python = partial(_of_python, pythons=pythons, one_of=one_of)
-    bound = []
+    resolved = []
     beside = _first_exporters(tuple(symbol.name for symbol in binary.imports), needed)
     for symbol in binary.imports:
         provider = beside.get(symbol.name)
@@ -77,10 +75,10 @@ def bind_to_release(
             status, provider = _of_others(symbol, owner, python, torch_known=torch_known, unknown=unknown)
         if status is not Status.RESOLVED and symbol.may_stay_unbound:
             status, provider = Status.WEAK, None
-        bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
+        resolved.append(ResolvingImport(symbol, owner, status, provider))
     found = {path.rpartition("/")[2]: path for path in needed}
-    return FileBinding(
-        imports=tuple(bound),
+    return Resolution(
+        imports=resolved,
         needed=tuple(_served(name, found, brings) for name in binary.needed),
         missing_libraries=(*unfit, *foreign),
         missing_torch_libraries=tuple(
@@ -114,54 +112,41 @@ def _served(name: str, members: Mapping[str, str], brings: frozenset[str]) -> Ne
     return NeededLibrary(name, members.get(base) or (base if system or base in brings or is_driver(base) else None))
 
 
-def with_pythons(binding: FileBinding, pythons: Sequence[PythonExports]) -> FileBinding:
-    """A binding of the installed torch's process, with CPython's names judged by other interpreters than its own."""
-    imports = []
-    for bound in binding.imports:
-        if bound.owner is Owner.PYTHON and bound.status is not Status.WEAK:
-            status, provider = _of_python(bound.name, pythons, one_of=False)
-            imports.append(replace(bound, status=status, provider=provider))
-        else:
-            imports.append(bound)
-    return replace(binding, imports=tuple(imports))
+def settle_python_names(resolution: Resolution, pythons: Sequence[PythonExports]) -> None:
+    """Resolve CPython's names by other interpreters than that of the process."""
+    for each in resolution.imports:
+        if each.owner is Owner.PYTHON and each.status is not Status.WEAK:
+            each.settle(*_of_python(each.name, pythons, one_of=False))
 
 
-def with_providers(binding: FileBinding, providers: Mapping[str, str]) -> FileBinding:
-    """A binding with missing names bound to other files of the package.
+def settle_by_package(resolution: Resolution, providers: Mapping[str, str]) -> None:
+    """Resolve missing names by other files of the package.
 
     Args:
-        providers: name -> file name of who exports it.
+        providers: name -> name of the file that exports it.
     """
-    imports = tuple(
-        replace(bound, status=Status.RESOLVED, provider=providers[bound.name])
-        if bound.status is Status.MISSING and bound.name in providers
-        else bound
-        for bound in binding.imports
-    )
-    return replace(binding, imports=imports)
+    for each in resolution.imports:
+        if each.status is Status.MISSING and each.name in providers:
+            each.settle(Status.RESOLVED, providers[each.name])
 
 
-def with_reach(
-    binding: FileBinding, needed: Sequence[str], exports: TargetExports, absent: Sequence[str] = ()
-) -> FileBinding:
-    """A binding with names bound that libraries of torch export which others bring into the file's scope, and with
-    names of unknown home left open that an absent library may have which they would bring.
+def settle_by_dependents(
+    resolution: Resolution, needed: Sequence[str], exports: TargetExports, absent: Sequence[str] = ()
+) -> None:
+    """Resolve names that libraries of torch export which dependents load into the file's scope, and leave names of
+    unknown owner undecided that an absent library of theirs may export.
 
     Args:
-        needed: sonames that those others need.
+        needed: sonames that the dependents need.
         absent: those of them that are not here (`unknown_libraries`).
     """
     reached = exports.in_scope(name.rpartition("/")[2] for name in needed)
-    imports = []
-    for bound in binding.imports:
-        provider = exports.library_in(bound.name, reached) if bound.status.is_unbound else None
+    for each in resolution.imports:
+        provider = exports.library_in(each.name, reached) if each.status.is_unbound else None
         if provider is not None:
-            imports.append(replace(bound, status=Status.RESOLVED, provider=provider))
-        elif absent and bound.status is Status.MISSING and bound.owner is Owner.OTHER:
-            imports.append(replace(bound, status=Status.UNDECIDED))
-        else:
-            imports.append(bound)
-    return replace(binding, imports=tuple(imports))
+            each.settle(Status.RESOLVED, provider)
+        elif absent and each.status is Status.MISSING and each.owner is Owner.OTHER:
+            each.settle(Status.UNDECIDED, each.provider)
 
 
 def unknown_libraries(sonames: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What becomes of each import of a file in the installed torch's process (docs/architecture.md has the statuses).
+"""The status of each import of a file in the process of the installed torch (docs/architecture.md has the statuses).
 
 The scope is the loader's, with two differences that make the answer one about the file and torch and not about this
 machine: a library that is missing here does not end it, and a library of the same wheel or package stands in where the
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from abiscan.binary import Binary
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
@@ -20,48 +18,24 @@ from abiscan.loader.examination import Examination
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import Binding, resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    NeededLibrary,
-    Owner,
-    Status,
-)
+from abiscan.loader.resolution import Resolution, ResolvingImport
+from abiscan.model.binding import NeededLibrary, Owner, Status
 from abiscan.model.facts import Import
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.ownership.torch_names import is_torch_library
-
-
-class FileBinding(Struct, frozen=True):
-    """All imports of one file, bound.
-
-    Attributes:
-        imports: in table order; not demangled, no causes.
-        needed: the file's own DT_NEEDED entries.
-        missing_libraries: every library of the closure that was not found, in the order in which the loader meets them.
-        missing_torch_libraries: those of them that are torch's own of another variant.
-        unfit_libraries: those of CUDA and ROCm that the release brings in another version, or not at all.
-    """
-
-    imports: tuple[BoundImport, ...]
-    needed: tuple[NeededLibrary, ...]
-    missing_libraries: tuple[str, ...]
-    missing_torch_libraries: tuple[str, ...]
-    unfit_libraries: tuple[str, ...] = ()
-
 
 # (status, provider) of each import, by its place in .dynsym.
 _Answers = dict[int, tuple[Status, str | None]]
 
 
-def bind_imports(
+def resolve_in_process(
     elf: ElfFile,
     examination: Examination,
     *,
     siblings: dict[str, ElfFile],
     torch_libraries: Sequence[str],
-) -> FileBinding:
-    """Bind every import of `elf` in the scope that the modelled process gives it.
+) -> Resolution:
+    """Resolve every import of `elf` in the scope that the modelled process gives it.
 
     Args:
         examination: the file opened in that process.
@@ -71,15 +45,15 @@ def bind_imports(
     missing = [name for _item, name in examination.closure.missing]
     foreign = [name for name in missing if not is_torch_library(name)]
     scopes = OwnScopes(elf.names_with_prefix)
-    bound = []
+    resolved = []
     for symbol in elf.imports:
         status, provider = answers.get(symbol.index, (Status.MISSING, None))
         owner = owner_of(symbol.name, symbol.version, provider, scopes)
         if status is Status.MISSING:
             status = _unsatisfied(symbol, owner, missing, foreign)
-        bound.append(BoundImport(symbol, None, DemangledBy.NONE, owner, status, provider))
-    return FileBinding(
-        imports=tuple(bound),
+        resolved.append(ResolvingImport(symbol, owner, status, provider))
+    return Resolution(
+        imports=resolved,
         needed=_needed(elf, examination),
         missing_libraries=tuple(dict.fromkeys(missing)),
         missing_torch_libraries=tuple(dict.fromkeys(name for name in missing if is_torch_library(name))),

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from abiscan.analysis.instruction_sets import instruction_sets
 from abiscan.binary import Binary
 from abiscan.mangling import string_abis
 from abiscan.model.binding import BoundImport, Owner
@@ -15,6 +14,7 @@ from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.facts import Import, SharedObject
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
+from abiscan.provenance.instruction_sets import instruction_sets
 from abiscan.rules.limited_api import stable_abi
 from abiscan.wheel.tags import fitting_platform
 

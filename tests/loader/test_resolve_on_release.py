@@ -8,7 +8,7 @@ import pytest
 
 from abiscan.binary import open_binary
 from abiscan.environment.python_names import exports as python_exports
-from abiscan.loader.bind_release import bind_to_release
+from abiscan.loader.resolve_on_release import resolve_on_release
 from abiscan.model.binding import Owner, Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.torch_names import is_torch_library
@@ -30,7 +30,7 @@ def python(minor: int) -> tuple[object, ...]:
 
 def test_everything_of_a_good_file_binds_but_what_may_stay_unbound(fixtures_dir: Path) -> None:
     file = open_binary(str(fixtures_dir / "good-extension.so"))
-    bound = bind_to_release(file, {}, exports("2.13.0"), python(11))  # type: ignore[arg-type]
+    bound = resolve_on_release(file, {}, exports("2.13.0"), python(11))  # type: ignore[arg-type]
     # Names of the C++ library without a version are among them: the linker found those in a library of torch.
     assert {b.status for b in bound.imports} <= {Status.RESOLVED, Status.WEAK}
     assert bound.missing_libraries == bound.missing_torch_libraries == ()
@@ -42,7 +42,7 @@ def test_everything_of_a_good_file_binds_but_what_may_stay_unbound(fixtures_dir:
 def test_the_old_string_build_lacks_what_the_loader_lacks(fixtures_dir: Path) -> None:
     """Five names, by dlsym over torch 2.13.0 (tests/fixtures/build.py)."""
     file = open_binary(str(fixtures_dir / "old-string-extension.so"))
-    bound = bind_to_release(file, {}, exports("2.13.0"), python(11))  # type: ignore[arg-type]
+    bound = resolve_on_release(file, {}, exports("2.13.0"), python(11))  # type: ignore[arg-type]
     assert sum(b.status is Status.MISSING for b in bound.imports) == 5
 
 
@@ -52,13 +52,13 @@ def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir
     by_python = {
         minor: sum(
             b.status is Status.MISSING
-            for b in bind_to_release(file, {}, exports("2.13.0"), python(minor)).imports  # type: ignore[arg-type]
+            for b in resolve_on_release(file, {}, exports("2.13.0"), python(minor)).imports  # type: ignore[arg-type]
             if b.owner is Owner.PYTHON
         )
         for minor in (8, 13)
     }
     assert max(by_python.values()) > 0
-    nobody = bind_to_release(file, {}, exports("2.13.0"), ())
+    nobody = resolve_on_release(file, {}, exports("2.13.0"), ())
     assert {b.status for b in nobody.imports if b.owner is Owner.PYTHON} <= {Status.UNDECIDED, Status.WEAK}
 
 
@@ -66,12 +66,12 @@ def test_names_of_python_are_those_of_every_python_that_is_promised(fixtures_dir
 def test_the_cuda_that_the_build_brings(fixtures_dir: Path, version: str, served: bool) -> None:
     """readelf: it needs libcudart.so.13. torch 2.15.0 is made with CUDA 13.2, 2.8.0 with 12.8 (torch/version.py)."""
     file = open_binary(str(fixtures_dir / "cuda-build-required.so"))
-    needed = bind_to_release(file, {}, exports(version), ()).needed
+    needed = resolve_on_release(file, {}, exports(version), ()).needed
     (runtime,) = [library for library in needed if library.soname == "libcudart.so.13"]
     assert (runtime.found is not None) is served
 
 
 def test_no_build_decides_nothing(fixtures_dir: Path) -> None:
     file = open_binary(str(fixtures_dir / "good-extension.so"))
-    bound = bind_to_release(file, {}, None, ())
+    bound = resolve_on_release(file, {}, None, ())
     assert {b.status for b in bound.imports if b.owner is Owner.TORCH} == {Status.UNDECIDED}

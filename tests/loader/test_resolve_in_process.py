@@ -15,9 +15,9 @@ import pytest
 from abiscan.elf import open_elf
 from abiscan.environment.installed_torch import read_torch
 from abiscan.loader import Loader, LoaderSettings
-from abiscan.loader.bind_release import bind_to_release
+from abiscan.loader.resolution import ResolvingImport
+from abiscan.loader.resolve_on_release import resolve_on_release
 from abiscan.model.binding import (
-    BoundImport,
     LoaderOutcome,
     Owner,
     Status,
@@ -56,7 +56,7 @@ def test_providers_are_those_that_the_loader_binds_to(fixtures_dir: Path) -> Non
     loader = kit.loader()
     paths = [str(fixtures_dir / name) for name in ("good-extension.so", "stable-abi.so", "abi3-module.abi3.so")]
     for path, real in _real_bindings(paths).items():
-        bound = {b.name: b for b in loader.bind(open_elf(path), path).imports}
+        bound = {b.name: b for b in loader.resolve(open_elf(path), path).imports}
         ours = {name: b.provider for name, b in bound.items() if b.status is Status.RESOLVED and b.symbol.relocated}
         # Its own exports are looked up too, and found in itself.
         theirs = {name: os.path.basename(os.path.realpath(to)) for name, to in real.items() if name in bound}
@@ -73,7 +73,7 @@ def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) 
     path = fixtures_dir / "old-string-extension.so"
     elf = open_elf(str(path))
     loader = kit.loader()
-    missing = [b.name for b in loader.bind(elf, str(path)).imports if b.status is Status.MISSING]
+    missing = [b.name for b in loader.resolve(elf, str(path)).imports if b.status is Status.MISSING]
     prediction = loader.predict(elf, str(path))
     assert prediction.outcome is LoaderOutcome.FAILS
     assert missing
@@ -86,7 +86,7 @@ def test_old_string_build_lacks_what_the_loader_cannot_bind(fixtures_dir: Path) 
 @pytest.mark.torch
 def test_a_name_of_libtorch_python_that_the_file_does_not_need_is_unreachable(fixtures_dir: Path) -> None:
     path = fixtures_dir / "unlinked-libtorch-python.so"
-    found = [b for b in kit.loader().bind(open_elf(str(path)), str(path)).imports if b.status is Status.UNREACHABLE]
+    found = [b for b in kit.loader().resolve(open_elf(str(path)), str(path)).imports if b.status is Status.UNREACHABLE]
     assert {b.provider for b in found} == {"libtorch_python.so"}
     assert {b.owner for b in found} == {Owner.TORCH}
 
@@ -98,7 +98,7 @@ def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> 
     elf = open_elf(str(path))
     loader = kit.loader()
     assert loader.predict(elf, str(path)).outcome is LoaderOutcome.LOADS
-    statuses = {b.status for b in loader.bind(elf, str(path)).imports}
+    statuses = {b.status for b in loader.resolve(elf, str(path)).imports}
     assert Status.WEAK in statuses
     assert statuses <= {Status.WEAK, Status.RESOLVED}
 
@@ -107,7 +107,7 @@ def test_what_the_loader_never_misses_is_weak(fixtures_dir: Path, name: str) -> 
 def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir: Path, tmp_path: Path) -> None:
     path = fixtures_dir / "cuda-build-required.so"
     torch = read_torch(str(torch_here.cpu_build(tmp_path)), kit.environment())
-    binding = Loader(LoaderSettings("/"), kit.environment(), torch).bind(open_elf(str(path)), str(path))
+    binding = Loader(LoaderSettings("/"), kit.environment(), torch).resolve(open_elf(str(path)), str(path))
     assert "libc10_cuda.so" in binding.missing_torch_libraries
     assert not any(name.startswith("libcudart") for name in binding.missing_torch_libraries)
     by_owner = {b.owner: b.status for b in binding.imports if b.status in (Status.MISSING, Status.UNDECIDED)}
@@ -119,10 +119,10 @@ def test_libraries_of_another_variant_are_told_from_those_of_others(fixtures_dir
 @pytest.mark.parametrize("name", ["good-extension.so", "old-string-extension.so", "unlinked-libtorch-python.so"])
 def test_a_torch_that_is_only_known_by_name_gives_the_same_statuses(fixtures_dir: Path, name: str) -> None:
     path = str(fixtures_dir / name)
-    here = kit.loader().bind(open_elf(path), path).imports
-    away = bind_to_release(open_elf(path), {}, InstalledExports(kit.torch().libraries), ())
+    here = kit.loader().resolve(open_elf(path), path).imports
+    away = resolve_on_release(open_elf(path), {}, InstalledExports(kit.torch().libraries), ())
 
-    def of_torch(imports: tuple[BoundImport, ...]) -> list[tuple[str, Status]]:
+    def of_torch(imports: list[ResolvingImport]) -> list[tuple[str, Status]]:
         return [(b.name, b.status) for b in imports if b.owner is Owner.TORCH]
 
     assert len(of_torch(here)) >= 2
@@ -137,7 +137,7 @@ def test_a_sibling_stands_in_for_the_binding_but_not_for_the_loader(fixtures_dir
     target.write_bytes((case / "target.so").read_bytes())
     elf, sibling = open_elf(str(target)), open_elf(str(case / "liba.so"))
     loader = kit.loader()
-    binding = loader.bind(elf, str(target), {str(case / "liba.so"): sibling})
+    binding = loader.resolve(elf, str(target), {str(case / "liba.so"): sibling})
     assert binding.missing_libraries == ()
     assert [needed.found for needed in binding.needed if needed.soname == "liba.so"] == [str(case / "liba.so")]
     assert loader.predict(elf, str(target)).error == (

@@ -1,4 +1,4 @@
-"""Which torch a file is judged against: the installed one where it belongs to it, else what it declares."""
+"""Which torch a file is judged against: the installed one where it is_for_environment to it, else what it declares."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from abiscan.errors import UnknownBuild
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Source
 from abiscan.releases import open_index
-from abiscan.target.choose import belongs, choose_release
 from abiscan.target.declared import declared_by
+from abiscan.target.declared_release import find_declared_release, is_for_environment
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 INDEX = open_index()
@@ -41,24 +41,24 @@ def facts(*requires: str, tags: tuple[str, ...] = CP311, version: str = "1.0") -
 )
 def test_what_belongs_to_the_installed_torch(container: ContainerFacts, place: str, wheel: bool, named: bool) -> None:
     declared = declared_by(container, place, "x86_64")
-    assert belongs(declared, TORCH, PYTHON, "x86_64", named=False) is wheel
-    assert belongs(declared, TORCH, PYTHON, "x86_64", named=True) is named
+    assert is_for_environment(declared, TORCH, PYTHON, "x86_64", named=False) is wheel
+    assert is_for_environment(declared, TORCH, PYTHON, "x86_64", named=True) is named
 
 
 def test_a_file_that_is_named_itself_is_asked_about_here_and_now() -> None:
     """dgl's libdgl_sparse_pytorch_2.0.0.so, handed to the loader of an environment with another torch."""
     declared = declared_by(facts(tags=()), "libdgl_sparse_pytorch_2.0.0.so", "x86_64")
     assert declared.torch is not None
-    assert belongs(declared, TORCH, PYTHON, "x86_64", named=True, alone=True)
-    assert not belongs(declared, TORCH, PYTHON, "x86_64", named=True)
+    assert is_for_environment(declared, TORCH, PYTHON, "x86_64", named=True, alone=True)
+    assert not is_for_environment(declared, TORCH, PYTHON, "x86_64", named=True)
 
 
 def test_a_file_of_another_architecture_belongs_to_no_torch_here() -> None:
-    assert not belongs(declared_by(facts(), "x.so", "aarch64"), TORCH, PYTHON, "aarch64", named=True)
+    assert not is_for_environment(declared_by(facts(), "x.so", "aarch64"), TORCH, PYTHON, "aarch64", named=True)
 
 
 def test_the_newest_release_that_is_declared() -> None:
-    choice = choose_release(declared_by(facts("torch>=2.4,<2.9"), "x.so", "x86_64"), INDEX, "x86_64")
+    choice = find_declared_release(declared_by(facts("torch>=2.4,<2.9"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
     assert choice.build.torch == "2.8.0"
     assert choice.stated.source is Source.REQUIREMENT
@@ -69,25 +69,25 @@ def test_the_newest_release_that_is_declared() -> None:
 def test_of_several_releases_an_installer_takes_one_with_wheels_for_the_python() -> None:
     """torch has no wheels for CPython 3.9 from 2.9 on."""
     old = facts("torch>=2.0", tags=("cp39-cp39-manylinux_2_28_x86_64",))
-    choice = choose_release(declared_by(old, "x.so", "x86_64"), INDEX, "x86_64")
+    choice = find_declared_release(declared_by(old, "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
     assert choice.build.torch == "2.8.0"
 
 
 def test_nothing_declared_is_the_newest_known_release() -> None:
-    choice = choose_release(declared_by(facts(tags=()), "x.so", "x86_64"), INDEX, "x86_64")
+    choice = find_declared_release(declared_by(facts(tags=()), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build == INDEX.newest("x86_64")
     assert choice.stated.source is Source.NEWEST_KNOWN
 
 
 def test_a_release_that_is_not_known_is_said_and_no_other_stands_in() -> None:
-    choice = choose_release(declared_by(facts("torch==1.9.0"), "x.so", "x86_64"), INDEX, "x86_64")
+    choice = find_declared_release(declared_by(facts("torch==1.9.0"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is None
     assert "no known release of torch satisfies it" in choice.note
 
 
 def test_a_variant_that_the_index_does_not_hold_is_named() -> None:
-    choice = choose_release(declared_by(facts("torch==2.6.0+cu118"), "x.so", "x86_64"), INDEX, "x86_64")
+    choice = find_declared_release(declared_by(facts("torch==2.6.0+cu118"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
     assert choice.build.torch == "2.6.0"
     assert "no 2.6.0+cu118" in choice.note
@@ -95,4 +95,4 @@ def test_a_variant_that_the_index_does_not_hold_is_named() -> None:
 
 def test_an_architecture_without_builds() -> None:
     with pytest.raises(UnknownBuild):
-        choose_release(declared_by(facts(), "x.so", "riscv64"), INDEX, "riscv64")
+        find_declared_release(declared_by(facts(), "x.so", "riscv64"), INDEX, "riscv64")

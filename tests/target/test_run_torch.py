@@ -11,7 +11,7 @@ from abiscan.errors import UnknownBuild
 from abiscan.model.target import TargetKind
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.add import read_archive
-from abiscan.target.choice import choose
+from abiscan.target.run_torch import find_run_torch
 
 
 def _no_index() -> ReleaseIndex:
@@ -36,18 +36,18 @@ def test_a_wheel_is_read_once(wheel: Path, tmp_path: Path) -> None:
         return read_archive(Path(path), cache, seen.append)
 
     for _again in range(2):
-        chosen = choose(str(wheel), None, _no_index, "x86_64", read_archive=read)
+        chosen = find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
         assert (chosen.target.kind, chosen.target.torch, chosen.target.variant) == (TargetKind.PATH, "2.6.0", "cpu")
         assert chosen.index is not None
         assert chosen.build is not None
     assert seen.count("libc10.so") == 1
     # Another content under the same name is read anew, and so is a damaged copy.
     wheel.touch()
-    choose(str(wheel), None, _no_index, "x86_64", read_archive=read)
+    find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
     assert seen.count("libc10.so") == 2
     for kept in cache.rglob("*.idx"):
         kept.write_bytes(b"damaged")
-    choose(str(wheel), None, _no_index, "x86_64", read_archive=read)
+    find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
     assert seen.count("libc10.so") == 3
 
 
@@ -61,19 +61,19 @@ def test_what_is_no_torch_is_said_so(tmp_path: Path) -> None:
     path = tmp_path / "x.whl"
     path.write_bytes(b"no zip")
     with pytest.raises(UnknownBuild, match="neither a wheel"):
-        choose(str(path), None, _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None))
+        find_run_torch(str(path), None, _no_index, "x86_64", read_archive=lambda p: read_archive(Path(p), None))
 
 
 @pytest.mark.parametrize(
     ("within", "torch"), [(">=2.3,<2.12", "2.11.0"), ("==2.4.*", "2.4.1"), (">=2.14,!=2.15.0", "2.14.1")]
 )
 def test_the_newest_build_of_a_required_range(within: str, torch: str) -> None:
-    chosen = choose(None, None, open_index, "x86_64", within=within)
+    chosen = find_run_torch(None, None, open_index, "x86_64", within=within)
     assert chosen.target.torch == torch
     assert within in (chosen.target.note or "")
 
 
 def test_a_range_without_a_known_build_and_a_named_torch_change_nothing() -> None:
-    plain = choose(None, None, open_index, "x86_64")
-    assert choose(None, None, open_index, "x86_64", within=">=9").target == plain.target
-    assert choose("2.4.0", None, open_index, "x86_64", within=">=2.6").target.torch == "2.4.0"
+    plain = find_run_torch(None, None, open_index, "x86_64")
+    assert find_run_torch(None, None, open_index, "x86_64", within=">=9").target == plain.target
+    assert find_run_torch("2.4.0", None, open_index, "x86_64", within=">=2.6").target.torch == "2.4.0"

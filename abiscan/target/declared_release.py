@@ -15,7 +15,7 @@ from abiscan.releases.pythons import installable
 from abiscan.target.declared import Declared, DeclaredGpu, DeclaredPython
 
 
-def belongs(
+def is_for_environment(
     declared: Declared,
     installed: InstalledTorch,
     environment: PythonEnvironment,
@@ -46,7 +46,7 @@ def belongs(
     return named or python is None or not declared.pythons or any(p.admits(python) for p in declared.pythons)
 
 
-class ReleaseChoice(Struct, frozen=True):
+class DeclaredRelease(Struct, frozen=True):
     """The released build that a file is judged against.
 
     Attributes:
@@ -62,7 +62,7 @@ class ReleaseChoice(Struct, frozen=True):
     other_gpu: DeclaredGpu | None = None
 
 
-def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> ReleaseChoice:
+def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str) -> DeclaredRelease:
     """The newest known release that the file declares; the newest known that has wheels for its Python where it
     declares none.
 
@@ -78,7 +78,7 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
         admitted = [release for release in candidates if torch.admits_release(release)]
         if not admitted:
             said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
-            return ReleaseChoice(
+            return DeclaredRelease(
                 None,
                 said,
                 f"{torch.because}: no known release of torch satisfies it ({releases[0]} - {releases[-1]} are known)",
@@ -109,7 +109,7 @@ def choose_release(declared: Declared, index: ReleaseIndex, machine: str) -> Rel
             f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; judged by the "
             f"names of {_text(build)}"
         )
-    return ReleaseChoice(build, Stated(_text(build), source, because), note, other_gpu)
+    return DeclaredRelease(build, Stated(_text(build), source, because), note, other_gpu)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from abiscan.errors import UnknownBuild
 from abiscan.model.target import Target
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
-from abiscan.target.choice import ChosenTorch, choose, released_target
+from abiscan.target.run_torch import RunTorch, find_run_torch, released_target
 
 
 class TargetTorch(Struct, frozen=True):
@@ -37,7 +37,7 @@ class TargetTorch(Struct, frozen=True):
 
 
 def torch_for_machine(
-    chosen: ChosenTorch,
+    chosen: RunTorch,
     machine: str,
     index: ReleaseIndex,
     environment: PythonEnvironment | None,
@@ -58,7 +58,7 @@ def torch_for_machine(
         exports = ReleasedExports(chosen.index or index, chosen.build)
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
-        other = choose(chosen.target.torch, environment, lambda: index, machine, history=history)
+        other = find_run_torch(chosen.target.torch, environment, lambda: index, machine, history=history)
     except UnknownBuild:
         return None
     assert other.build is not None

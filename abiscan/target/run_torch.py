@@ -21,7 +21,7 @@ from abiscan.releases.index import is_earlier
 FALLBACK_MACHINE = "x86_64"
 
 
-class ChosenTorch(Struct, frozen=True):
+class RunTorch(Struct, frozen=True):
     """The torch that a run resolves against.
 
     Attributes:
@@ -39,7 +39,7 @@ class ChosenTorch(Struct, frozen=True):
     index: ReleaseIndex | None = None
 
 
-def choose(
+def find_run_torch(
     spec: str | None,
     environment: PythonEnvironment | None,
     index: Callable[[], ReleaseIndex],
@@ -49,13 +49,13 @@ def choose(
     within: str | None = None,
     read_archive: Callable[[str], ReleaseIndex] | None = None,
     files: FileSystem = HERE,
-) -> ChosenTorch:
+) -> RunTorch:
     """Find the torch that `--torch SPEC` means.
 
     Args:
         spec: None for the installed one where there is one, else the newest build of the index; `installed`;
             `declared`, for the newest build of the index whatever is installed (what a file declares is another
-            question: `choose_release`); the path of a torch, a libtorch or a torch wheel; or a version.
+            question: `find_declared_release`); the path of a torch, a libtorch or a torch wheel; or a version.
         index: opens the release index; called only where it is needed.
         history: opens the one with the earlier releases, for a version before those of `index`.
         machine: whose builds a version means.
@@ -118,7 +118,7 @@ def _describe(torch: InstalledTorch, kind: TargetKind, environment: PythonEnviro
     )
 
 
-def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) -> ChosenTorch:
+def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) -> RunTorch:
     torch = read_torch(found[0], environment)
     notes = []
     if len(found) > 1:
@@ -127,7 +127,7 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
             f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
             f"and hides {others}"
         )
-    return ChosenTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
+    return RunTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
 
 
 def _name(root: str, files: FileSystem) -> str:
@@ -137,7 +137,7 @@ def _name(root: str, files: FileSystem) -> str:
         return f"a damaged one in {root}"
 
 
-def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem) -> ChosenTorch:
+def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem) -> RunTorch:
     if not files.exists(path):
         raise UnknownBuild(f"{path}: no such torch")
     if files.is_file(path):
@@ -151,10 +151,10 @@ def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem
         torch = read_torch(path, environment if inside else None, files)
     except UnreadableFile as error:
         raise UnknownBuild(str(error)) from error
-    return ChosenTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)
+    return RunTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)
 
 
-def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> ChosenTorch:
+def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> RunTorch:
     """A wheel or libtorch archive: its exports are known as those of a released build are."""
     try:
         index = read(path)
@@ -175,8 +175,8 @@ def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | No
     return (released or inside)[-1] if inside else None
 
 
-def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> ChosenTorch:
-    return ChosenTorch(released_target(build, environment, note), None, build)
+def _released(build: Build, environment: PythonEnvironment | None, note: str | None) -> RunTorch:
+    return RunTorch(released_target(build, environment, note), None, build)
 
 
 def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> Target:

@@ -1,4 +1,4 @@
-"""The setting of one file: what it declares, what the command line says and what is installed, put together."""
+"""The target environment of one file, part by part, each with its source."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from abiscan.model.python_version import PythonVersion
 from abiscan.model.setting import Setting, Source, Stated
 from abiscan.releases.pythons import installable
 from abiscan.target.declared import Declared, DeclaredGpu
-from abiscan.target.target_torch import TargetTorch
+from abiscan.target.torch_exports import TargetTorch
 
 
-class PythonsBeside(Struct, frozen=True):
+class PythonsOfRelease(Struct, frozen=True):
     """Which CPythons count beside a release of torch.
 
     Attributes:
@@ -97,10 +97,11 @@ class TorchOfFile(Struct, frozen=True):
     other_gpu: DeclaredGpu | None = None
 
 
-class FileSetting(Struct, frozen=True):
-    """What one file is judged in.
+class FileTarget(Struct, frozen=True):
+    """The environment that one file is checked against.
 
     Attributes:
+        declared: what the file declares of it.
         of_file: the torch, with its exports.
         setting: the same for the report.
         pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
@@ -109,11 +110,12 @@ class FileSetting(Struct, frozen=True):
         beside: the CPythons that count beside each release, where it is asked for another one than the file's.
     """
 
+    declared: Declared
     of_file: TorchOfFile
     setting: Setting
     pythons: tuple[PythonVersion, ...] = ()
     possible: tuple[PythonVersion, ...] = ()
-    beside: PythonsBeside | None = None
+    beside: PythonsOfRelease | None = None
 
     @property
     def torch(self) -> TargetTorch | None:
@@ -129,7 +131,7 @@ class FileSetting(Struct, frozen=True):
         return () if self.beside is None else self.beside.possible(release)
 
 
-def setting_of(
+def target_with(
     declared: Declared,
     chosen: TorchOfFile,
     here: PythonVersion | None,
@@ -138,8 +140,8 @@ def setting_of(
     python_named: bool,
     gpus: Sequence[Stated] = (),
     driver: Stated | None = None,
-) -> FileSetting:
-    """Put a setting together.
+) -> FileTarget:
+    """The target of a file with a torch.
 
     Args:
         here: the CPython of the environment that is looked at.
@@ -150,7 +152,7 @@ def setting_of(
     torch = chosen.torch
     installed = torch is not None and torch.installed
     named = here if python_named or not (declared.pythons or declared.other_python) else None
-    beside = PythonsBeside(declared, named, tuple(releases))
+    beside = PythonsOfRelease(declared, named, tuple(releases))
     served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
     release = None if torch is None else torch.target.torch
     pythons = () if served else beside.of(release)
@@ -164,7 +166,7 @@ def setting_of(
         system = None
     python = _python(declared, here, python_named=python_named)
     setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus), driver)
-    return FileSetting(chosen, setting, pythons, possible, beside)
+    return FileTarget(declared, chosen, setting, pythons, possible, beside)
 
 
 def _device(gpus: Sequence[Stated]) -> Stated | None:

@@ -1,0 +1,23 @@
+"""The places of call sites as the report has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from abiscan.analysis.context import AnalysisContext
+from abiscan.model.facts import CallSite
+from abiscan.model.finding import Location
+
+
+def locations_of(sites: Mapping[str, Iterable[CallSite]], context: AnalysisContext) -> dict[str, tuple[Location, ...]]:
+    """The places of call sites as the report has them: functions by their readable names, each place once."""
+    found = {}
+    for name, each in sites.items():
+        places = []
+        for site in each:
+            function = None
+            if site.function is not None:
+                function = context.demangler.demangle(site.function).text or site.function
+            places.append(Location(function=function, file=site.file, line=site.line, offset=site.offset))
+        found[name] = tuple(dict.fromkeys(places))
+    return found

@@ -1,0 +1,194 @@
+"""Apply the rules: to the imports, to the classes and records shared with torch, to how the file was made."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+
+from abiscan.analysis.built_releases import build_of, newest_of
+from abiscan.analysis.call_locations import locations_of
+from abiscan.analysis.file_record import FileRecord
+from abiscan.mangling import parse
+from abiscan.model.binding import LoaderOutcome, Owner
+from abiscan.model.finding import Finding, WhatIf
+from abiscan.model.provenance import Topic
+from abiscan.model.report import ArtifactVerdict
+from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.releases.matrix import window_of
+from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
+
+
+def apply_rules(record: FileRecord) -> None:
+    """The findings, gravest first, and the version ranges that advised rewrites would give."""
+    context = record.context
+    subject = _subject(record)
+    findings = run(context.rules, subject)
+    wanted = symbols_to_locate(context.rules, findings)
+    if wanted:
+        # Reading lines takes longer than all the rest; what is shipped is checked without.
+        sites = record.binary.call_sites(wanted, lines=record.artifact.disk_path is not None)
+        findings = attach_locations(findings, locations_of(sites, context))
+    findings += (*_vtable_drift(record), *_layout_drift(record))
+    if context.sources:
+        from abiscan.source import attach_sources
+
+        findings = attach_sources(findings, context.sources, parse)
+    record.what_if = _what_if(record, subject, findings)
+    record.findings = (
+        *findings,
+        *_provenance_findings(record),
+        *_label_findings(record),
+        *_loader_findings(record),
+        *record.gpu_check.findings,
+    )
+
+
+def _subject(record: FileRecord) -> RuleSubject:
+    context, machine = record.context, record.facts.machine
+    index = context.index
+    builds = index.builds(machine) if record.matrix is not None else ()
+
+    def windows(name: str) -> Windows | None:
+        """The releases that export a name; None where the index does not record such names."""
+        history = index.history(name, machine)
+        if history is not None:
+            return history.windows
+        return None if index.known_omitted(name) is not None else Windows()
+
+    def libraries(name: str) -> tuple[str, ...] | None:
+        """The torch libraries that export a name in some release; None as above."""
+        history = index.history(name, machine)
+        if history is None:
+            return None if index.known_omitted(name) is not None else ()
+        return tuple(dict.fromkeys(export.library for export in history.exports if export is not None))
+
+    return RuleSubject(
+        facts=record.facts,
+        imports=record.imports,
+        needed=record.needed,
+        module=record.module,
+        parse=parse,
+        target=None if record.torch is None else record.torch.target,
+        windows=windows,
+        libraries=libraries,
+        span=(builds[0].torch, builds[-1].torch) if builds else None,
+        gnu_available=context.demangler.gnu_available,
+    )
+
+
+def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
+    """Classes derived from a torch class whose vtable is another one in the target."""
+    if not record.derived_classes or record.torch is None:
+        return
+    from abiscan.rules.computed import class_rules
+    from abiscan.rules.computed.vtable_drift import DriftSubject
+
+    index, machine = record.context.index, record.facts.machine
+    target = build_of(record.torch.target, machine, index)
+    made_for = newest_of(record.built_for, machine, index)
+    if target is None:
+        return
+
+    def in_releases(code: str) -> list[tuple[str, tuple[str | int | None, ...]]]:
+        tables = ((build.torch, index.vtable(code, build)) for build in index.builds(machine) if not build.user)
+        return [(release, words) for release, words in tables if words is not None]
+
+    subject = DriftSubject(
+        derived=record.derived_classes,
+        module=record.module,
+        target=f"torch {record.torch.target.torch}",
+        in_target=lambda code: index.vtable(code, target),
+        built_for=None if made_for is None else made_for.torch,
+        in_built_for=lambda code: None if made_for is None else index.vtable(code, made_for),
+        releases=in_releases,
+        readable=record.context.readable,
+    )
+    for name, compute in class_rules().items():
+        yield from compute(rule(name), subject)
+
+
+def _layout_drift(record: FileRecord) -> Iterator[Finding]:
+    """Records that the file shares with torch and whose layout differs in the target."""
+    layouts, torch = record.layouts, record.torch
+    if layouts is None or torch is None:
+        return
+    if any(b.owner is Owner.TORCH and b.status.is_unbound for b in record.imports):
+        return  # it does not load there, and says so: what is to be rebuilt is known
+    from abiscan.rules.computed import layout_rules
+    from abiscan.rules.computed.layout_drift import LayoutSubject
+
+    subject = LayoutSubject(
+        module=record.module,
+        target=torch.target.torch,
+        uses=layouts.uses_for(torch.target.torch),
+        side=layouts.side,
+        table=layouts.table,
+        readable=record.context.readable,
+    )
+    for name, compute in layout_rules().items():
+        yield from compute(rule(name), subject)
+
+
+def _provenance_findings(record: FileRecord) -> Iterator[Finding]:
+    """How the file was made, where that is a problem by itself; a plain file has no fact that a rule is about."""
+    asked = {Topic.EXECUTABLE_STACK, Topic.RUN_PATH}
+    if record.concerns_torch:
+        asked |= {Topic.BUNDLED_RUNTIME, Topic.STRING_ABI}
+    facts = record.provenance.facts
+    about = [fact for fact in facts if fact.topic in asked and fact.value not in ("new", "old")]
+    if not about:
+        return
+    from abiscan.rules.computed import provenance_rules
+
+    for name, look in provenance_rules().items():
+        yield from look(rule(name), about, record.module)
+
+
+def _label_findings(record: FileRecord) -> Iterator[Finding]:
+    """Labels of the file that contradict its contents."""
+    gpu, version = record.target.declared.gpu, record.artifact.group.facts.version or ""
+    if gpu is None and "+" not in version:
+        return
+    from abiscan.rules.computed import label_rules
+    from abiscan.rules.computed.contradicted_labels import LabelSubject
+
+    toolkit = toolkit_of(record.facts.needed)
+    subject = LabelSubject(record.module, gpu, version, toolkit, record.provenance.cxx11_abi)
+    for name, look in label_rules().items():
+        yield from look(rule(name), subject)
+
+
+def _loader_findings(record: FileRecord) -> Iterator[Finding]:
+    """The loader of this machine refuses a file that torch and Python do not fail."""
+    if record.verdict is ArtifactVerdict.FAILS or record.loader.outcome is not LoaderOutcome.FAILS:
+        return
+    from abiscan.rules.computed import loader_rules
+
+    # Needed libraries in the file's own directory, whether or not a loader would look there.
+    place = posixpath.dirname(record.artifact.disk_path or record.artifact.place)
+    beside = tuple(n.soname for n in record.needed if n.found is not None and posixpath.dirname(n.found) == place)
+    for name, look in loader_rules().items():
+        yield from look(
+            rule(name),
+            record.loader,
+            record.absent.all,
+            record.module,
+            path=record.load_path,
+            alone=record.is_alone,
+            beside=beside,
+        )
+
+
+def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Finding]) -> tuple[WhatIf, ...]:
+    """What each rewrite would gain, where a finding advises one."""
+    context, needs = record.context, record.torch_needs
+    rewritable = {each.id for each in context.rules if each.rewrites}
+    if record.matrix is None or not any(finding.rule in rewritable for finding in findings):
+        return ()
+    from abiscan.rules.what_if import what_if
+
+    def window(names: Iterable[str]) -> Windows:
+        return window_of(names, context.index, record.facts.machine, needs.libraries)
+
+    return what_if(context.rules, subject, needs.names, window)

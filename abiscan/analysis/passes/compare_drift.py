@@ -1,0 +1,42 @@
+"""Compare, on every release that resolves the file, the classes and records that it shares with torch."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from abiscan.analysis.built_releases import newest_of
+from abiscan.analysis.file_record import FileRecord
+from abiscan.model.release import ReleaseVerdict
+
+
+def compare_drift(record: FileRecord) -> None:
+    """The matrix with what drifted in each build that the file loads on: classes that it derives from, and layouts."""
+    verdicts = _with_vtable_drift(record)
+    if record.layouts is not None:
+        from abiscan.analysis.layouts import with_layouts
+
+        verdicts = with_layouts(verdicts, record.layouts)
+    record.outcomes = verdicts
+
+
+def _with_vtable_drift(record: FileRecord) -> tuple[ReleaseVerdict, ...]:
+    assert record.matrix is not None
+    verdicts = record.matrix.verdicts
+    context, machine = record.context, record.facts.machine
+    made_for = newest_of(record.built_for, machine, context.index)
+    classes = sorted({each.base for each in record.derived_classes}) if made_for is not None else []
+    if not classes or made_for is None:
+        return verdicts
+    from abiscan.rules.computed.vtable_drift import compare
+
+    builds = {build.key: build for build in context.index.builds(machine)}
+    result = []
+    for verdict in verdicts:
+        drifted = []
+        for base in classes if verdict.loads else ():
+            old = context.index.vtable(base.removeprefix("_ZTI"), made_for)
+            new = context.index.vtable(base.removeprefix("_ZTI"), builds[verdict.build])
+            if old is not None and new is not None and compare(old, new) is not None:
+                drifted.append(context.readable(base).removeprefix("typeinfo for "))
+        result.append(replace(verdict, drift=tuple(drifted)) if drifted else verdict)
+    return tuple(result)

@@ -1,0 +1,46 @@
+"""Decide whether the file loads in its target environment."""
+
+from __future__ import annotations
+
+from abiscan.analysis.file_record import FileRecord
+from abiscan.model.binding import LoaderStop, Owner, Status
+from abiscan.model.release import ReleaseState
+from abiscan.model.report import ArtifactVerdict
+from abiscan.ownership.torch_names import is_torch_library
+
+# The machine provides the names of these, not torch or the interpreter: they decide `loader`, not `verdict`.
+_OF_THE_MACHINE = frozenset({Owner.LIBC, Owner.CXX, Owner.CUDA, Owner.HIP, Owner.OPENMP})
+
+
+def decide_verdict(record: FileRecord) -> None:
+    """A file loads where every torch and Python import resolves, and so does what it should define itself."""
+    found = _verdict(record)
+    if record.gpu_check.unknown and found in (ArtifactVerdict.LOADS, ArtifactVerdict.NOT_TORCH):
+        found = ArtifactVerdict.UNDECIDED
+    record.verdict = found
+
+
+def _verdict(record: FileRecord) -> ArtifactVerdict:
+    torch = record.torch
+    if isinstance(record.problem, LoaderStop):
+        return ArtifactVerdict.FAILS
+    decisive = [each for each in record.imports if each.owner not in _OF_THE_MACHINE]
+    if any(each.status.is_unbound for each in decisive):
+        return ArtifactVerdict.FAILS
+    if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in record.needed):
+        return ArtifactVerdict.FAILS
+    if record.unfit_libraries:
+        return ArtifactVerdict.FAILS
+    if record.cell is not None and record.cell.state is ReleaseState.FAILS:
+        return ArtifactVerdict.FAILS
+    if record.problem is not None:
+        return ArtifactVerdict.UNDECIDED
+    if not record.concerns_torch:
+        found = ArtifactVerdict.NOT_TORCH
+    elif torch is None or any(
+        each.status is Status.UNDECIDED and each.owner in (Owner.TORCH, Owner.PYTHON) for each in decisive
+    ):
+        return ArtifactVerdict.UNDECIDED
+    else:
+        found = ArtifactVerdict.LOADS
+    return found if record.broken_library is None else ArtifactVerdict.FAILS

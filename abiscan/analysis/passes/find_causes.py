@@ -1,0 +1,79 @@
+"""Find the causes of what is unresolved, and what to do."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.layouts import exported_to_all
+from abiscan.diagnosis import diagnose
+from abiscan.model.release import ReleaseVerdict
+from abiscan.model.report import ArtifactVerdict
+from abiscan.model.versions import Windows
+from abiscan.ownership.torch_names import is_torch_library
+
+
+def find_causes(record: FileRecord) -> None:
+    """Diagnose the unresolved imports and the libraries that were not found."""
+    target, torch, context = record.target, record.torch, record.context
+    unfit = record.unfit_libraries
+    refused = record.verdict is not ArtifactVerdict.FAILS or (
+        record.is_alone and any(finding.rule == "loader-refuses" for finding in record.findings)
+    )
+    # What an absent library of others may have is open, and no cause of a failure that is certain.
+    unresolved = [each for each in record.imports if each.status.is_unbound]
+    lacking = [name for name in record.absent.all if is_torch_library(name) or name in unfit or refused]
+    if not unresolved and not lacking:
+        record.causes, record.import_causes = (), {}
+        return
+    python, facts = target.setting.python, record.artifact.group.facts
+    matrix = record.matrix
+    diagnosis = diagnose(
+        record.facts,
+        unresolved,
+        replace(
+            context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
+            loads_on=_installable_releases(record),
+            pythons=target.pythons or target.possible,
+            pythons_because=python.because if python is not None else "it declares none, and an installer has these",
+        ),
+        libraries=lacking,
+        here=True,
+        distribution=(facts.name, facts.version),
+        nowhere=matrix is not None and torch is not None and not _loads_on(matrix.verdicts, torch.target.torch),
+    )
+    record.causes, record.import_causes = diagnosis.groups, diagnosis.causes
+
+
+def _loads_on(verdicts: tuple[ReleaseVerdict, ...], release: str) -> bool:
+    """Whether some known build of a release loads the file; True where none is known."""
+    builds = [verdict for verdict in verdicts if verdict.torch == release]
+    return not builds or any(verdict.loads for verdict in builds)
+
+
+def _installable_releases(record: FileRecord) -> Windows | None:
+    """The releases that an advice to install another torch may name: those on which the file loads with the layouts
+    that it was made with, else others than this one that have its names; of these the ones that its package admits,
+    and that have the names of its other files where some have them all. None where they are not known."""
+    matrix, torch = record.matrix, record.torch
+    if matrix is None or matrix.unknown:
+        # Where no release exports all of the names that are recorded, none has the others besides.
+        return Windows() if matrix is not None and not matrix.exporting else None
+    declared = record.target.declared.torch
+    verdicts = record.outcomes or ()
+    loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
+    target = None if loading or torch is None else torch.target.torch
+    known = tuple(dict.fromkeys(each.torch for each in verdicts))
+    fitting = {
+        release
+        for release in known
+        if (release in loading if loading else matrix.exporting.contains(release))
+        and release != target
+        and (declared is None or declared.admits_release(release))
+    }
+    of_all = (
+        fitting.intersection(exported_to_all(record.artifact.group, record.context.index, record.facts.machine))
+        if fitting
+        else ()
+    )
+    return Windows.of_known(known, (of_all or fitting).__contains__)

@@ -1,0 +1,13 @@
+"""Find where a loader would open the file, and what it needs of its own package."""
+
+from __future__ import annotations
+
+from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.siblings import load_path, needed_siblings
+
+
+def find_siblings(record: FileRecord) -> None:
+    """Open the shared objects of the package that the file needs, directly or through others."""
+    options = record.context.options
+    record.load_path = load_path(record.artifact, options)
+    record.siblings = needed_siblings(record.artifact, record.binary, options)

@@ -1,0 +1,13 @@
+"""List the operators that a model of AOTInductor calls by name."""
+
+from __future__ import annotations
+
+from abiscan.analysis.file_record import FileRecord
+from abiscan.provenance.called_operators import called_operators
+
+
+def list_called_operators(record: FileRecord) -> None:
+    """Read the `.json` beside the model."""
+    exports = None if record.torch is None else record.torch.exports
+    files = record.context.options.settings.files
+    record.called_operators, record.unread_calls = called_operators(record.artifact, record.binary, exports, files)

@@ -1,0 +1,120 @@
+"""Resolve every import of the file in its target environment, as the loader would."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from abiscan.analysis.file_record import Absent, FileRecord
+from abiscan.analysis.siblings import exported_beside, needed_by_dependents
+from abiscan.environment.python_names import exports as python_exports
+from abiscan.loader.resolution import PythonExports, Resolution
+from abiscan.mangling import string_abi
+from abiscan.model.binding import BoundImport, NeededLibrary, Owner, Status
+from abiscan.model.setting import Source
+from abiscan.ownership.gpu_libraries import fits_gpu
+from abiscan.releases import Build
+
+
+def resolve_imports(record: FileRecord) -> None:
+    """Resolve step by step, each settling what the steps before it left missing, and name the result."""
+    target, torch = record.target, record.torch
+    versions = target.pythons or target.possible
+    pythons = [python for version in versions if (python := python_exports(version)) is not None]
+    if torch is not None and torch.installed and record.context.loader.serves(record.binary):
+        resolution = record.context.loader.resolve(record.binary, record.load_path, record.siblings)
+        if target.pythons:
+            from abiscan.loader.resolve_on_release import settle_python_names
+
+            settle_python_names(resolution, pythons)
+    else:
+        resolution = _on_release(record, pythons)
+    record.dependents, of_dependents = _settle_by_dependents(record, resolution)
+    demangle = record.context.demangler.demangle
+    record.imports = tuple(
+        BoundImport(each.symbol, answer.text, answer.by, each.owner, each.status, each.provider)
+        for each in resolution.imports
+        for answer in (demangle(each.name),)
+    )
+    record.needed = _with_shipped(resolution.needed, record)
+    record.absent = Absent(
+        resolution.missing_libraries,
+        resolution.missing_torch_libraries,
+        _unfit_libraries(resolution, record),
+        of_dependents,
+    )
+
+
+def _on_release(record: FileRecord, pythons: Sequence[PythonExports]) -> Resolution:
+    """Resolve against a release by the index alone."""
+    from abiscan.loader.resolve_on_release import resolve_on_release, settle_by_package
+
+    artifact, binary, torch = record.artifact, record.binary, record.torch
+    # Where an environment here would have them is nothing of the release's: members are called by their place.
+    root = record.load_path.removesuffix(os.path.normpath(artifact.place)) if artifact.member is not None else ""
+    members = {place.removeprefix(root): each for place, each in record.siblings.items()}
+    exports = None if torch is None else torch.exports
+    resolution = resolve_on_release(binary, members, exports, pythons, one_of=not record.target.pythons)
+    _leave_open_for_other_string(resolution, record, record.context.target.index_around(torch).builds(binary.machine))
+    if artifact.member is not None:
+        own = [
+            each.name
+            for each in resolution.imports
+            if each.status is Status.MISSING and each.owner in (Owner.SELF, Owner.OTHER)
+        ]
+        if own:
+            settle_by_package(resolution, exported_beside(artifact, own))
+    return resolution
+
+
+def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Resolve by what files of the package that need this one load into its scope: sonames that these need, and those
+    of them that are not here."""
+    torch = record.torch
+    if torch is None or record.is_alone or not any(each.status.is_unbound for each in resolution.imports):
+        return (), ()
+    from abiscan.loader.resolve_on_release import settle_by_dependents, unknown_libraries
+
+    artifact = record.artifact
+    dependents = needed_by_dependents(artifact, record.binary)
+    outside = [name for name in dependents if not artifact.group.named(name.rpartition("/")[2])]
+    if torch.installed:
+        outside = [name for name in outside if record.context.loader.find(name) is None]
+    absent = unknown_libraries(outside)
+    settle_by_dependents(resolution, dependents, torch.exports, absent)
+    return dependents, absent
+
+
+def _leave_open_for_other_string(resolution: Resolution, record: FileRecord, builds: Sequence[Build]) -> None:
+    """Leave names undecided that only a build of the release with the other std::string can have: the file's name says
+    which release it is for, and the index may hold that with one std::string alone."""
+    torch, stated = record.torch, record.target.setting.torch
+    if torch is None or torch.build is None or stated is None or stated.source is not Source.FOLDER:
+        return
+    missing = [each for each in resolution.imports if each.owner is Owner.TORCH and each.status is Status.MISSING]
+    known = {build.cxx11_abi for build in builds if build.torch == torch.target.torch}
+    # A function that returns a string has a tag in its name alone.
+    wanted = {string_abi(each.name) or ("new" if "B5cxx11" in each.name else None) for each in missing}
+    if len(wanted) == 1 and known == {"new" not in wanted}:
+        for each in missing:
+            each.settle(Status.UNDECIDED, each.provider)
+
+
+def _unfit_libraries(resolution: Resolution, record: FileRecord) -> tuple[str, ...]:
+    """The needed libraries of CUDA and ROCm that the torch ships in another version, or not at all, and that the
+    machine of an installed one does not have either."""
+    torch = record.torch
+    if torch is None or record.target.of_file.other_gpu is not None:
+        return ()
+    if not torch.installed:
+        return resolution.unfit_libraries
+    return tuple(name for name in resolution.missing_libraries if not fits_gpu(name, torch.exports.brings))
+
+
+def _with_shipped(needed: Sequence[NeededLibrary], record: FileRecord) -> tuple[NeededLibrary, ...]:
+    """A torch that is not installed here has its libraries all the same: where it is, or where its wheel has them."""
+    torch = record.torch
+    if torch is None or torch.installed:
+        return tuple(needed)
+    exports = torch.exports
+    return tuple(n if n.found is not None else NeededLibrary(n.soname, exports.path_of(n.soname)) for n in needed)

@@ -1,0 +1,231 @@
+"""The target environment of a file: the one place that decides which torch, Python, GPU libraries and system count.
+
+`TORCH_SOURCES` has the sources of the torch in order of precedence. The Python and the rest follow from the torch and
+from what the file declares (`file_target.target_with`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from abiscan.environment.installed_torch import InstalledTorch
+from abiscan.environment.python import PythonEnvironment
+from abiscan.errors import UnknownBuild
+from abiscan.filesystem import HERE, FileSystem
+from abiscan.inputs import Artifact
+from abiscan.model.setting import Source, Stated
+from abiscan.releases import ReleaseIndex
+from abiscan.releases.index import is_earlier
+from abiscan.target.declared import Declared, declared_by
+from abiscan.target.declared_release import find_declared_release, is_for_environment
+from abiscan.target.file_target import FileTarget, TorchOfFile, target_with
+from abiscan.target.run_torch import FALLBACK_MACHINE, RunTorch, find_run_torch
+from abiscan.target.torch_exports import TargetTorch, released_torch, torch_for_machine
+from abiscan.wheel.metadata import ContainerKind
+
+
+class TargetRequest(Struct, frozen=True):
+    """What the user asks for; everything else is found.
+
+    Attributes:
+        torch: as `--torch` has it.
+        within: a version range (`--require-torch`): without `torch`, its newest known build is the target.
+        environment: whose interpreter and packages; None where there is none.
+        python_named: whether the environment was named (`--python`): its CPython counts then, whatever a file declares.
+        gpus, driver: those on which device code must run.
+        files: where paths are looked for.
+    """
+
+    torch: str | None = None
+    within: str | None = None
+    environment: PythonEnvironment | None = None
+    python_named: bool = False
+    gpus: tuple[Stated, ...] = ()
+    driver: Stated | None = None
+    files: FileSystem = HERE
+
+
+class _Question(Struct, frozen=True):
+    """Which torch one file is checked against."""
+
+    artifact: Artifact
+    declared: Declared
+    machine: str
+
+
+class TargetResolver:
+    """The target of a run and of each of its files. What is found is kept for the run.
+
+    Args:
+        index: opens the release index; history: the one with the earlier releases too.
+        read_archive: makes an index of a torch wheel or libtorch archive, by its path.
+    """
+
+    def __init__(
+        self,
+        request: TargetRequest,
+        index: Callable[[], ReleaseIndex],
+        history: Callable[[], ReleaseIndex],
+        read_archive: Callable[[str], ReleaseIndex],
+    ) -> None:
+        self.request = request
+        self._open_index, self._open_history, self._read_archive = index, history, read_archive
+        self._of_run: RunTorch | None = None
+        self._of_machine: dict[str, TargetTorch | None] = {}
+        self._released: dict[str, TargetTorch] = {}
+
+    @cached_property
+    def _index(self) -> ReleaseIndex:
+        return self._open_index()
+
+    def of_run(self, machine: str = FALLBACK_MACHINE) -> RunTorch:
+        """The torch of the run; `machine` decides only which architecture's build a released version means.
+
+        Raises:
+            UnknownBuild: `--torch` names none.
+        """
+        if self._of_run is None:
+            request = self.request
+            self._of_run = find_run_torch(
+                request.torch,
+                request.environment,
+                self._open_index,
+                machine,
+                history=self._open_history,
+                within=request.within,
+                read_archive=self._read_archive,
+                files=request.files,
+            )
+        return self._of_run
+
+    @property
+    def run_notes(self) -> tuple[str, ...]:
+        """Sentences about the torch of the run, where it was asked for."""
+        return () if self._of_run is None else self._of_run.notes
+
+    @property
+    def installed(self) -> InstalledTorch | None:
+        """The installed torch, where the torch of the run was asked for and is one."""
+        return None if self._of_run is None else self._of_run.installed
+
+    def torch_for(self, machine: str) -> TargetTorch | None:
+        """The torch of the run for files of an architecture; None where no build for it is known."""
+        if machine not in self._of_machine:
+            self._of_machine[machine] = torch_for_machine(
+                self.of_run(machine), machine, self._index, self.request.environment, self._open_history
+            )
+        return self._of_machine[machine]
+
+    def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
+        """The index with the releases before and after a torch: with the earlier ones where it is one of them."""
+        earlier = torch is not None and is_earlier(torch.target.torch, self._index)
+        return self._open_history() if earlier else self._index
+
+    def resolve(self, artifact: Artifact, machine: str) -> FileTarget:
+        """The target environment of one file.
+
+        Raises:
+            UnknownBuild: `--torch` names no torch.
+        """
+        request = self.request
+        declared = declared_by(artifact.group.facts, _place_in_container(artifact), machine)
+        question = _Question(artifact, declared, machine)
+        chosen = next(found for source in TORCH_SOURCES if (found := source(self, question)) is not None)
+        here = request.environment.version if request.environment is not None else None
+        installed = chosen.torch is not None and chosen.torch.installed
+        if artifact.member is not None and not installed and not request.python_named:
+            here = None  # what a wheel's file finds beside a release does not depend on who asks
+        releases = dict.fromkeys(build.torch for build in self.index_around(chosen.torch).builds(machine))
+        return target_with(
+            declared,
+            chosen,
+            here,
+            tuple(releases),
+            python_named=request.python_named,
+            gpus=request.gpus,
+            driver=request.driver,
+        )
+
+    def named_torch(self, question: _Question) -> TorchOfFile | None:
+        """The torch of `--torch`, or the newest of the range of `--require-torch`."""
+        request = self.request
+        chosen = self.of_run(question.machine)
+        torch = question.declared.torch
+        # Of a package with a build for each release, each is for its own, whichever of a range is the newest.
+        for_one_release = torch is not None and torch.source is Source.FOLDER
+        ranged = request.torch is None and request.within is not None and not for_one_release
+        if request.torch in (None, "declared") and not ranged:
+            return None
+        because = f"--torch {request.torch}" if request.torch is not None else f"the required range {request.within}"
+        stated = Stated(_text(chosen), Source.COMMAND_LINE, because)
+        return TorchOfFile(self.torch_for(question.machine), stated)
+
+    def environment_torch(self, question: _Question) -> TorchOfFile | None:
+        """The torch that is installed, for a file that is made for that environment."""
+        chosen, environment = self.of_run(question.machine), self.request.environment
+        if chosen.installed is None or environment is None:
+            return None
+        artifact = question.artifact
+        fits = is_for_environment(
+            question.declared,
+            chosen.installed,
+            environment,
+            question.machine,
+            named=artifact.member is None,
+            alone=artifact.group.facts.kind is ContainerKind.FILE,
+        )
+        if not fits:
+            return None
+        stated = Stated(_text(chosen), Source.ENVIRONMENT, f"installed in {environment.label}")
+        return TorchOfFile(self.torch_for(question.machine), stated)
+
+    def released_torch(self, question: _Question) -> TorchOfFile:
+        """The newest known release that the file declares; the newest known where it declares none."""
+        machine, index = question.machine, self._index
+        try:
+            release = find_declared_release(question.declared, index, machine)
+            if release.build is None:
+                # It declares releases before those of the index, or none that there is.
+                index = self._open_history()
+                release = find_declared_release(question.declared, index, machine)
+        except UnknownBuild:
+            return TorchOfFile(None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"))
+        if release.build is None:
+            return TorchOfFile(None, release.stated, release.note)
+        torch = None
+        if release.stated.source is Source.NEWEST_KNOWN and self.of_run(machine).build is not None:
+            default = self.torch_for(machine)
+            if default is not None and default.target.torch == release.build.torch:
+                # The run's own target, which says that no torch is installed.
+                torch = default
+        key = release.build.key
+        if torch is None:
+            if key not in self._released:
+                self._released[key] = released_torch(index, release.build, self.request.environment)
+            torch = self._released[key]
+        return TorchOfFile(torch, release.stated, release.note, release.other_gpu)
+
+
+TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None]] = (
+    TargetResolver.named_torch,
+    TargetResolver.environment_torch,
+    TargetResolver.released_torch,
+)
+"""The sources of a file's torch, in order of precedence: the first that has an answer decides, the last always has."""
+
+
+def _text(chosen: RunTorch) -> str:
+    return f"{chosen.target.torch}+{chosen.target.variant}"
+
+
+def _place_in_container(artifact: Artifact) -> str:
+    """Where a file lies in what it is shipped with; the name alone of one that was named itself: the folders above it
+    are the user's own."""
+    if artifact.member is not None:
+        return artifact.member.rsplit("!", 1)[-1]
+    if artifact.group.facts.kind is ContainerKind.FILE:
+        return artifact.path.rpartition("/")[2]
+    return artifact.install_path or artifact.path.removeprefix(f"{artifact.group.facts.path}/")
