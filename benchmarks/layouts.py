@@ -20,7 +20,7 @@ from typing import Any
 
 from abiscan.analysis import apply_rules, layouts, shared_object
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.share import analyse
+from abiscan.analysis.scan_batch import analyse
 from abiscan.binary import open_binary
 from abiscan.cli.options import scan_options
 from abiscan.errors import AbiscanError

@@ -27,7 +27,7 @@ gc.set_threshold(50_000)  # as the command does
 from abiscan.inputs import Artifact, expand
 from abiscan.cli.options import scan_options
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.share import analyse
+from abiscan.analysis.scan_batch import analyse
 options = scan_options({})
 context = AnalysisContext(options)
 times = []

@@ -1,4 +1,4 @@
-"""Who scans the shares of a run. An executor is a function from shares to what they find, in their order."""
+"""Who scans the batches of a run. An executor is a function from batches to what they find, in their order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
+from abiscan.analysis.batches import Batch, BatchEnd, Scanned, ScannedArtifact
 from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.scan_batch import scan_batch
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import Scanned, ScannedArtifact, Share, ShareEnd, scan_share
 from abiscan.errors import AbiscanError
 from abiscan.inputs.file_kind import named_like_zip
 from abiscan.model.limits import MAX_COPIED
@@ -34,13 +35,13 @@ _LOOK = 0.1
 # those above took 0.81 of the time in the median, and those below as long.
 _LARGE = 16 << 20
 
-Executor = Callable[[Iterable[Share], AnalysisContext], Iterator[Scanned]]
+Executor = Callable[[Iterable[Batch], AnalysisContext], Iterator[Scanned]]
 
 
-def in_process(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+def in_process(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
     """All in this process, one after the other."""
-    for share in shares:
-        yield from scan_share(share, context)
+    for batch in batches:
+        yield from scan_batch(batch, context)
 
 
 def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
@@ -64,13 +65,13 @@ def default_jobs(targets: Iterable[str], options: ScanOptions) -> int:
 
 
 def process_pool(jobs: int) -> Executor:
-    """An executor that keeps `jobs` processes busy where there are shares for them; what they find comes whole shares
+    """An executor that keeps `jobs` processes busy where there are batches for them; what they find comes whole batches
     at a time."""
     return partial(_in_processes, jobs)
 
 
-def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
-    planned = list(shares)
+def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
+    planned = list(batches)
     if len(planned) == 1:
         yield from in_children(planned, context)
         return
@@ -91,7 +92,7 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
     scratches = _scratches(planned, options) if copied else {}
     workers = max(1, min(jobs, len(planned)))
     waiting = iter(planned)
-    broken: list[Share] = []
+    broken: list[Batch] = []
     seen: set[str] = set()
 
     def told(found: Iterable[Scanned]) -> Iterator[Scanned]:
@@ -101,14 +102,14 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
             yield item
 
     while True:
-        under_way: deque[tuple[Share, Future[list[Scanned]]]] = deque()
-        unsent: Share | None = None
+        under_way: deque[tuple[Batch, Future[list[Scanned]]]] = deque()
+        unsent: Batch | None = None
         begin = (quiet, scratches, None if watch is None else watch.writer)
         with ProcessPoolExecutor(workers, start, initializer=_start, initargs=begin) as pool:
             try:
-                for share in waiting:
-                    unsent = share
-                    under_way.append((share, pool.submit(_scan_in_worker, share)))
+                for batch in waiting:
+                    unsent = batch
+                    under_way.append((batch, pool.submit(_scan_in_worker, batch)))
                     unsent = None
                     if len(under_way) > 2 * jobs:
                         yield from told(_result(under_way[0][1], watch))
@@ -118,32 +119,32 @@ def _in_processes(jobs: int, shares: Iterable[Share], context: AnalysisContext) 
                     under_way.popleft()
                 break
             except BrokenProcessPool:
-                # A worker died, and the pool with it: nothing of these shares has been handed on.
+                # A worker died, and the pool with it: nothing of these batches has been handed on.
                 broken += [each for each, _ in under_way]
                 broken += [unsent] if unsent is not None else []
     # Whatever none has told of: the file at which a worker died may have gone, and with it the numbers of those behind.
     for targets, archives in dict.fromkeys((each.targets, each.archives) for each in broken):
         sources = any(each.sources for each in broken if (each.targets, each.archives) == (targets, archives))
-        whole = Share(targets, archives=archives, sources=sources, skip=frozenset(seen))
+        whole = Batch(targets, archives=archives, sources=sources, skip=frozenset(seen))
         yield from told(_alone(whole, quiet))
 
 
-def in_children(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
+def in_children(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
     """All in this process but what might be cut off while it is mapped, which ends the process that reads it: that in a
     process of its own."""
-    for share in shares:
-        if _is_read_whole(share, context.options):
-            yield from scan_share(share, context)
+    for batch in batches:
+        if _is_read_whole(batch, context.options):
+            yield from scan_batch(batch, context)
         else:
-            yield from _alone(share, context.options)
+            yield from _alone(batch, context.options)
 
 
-def _is_read_whole(share: Share, options: ScanOptions) -> bool:
-    """Whether nothing that the share names is mapped: files of a size that is read at once."""
+def _is_read_whole(batch: Batch, options: ScanOptions) -> bool:
+    """Whether nothing that the batch names is mapped: files of a size that is read at once."""
     if not hasattr(os, "fork"):
         return True
     settings = options.settings
-    for target in share.targets:
+    for target in batch.targets:
         try:
             status = os.stat(settings.files.host(os.path.join(settings.cwd, target)))
         except OSError:
@@ -153,25 +154,25 @@ def _is_read_whole(share: Share, options: ScanOptions) -> bool:
     return True
 
 
-def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
-    """A share in a process of its own, artifact by artifact; the one at which it dies is reported as unread, and
+def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
+    """A batch in a process of its own, artifact by artifact; the one at which it dies is reported as unread, and
     another process goes on behind it.
 
     Raises:
-        AbiscanError: as `scan_share`.
+        AbiscanError: as `scan_batch`.
     """
     import pickle
 
     from abiscan.model.progress import Step, replay
 
     died: set[str] = set()
-    done: set[str] = set(share.skip)
+    done: set[str] = set(batch.skip)
     while True:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(reader)
-            _send(replace(share, skip=frozenset(done)), options, writer)
+            _send(replace(batch, skip=frozenset(done)), options, writer)
         os.close(writer)
         current: str | None = None
         with os.fdopen(reader, "rb") as stream:
@@ -192,7 +193,7 @@ def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
                         done.add(item.display)
                     if not (isinstance(item, InputError) and item.path in died):
                         yield item
-                    if isinstance(item, ShareEnd):
+                    if isinstance(item, BatchEnd):
                         return
             except (EOFError, pickle.UnpicklingError):
                 pass
@@ -201,7 +202,7 @@ def _alone(share: Share, options: ScanOptions) -> Iterator[Scanned]:
                 _, status = os.waitpid(child, 0)
         reason = f"the process that read it died ({_death(os.waitstatus_to_exitcode(status))})"
         if current is None:
-            yield InputError(", ".join(share.targets), f"{reason}: what it held is unread")
+            yield InputError(", ".join(batch.targets), f"{reason}: what it held is unread")
             return
         died.add(current)
         done.add(current)
@@ -214,7 +215,7 @@ def _death(code: int | None) -> str:
     return signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
 
 
-def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
+def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
     """In a process of its own, which ends here."""
     import pickle
     import time
@@ -233,8 +234,8 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
                     return True
 
                 relay = None if options.progress is None else Relay(put, time.monotonic)
-                for item in scan_share(share, AnalysisContext(replace(options, progress=relay)), put):
-                    if relay is not None and isinstance(item, ShareEnd):
+                for item in scan_batch(batch, AnalysisContext(replace(options, progress=relay)), put):
+                    if relay is not None and isinstance(item, BatchEnd):
                         relay.at("")
                     put(item)
             except AbiscanError as error:
@@ -248,12 +249,12 @@ def _send(share: Share, options: ScanOptions, writer: int) -> NoReturn:
         os._exit(status)
 
 
-def _scratches(shares: Iterable[Share], options: ScanOptions) -> dict[str, Scratch]:
+def _scratches(batches: Iterable[Batch], options: ScanOptions) -> dict[str, Scratch]:
     """Where each archive that is divided among processes is unpacked to; none where there is no room: each process
     then unpacks what it needs."""
     from abiscan.inputs.scratch import Scratch
 
-    divided = {each.targets[0]: each.parts for each in shares if each.parts > 1 and each.archives}
+    divided = {each.targets[0]: each.parts for each in batches if each.parts > 1 and each.archives}
     try:
         return {archive: Scratch(parts, hashes=options.hashes) for archive, parts in divided.items()}
     except OSError:
@@ -294,7 +295,7 @@ _worker: list[tuple[AnalysisContext, dict[str, Scratch]]] = []
 
 
 def _start(options: ScanOptions, scratches: dict[str, Scratch], watched: Connection | None) -> None:
-    """In a worker process: the services that its shares have in common."""
+    """In a worker process: the services that its batches have in common."""
     if watched is not None:
         options = replace(options, progress=_relay_to(watched))
     _worker[:] = [(AnalysisContext(options), scratches)]
@@ -324,10 +325,10 @@ def _relay_to(connection: Connection) -> Relay:
     return Relay(send, time.monotonic)
 
 
-def _scan_in_worker(share: Share) -> list[Scanned]:
+def _scan_in_worker(batch: Batch) -> list[Scanned]:
     ((context, scratches),) = _worker
-    scratch = scratches.get(share.targets[0]) if share.archives and share.parts > 1 else None
-    found = list(scan_share(share, context, scratch=scratch))
+    scratch = scratches.get(batch.targets[0]) if batch.archives and batch.parts > 1 else None
+    found = list(scan_batch(batch, context, scratch=scratch))
     if context.options.progress is not None:
         context.options.progress.at("")
     return found

@@ -96,7 +96,7 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
         spec = None  # the very torch that is here: its own exports are surer than the index's
     context = AnalysisContext(replace(options, torch=spec))
     try:
-        chosen = context.target.of_run(FALLBACK_MACHINE)
+        chosen = context.target.of_run()
     except UnknownBuild:
         # A torch that the index does not have is worth an answer all the same: what came before and after is known.
         target = named_release(spec or "")
@@ -151,7 +151,7 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 
 def _is_installed(options: ScanOptions, spec: str) -> bool:
     """Whether the installed torch is of this version."""
-    chosen = AnalysisContext(options).target.of_run(FALLBACK_MACHINE)
+    chosen = AnalysisContext(options).target.of_run()
     return chosen.installed is not None and chosen.target.torch == spec.partition("+")[0]
 
 

@@ -1,4 +1,4 @@
-"""What the shares of a run found, brought together: containers judged once their members are through, then a report."""
+"""Merge what the batches of a run found: containers are checked once their members are through, then a report."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from abiscan import __version__
+from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
 from abiscan.analysis.containers import judge_container
-from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, ShareEnd
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
@@ -20,7 +20,7 @@ from abiscan.wheel.requirement_lines import normal_name
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""
-Judged = Container | ArtifactReport | InputError | ShareEnd
+Judged = Container | ArtifactReport | InputError | BatchEnd
 
 
 # Notes on operators that several files define, and the files that one names.
@@ -63,7 +63,7 @@ def judged(scanned: Iterable[Scanned], versions: Versions) -> Iterator[Judged]:
 
 
 def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None = None) -> Report:
-    """One report of everything, sorted, whichever share was through first.
+    """One report of everything, sorted, whichever batch was through first.
 
     Args:
         rules: every rule that the run could have fired.
@@ -72,7 +72,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
     artifacts: list[ArtifactReport] = []
     containers: list[Container] = []
     errors: list[InputError] = []
-    ends: list[ShareEnd] = []
+    ends: list[BatchEnd] = []
     for item in items:
         match item:
             case ArtifactReport():
@@ -81,7 +81,7 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
                 containers.append(item)
             case InputError():
                 errors.append(item)
-            case ShareEnd():
+            case BatchEnd():
                 ends.append(item)
     own = [a for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
     silent = sum(end.silent_sources for end in ends)

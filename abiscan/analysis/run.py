@@ -1,20 +1,20 @@
 """The pipeline: targets and options -> Report. Read this first.
 
-    plan -> shares -> (an executor) scan_share -> stream of what was found -> judged -> merge -> Report
+    plan -> batches -> (an executor) scan_batch -> stream of what was found -> judged -> merge -> Report
 
-and within a share: open an artifact -> bind its imports -> look up their history -> rules -> causes -> its report. Each
-step is a function of an earlier one's values; what a step could not read or decide is in the report.
+and within a batch the passes of `passes.PASSES` over each artifact. Each
+step is a function of earlier values; what a step could not read or decide is in the report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from abiscan.analysis.batches import Scanned, archive_sizes, plan
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import Executor, in_process
 from abiscan.analysis.merge import Judged, judged, merge
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import Scanned, archive_sizes, plan
 from abiscan.model.report import Report
 
 
@@ -22,7 +22,7 @@ def scan(targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executo
     """Look at everything that `targets` name.
 
     Args:
-        jobs: how many processes the executor has: into how many shares a single file or archive is divided.
+        jobs: how many processes the executor has: into how many batches a single file or archive is divided.
 
     Raises:
         UsageError: a target does not exist.
@@ -46,7 +46,7 @@ def scan_in(context: AnalysisContext, targets: Sequence[str]) -> Report:
 def stream(
     targets: Sequence[str], options: ScanOptions, *, jobs: int = 1, executor: Executor = in_process
 ) -> Iterator[Judged]:
-    """The same as it is found, in the order of the shares: no more is held than one container's members.
+    """The same as it is found, in the order of the batches: no more is held than one container's members.
 
     Raises:
         UsageError, UnknownBuild: as `scan`, with the first item.

@@ -73,7 +73,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     every = distributions(environment.site_packages, files)
     native = tuple(package for package in every if package.shared_objects)
     others = tuple(package for package in native if package.name.lower() != "torch")
-    installed = context.target.of_run(FALLBACK_MACHINE).installed
+    installed = context.target.of_run().installed
     found = installed.machine if installed is not None else None
     after = None
     later: dict[str, list[FileFate]] = {}

@@ -19,11 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan import __version__
+from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
 from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.scan_batch import scan_items
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import Share, scan_items
 from abiscan.errors import AbiscanError, UnreadableFile
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
@@ -166,7 +167,7 @@ class Worker:
 
     def _report(self, found: Iterable[Artifact | InputError | Note]) -> Report:
         context = self._context
-        items = judged(scan_items(found, Share(()), context), context.known_versions)
+        items = judged(scan_items(found, Batch(()), context), context.known_versions)
         return apply(merge(items, context.rule_infos), self.work.policy, today=self.work.today)
 
     def _outcome(self, unit: Unit, report: Report, source: str) -> Outcome:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from abiscan.analysis.batches import Batch, OpenedContainer, Scanned, ScannedArtifact, plan
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
 from abiscan.analysis.merge import judged
 from abiscan.analysis.run import scan, stream
+from abiscan.analysis.scan_batch import scan_batch
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import OpenedContainer, Scanned, ScannedArtifact, Share, plan, scan_share
 from abiscan.binary import formats
 from abiscan.elf.opening import map_file
 from abiscan.errors import UsageError
@@ -51,7 +52,7 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small archives are divided, too."""
-    monkeypatch.setattr("abiscan.analysis.share._PART", 1)
+    monkeypatch.setattr("abiscan.analysis.batches._PART", 1)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -108,24 +109,24 @@ def test_children_give_the_same_report_and_the_same_errors(tree: Path) -> None:
 
 
 def test_an_executor_is_any_function_from_shares_to_what_they_find(tree: Path) -> None:
-    """What a cluster does: each share by itself, with services of its own, in an order of its own."""
+    """What a cluster does: each batch by itself, with services of its own, in an order of its own."""
 
-    def backwards(shares: Iterable[Share], context: AnalysisContext) -> Iterator[Scanned]:
-        for share in reversed(list(shares)):
-            yield from scan_share(share, AnalysisContext(context.options))
+    def backwards(batches: Iterable[Batch], context: AnalysisContext) -> Iterator[Scanned]:
+        for batch in reversed(list(batches)):
+            yield from scan_batch(batch, AnalysisContext(context.options))
 
     assert scan(["."], options(tree), jobs=2, executor=backwards).artifacts == scan(["."], options(tree)).artifacts
 
 
 def test_an_archive_is_a_share_of_its_own_where_there_are_enough(tree: Path) -> None:
-    shares = list(plan(["."], options(tree), jobs=2))
-    assert [s.targets for s in shares if s.archives] == [
+    batches = list(plan(["."], options(tree), jobs=2))
+    assert [s.targets for s in batches if s.archives] == [
         ("demo0-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
         ("demo1-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
         ("inner/demo2-1.0-cp311-cp311-manylinux_2_28_x86_64.whl",),
     ]
-    assert [(s.part, s.parts) for s in shares if not s.archives] == [(0, 2), (1, 2)]
-    assert sum(s.sources for s in shares) == 1
+    assert [(s.part, s.parts) for s in batches if not s.archives] == [(0, 2), (1, 2)]
+    assert sum(s.sources for s in batches) == 1
 
 
 @pytest.mark.parametrize(("size", "parts"), [(500_000, 1), (9 << 20, 2), (13 << 20, 3), (40 << 20, 3)])

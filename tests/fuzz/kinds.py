@@ -68,8 +68,9 @@ class _Scan:
 
     def __call__(self, data: bytes, name: str) -> None:
         from abiscan import report as formats
+        from abiscan.analysis.batches import Batch
         from abiscan.analysis.merge import judged, merge
-        from abiscan.analysis.share import Share, scan_share
+        from abiscan.analysis.scan_batch import scan_batch
         from abiscan.gate.apply import apply
         from abiscan.gate.policy import Policy
 
@@ -78,7 +79,7 @@ class _Scan:
         with open(path, "wb") as file:
             file.write(data)
         try:
-            found = scan_share(Share((path,)), self._context)
+            found = scan_batch(Batch((path,)), self._context)
             report = apply(merge(judged(found, self._context.known_versions), self._context.rule_infos), Policy())
             json.loads(formats.render("json", report))
             others = [each for each in formats.FORMATS if each != "json"]

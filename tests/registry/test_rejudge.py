@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from abiscan.analysis.batches import Batch
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.keep_facts import FactKeeper, StoredContainer, artifacts_of
 from abiscan.analysis.merge import judged, merge
+from abiscan.analysis.scan_batch import scan_batch, scan_items
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.analysis.share import Share, scan_items, scan_share
 from abiscan.loader import LoaderSettings
 from abiscan.model.report import Report
 from tests.registry.kit import FIXTURES, wheel
@@ -28,14 +29,14 @@ def context(torch: str) -> AnalysisContext:
 
 def scanned(path: Path, torch: str) -> Report:
     found = context(torch)
-    return merge(judged(scan_share(Share((str(path),)), found), found.known_versions), ())
+    return merge(judged(scan_batch(Batch((str(path),)), found), found.known_versions), ())
 
 
 def stored(path: Path, torch: str) -> bytes | None:
     """What a scan against one release keeps, as it lies in a file; None where a name in it is no text."""
     found = context(torch)
     found.keeper = FactKeeper()
-    list(scan_share(Share((str(path),)), found))
+    list(scan_batch(Batch((str(path),)), found))
     try:
         return msgspec.msgpack.encode(tuple(found.keeper.containers()))
     except UnicodeEncodeError:
@@ -47,7 +48,7 @@ def judged_again(facts: bytes | None, torch: str) -> Report:
     containers = msgspec.msgpack.decode(facts, type=tuple[StoredContainer, ...])
     artifacts = [each for number, box in enumerate(containers) for each in artifacts_of(box, f"{number}")]
     found = context(torch)
-    return merge(judged(scan_items(artifacts, Share(()), found), found.known_versions), ())
+    return merge(judged(scan_items(artifacts, Batch(()), found), found.known_versions), ())
 
 
 @pytest.mark.parametrize("fixture", OBJECTS)

@@ -1,0 +1,154 @@
+"""Scan one batch of a run: look at each of its artifacts and hand on what is found as it is found."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from abiscan.analysis.batches import Batch, BatchEnd, Division, OpenedContainer, Scanned, ScannedArtifact, site_packages
+from abiscan.analysis.containers import container_of
+from abiscan.analysis.context import AnalysisContext
+from abiscan.analysis.shared_object import analyse_shared_object
+from abiscan.errors import UnreadableFile
+from abiscan.inputs import Artifact, Group, Note, expand
+from abiscan.inputs import Options as InputOptions
+from abiscan.model.limits import MIN_ON_DISK
+from abiscan.model.report import ArtifactKind, ArtifactReport, InputError
+from abiscan.target.declared import unread_of
+
+if TYPE_CHECKING:
+    from abiscan.inputs.scratch import Scratch
+
+# Members of archives from this size on, in bytes, are freed at once and not when the collector comes by, in some 50 ms.
+_LARGE = 32 << 20
+
+
+def _unpacked_first(
+    found: Iterable[Artifact | InputError | Note], batch: Batch, scratch: Scratch
+) -> Iterator[Artifact | InputError | Note]:
+    """The same, with the batch's own members of each group unpacked before the first is looked at, as far as there is
+    room: nobody waits then for a sibling that another process has not come to."""
+    division = Division(batch.parts)
+    group: Group | None = None
+    for item in found:
+        if isinstance(item, Artifact) and item.group is not group:
+            group = item.group
+            for each in group:
+                own = division.part_of(each) == batch.part and each.kind is ArtifactKind.SHARED_OBJECT
+                if own and each.size >= MIN_ON_DISK and scratch.has_room:
+                    with contextlib.suppress(UnreadableFile):  # told when it is looked at
+                        each.open_tables()
+        yield item
+
+
+def scan_batch(
+    batch: Batch,
+    context: AnalysisContext,
+    starts: Callable[[str], object] = lambda _display: None,
+    scratch: Scratch | None = None,
+) -> Iterator[Scanned]:
+    """Look at every artifact of a batch, one after the other; nothing of one is kept when the next comes.
+
+    Args:
+        starts: called with `Artifact.display` before each.
+        scratch: where the batch's one archive is unpacked to, by all processes that have a part of it.
+
+    Raises:
+        UsageError: a target does not exist.
+        UnknownBuild: `--torch` names no torch.
+    """
+    options = context.options
+    found = expand(
+        batch.targets,
+        cwd=options.settings.cwd,
+        environment_paths=site_packages(options),
+        options=InputOptions(
+            archives=batch.archives,
+            files=options.settings.files,
+            called=options.called,
+            scratch=scratch,
+            hashes=options.hashes,
+            progress=options.progress,
+        ),
+    )
+    yield from scan_items(found if scratch is None else _unpacked_first(found, batch, scratch), batch, context, starts)
+
+
+def scan_items(
+    found: Iterable[Artifact | InputError | Note],
+    batch: Batch,
+    context: AnalysisContext,
+    starts: Callable[[str], object] = lambda _display: None,
+) -> Iterator[Scanned]:
+    """The same of what the batch's targets hold, wherever it comes from.
+
+    Raises:
+        UnknownBuild: `--torch` names no torch.
+    """
+    options = context.options
+    if options.torch is not None:
+        # Fail before the work, not after it: an unknown --torch is a usage error whatever the files are.
+        context.target.of_run()
+    notes: list[str] = []
+    if batch.sources:
+        yield from context.source_errors
+    opened: set[str] = set()
+    number = silent = 0
+    division = Division(batch.parts)
+    progress = options.progress
+    for item in found:
+        if isinstance(item, Artifact):
+            number += 1
+            if (batch.parts > 1 and division.part_of(item) != batch.part) or item.display in batch.skip:
+                continue
+            starts(item.display)
+            container = container_of(item.group)
+            if container is not None and item.group.key not in opened:
+                opened.add(item.group.key)
+                notes += (f"{container.path}: {unread}" for unread in unread_of(item.group.facts))
+                yield OpenedContainer(container)
+            if progress is not None:
+                progress.at(item.display)
+            reports: tuple[ArtifactReport, ...] = ()
+            try:
+                reports = tuple(analyse(item, context))
+                silent += not reports
+                if context.keeper is not None and item.kind is ArtifactKind.SHARED_OBJECT:
+                    context.keeper.keep(item)
+            except UnreadableFile as error:
+                if context.keeper is not None:
+                    context.keeper.refuse(item, error.reason)
+                yield InputError(error.path, error.reason)
+            context.loader.forget()
+            large = item.disk_path is None and item.size > _LARGE
+            yield ScannedArtifact(item.display, None if container is None else container.path, reports)
+            del item
+            if large:
+                # What it was unpacked into is held by cycles of the loader's model.
+                gc.collect()
+        elif batch.part == 0 and isinstance(item, Note):
+            notes.append(f"{item.path}: {item.message}")
+        elif batch.part == 0 and isinstance(item, InputError):
+            yield item
+    if batch.sources and context.sources:
+        from abiscan.analysis.source_file import report_of_source
+
+        for file in context.sources:
+            yield ScannedArtifact(file.path, None, (report_of_source(file),))
+    yield BatchEnd(context.target.of_run().target, (*notes, *context.notes()), silent)
+
+
+def analyse(artifact: Artifact, context: AnalysisContext) -> Iterator[ArtifactReport]:
+    """The report of one artifact; none for a source without a finding.
+
+    Raises:
+        UnreadableFile: it is no shared object after all.
+    """
+    if artifact.kind is ArtifactKind.SHARED_OBJECT:
+        yield analyse_shared_object(artifact, context)
+    else:
+        from abiscan.analysis.source_file import analyse_source
+
+        yield from analyse_source(artifact, context.options.settings.files)
