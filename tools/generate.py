@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
 from tools import (  # noqa: E402
     cause_docs,
     limit_docs,
+    pass_docs,
     preload_docs,
     readme_output,
     repository,
@@ -31,6 +32,7 @@ from tools.shown_output import with_output  # noqa: E402
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/report-v1.schema.json": schema_enums.render,
+    "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,
     "docs/loader.md": preload_docs.render,
     "docs/rules.md": rule_docs.render,
