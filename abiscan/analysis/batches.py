@@ -8,10 +8,13 @@ import os
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.python import PythonEnvironment
 from abiscan.inputs import Archives, Artifact, Group, archives_of
 from abiscan.inputs import Options as InputOptions
+from abiscan.inputs.file_kind import named_like_archive
 from abiscan.model.report import ArtifactReport, Container, InputError
 from abiscan.model.target import Target
 
@@ -31,6 +34,7 @@ class Batch(Struct, frozen=True):
         archives: whether archives among the targets are looked into; other batches have them where not.
         sources: whether the run's `--source` trees are reported with this batch.
         skip: `Artifact.display` of those that are left out.
+        environment: the one that the targets lie in, where it is not the run's.
     """
 
     targets: tuple[str, ...]
@@ -39,6 +43,7 @@ class Batch(Struct, frozen=True):
     archives: bool = True
     sources: bool = True
     skip: frozenset[str] = frozenset()
+    environment: PythonEnvironment | None = None
 
 
 class OpenedContainer(Struct, frozen=True):
@@ -87,20 +92,50 @@ def plan(targets: Sequence[str], options: ScanOptions, jobs: int = 1) -> Iterato
     Raises:
         UsageError: a target does not exist.
     """
+    first = True
+    for environment, group in _by_environment(targets, options):
+        own = options if environment is None else replace(options, environment=environment)
+        for batch in _plan_environment(group, own, jobs):
+            yield replace(batch, environment=environment, sources=first)
+            first = False
+
+
+def _by_environment(
+    targets: Sequence[str], options: ScanOptions
+) -> list[tuple[PythonEnvironment | None, tuple[str, ...]]]:
+    """The targets by the environment that they lie in, None for the run's own, in the order of the first of each."""
+    if options.python_named:
+        return [(None, tuple(targets))]
+    from abiscan.environment.owning_environment import owning_environment
+
+    files, cwd = options.settings.files, options.settings.cwd
+    of_directory: dict[str, PythonEnvironment | None] = {}
+    groups: dict[PythonEnvironment | None, list[str]] = {}
+    for target in targets:
+        path = os.path.normpath(os.path.join(cwd, target))
+        environment = None
+        # A name with no such path here is a package of the run's environment, or is fetched.
+        if target and files.is_named(path) and not named_like_archive(path):
+            key = path if files.is_directory(path) else os.path.dirname(path)
+            if key not in of_directory:
+                of_directory[key] = owning_environment(path, options.environment, files)
+            environment = of_directory[key]
+        groups.setdefault(None if environment == options.environment else environment, []).append(target)
+    return [(environment, tuple(group)) for environment, group in groups.items()]
+
+
+def _plan_environment(targets: Sequence[str], options: ScanOptions, jobs: int) -> Iterator[Batch]:
     if jobs == 1:
         yield Batch(tuple(targets))
         return
     found = _archives(targets, options)
-    first = True
     if found.others:
         for part in range(jobs):
-            yield Batch(tuple(targets), part, jobs, archives=False, sources=first)
-            first = False
+            yield Batch(tuple(targets), part, jobs, archives=False)
     for archive in found.archives:
         parts = 1 if len(found.archives) >= jobs else min(jobs, max(1, (_size_of(archive, options) or 0) // _PART))
         for part in range(parts):
-            yield Batch((archive,), part, parts, sources=first)
-            first = False
+            yield Batch((archive,), part, parts)
 
 
 def archive_sizes(targets: Sequence[str], options: ScanOptions) -> dict[str, int]:

@@ -10,7 +10,10 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UsageError
 from abiscan.loader import Loader
 from abiscan.mangling import Demangler
@@ -39,6 +42,19 @@ class AnalysisContext:
         self._checked_against: set[str] = set()
         # Set by whoever wants to judge the same files again without reading them.
         self.keeper: FactKeeper | None = None
+        self._others: dict[PythonEnvironment, AnalysisContext] = {}
+
+    def for_environment(self, environment: PythonEnvironment | None) -> AnalysisContext:
+        """The services of the same run for files of another environment; these for None."""
+        if environment is None or environment == self.options.environment:
+            return self
+        if environment not in self._others:
+            other = AnalysisContext(replace(self.options, environment=environment))
+            other.keeper = self.keeper
+            # No environment changes these: cached properties, opened once for the run.
+            other.__dict__.update(index=self.index, demangler=self.demangler)
+            self._others[environment] = other
+        return self._others[environment]
 
     @cached_property
     def gpus(self) -> tuple[GpuArchitecture, ...]:

@@ -123,9 +123,9 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
                 broken += [each for each, _ in under_way]
                 broken += [unsent] if unsent is not None else []
     # Whatever none has told of: the file at which a worker died may have gone, and with it the numbers of those behind.
-    for targets, archives in dict.fromkeys((each.targets, each.archives) for each in broken):
-        sources = any(each.sources for each in broken if (each.targets, each.archives) == (targets, archives))
-        whole = Batch(targets, archives=archives, sources=sources, skip=frozenset(seen))
+    for key in dict.fromkeys((each.targets, each.archives, each.environment) for each in broken):
+        sources = any(each.sources for each in broken if (each.targets, each.archives, each.environment) == key)
+        whole = Batch(key[0], archives=key[1], sources=sources, skip=frozenset(seen), environment=key[2])
         yield from told(_alone(whole, quiet))
 
 

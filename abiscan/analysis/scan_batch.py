@@ -59,6 +59,7 @@ def scan_batch(
         UsageError: a target does not exist.
         UnknownBuild: `--torch` names no torch.
     """
+    context = context.for_environment(batch.environment)
     options = context.options
     found = expand(
         batch.targets,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.errors import UnreadableFile, UsageError
 from abiscan.filesystem import FileSystem
@@ -13,6 +14,7 @@ from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
 from abiscan.inputs.tree import archive_at, archives_below, expand_directory, expand_file, not_an_archive
 from abiscan.model.report import InputError
+from abiscan.wheel.metadata import ContainerKind
 
 INSTALLED = "installed:"
 """Before the name of an installed package: it is meant, also where a file or directory here is called so."""
@@ -61,7 +63,7 @@ def expand(
     found = [_find(target, cwd, environment_paths, options) for target in targets]
     seen: set[tuple[str, str | None]] = set()
     for target in found:
-        for item in _expand_one(target, cwd, options):
+        for item in _expand_one(target, environment_paths, options):
             if isinstance(item, Artifact):
                 here = target.path if target.path in options.called else os.path.join(cwd, item.path)
                 path = files.real(item.disk_path or here)
@@ -118,7 +120,9 @@ def archives_of(
     return Archives(tuple(found.values()), others, tuple(errors))
 
 
-def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifact | InputError | Note]:
+def _expand_one(
+    target: _Target, environment_paths: Sequence[str], options: Options
+) -> Iterator[Artifact | InputError | Note]:
     if target.remote:
         yield from _expand_remote(target, options)
     elif target.package is not None:
@@ -126,15 +130,33 @@ def _expand_one(target: _Target, cwd: str, options: Options) -> Iterator[Artifac
 
         assert isinstance(target.package, InstalledPackage)
         yield from expand_installed(target.package, target.display, options)
-    elif options.files.is_directory(target.path):
-        yield from expand_directory(target.path, target.display, options)
+    elif any(f"{site}/".startswith(f"{target.path}/") for site in environment_paths):
+        from abiscan.inputs.packages import expand_environment
+
+        yield from expand_environment(target.path, target.display, environment_paths, options)
     else:
-        yield from expand_file(target.path, target.display, options)
+        yield from _expand_path(target, environment_paths, options)
+
+
+def _expand_path(
+    target: _Target, environment_paths: Sequence[str], options: Options
+) -> Iterator[Artifact | InputError | Note]:
+    is_directory = options.files.is_directory(target.path)
+    facts = None
+    if any(target.path.startswith(f"{site}/") for site in environment_paths):
+        from abiscan.inputs.packages import installed_facts
+
+        kind = ContainerKind.DIRECTORY if is_directory else ContainerKind.FILE
+        facts = installed_facts(target.path, target.display, kind, environment_paths, options)
+    if is_directory:
+        # The headers of an installed package are not its source.
+        own = options if facts is None else replace(options, sources=False)
+        yield from expand_directory(target.path, target.display, own, facts)
+    else:
+        yield from expand_file(target.path, target.display, options, facts)
 
 
 def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | InputError | Note]:
-    from msgspec.structs import replace
-
     from abiscan.inputs.archives import expand_source
     from abiscan.inputs.remote import named, open_remote
 

@@ -124,6 +124,56 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         yield note
 
 
+def expand_environment(
+    path: str, shown: str, site_packages: Sequence[str], options: Options
+) -> Iterator[Artifact | InputError | Note]:
+    """The shared objects of every distribution of an environment, but for torch's own.
+
+    Args:
+        path: of the environment, or of one of its directories of packages: those of `site_packages` below it count.
+        shown: display path of `path`.
+    """
+    files = options.files
+    found = 0
+    for site in site_packages:
+        if not f"{site}/".startswith(f"{path}/"):
+            continue
+        at = posixpath.normpath(posixpath.join(shown, os.path.relpath(site, path)))
+        entries = _entries(site, files)
+        for entry in entries:
+            name = entry.removesuffix(".dist-info").rpartition("-")[0] if entry.endswith(".dist-info") else ""
+            if not name or normal_name(name) == "torch":
+                continue
+            package = InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
+            if not any(map(file_kind.named_like_shared_object, installed_files(package, options.limits.files, files))):
+                continue  # pure Python
+            found += 1
+            yield from expand_installed(package, at, options)
+        if files.is_directory(os.path.join(site, "torch")):
+            yield Note(at, "the libraries of torch itself are not checked: name torch/ to check them")
+    if not found:
+        yield Note(shown, "no installed package has a shared object")
+
+
+def installed_facts(
+    path: str, display: str, kind: ContainerKind, site_packages: Sequence[str], options: Options
+) -> ContainerFacts | None:
+    """What the distribution declares that a file or directory of an environment belongs to; None where it lies in none
+    of `site_packages`, or no installer recorded it.
+
+    Args:
+        path: absolute; display: what the report calls it; kind: what it is by itself.
+    """
+    files = options.files
+    for site in site_packages:
+        top = path.removeprefix(f"{site}/").partition("/")[0] if path.startswith(f"{site}/") else ""
+        package = find_installed(_imports_as(top) or top, (site,), files) if top else None
+        if package is not None and package.dist_info is not None:
+            place = Place(display, None, 1)
+            return replace(_facts(package, place, [], options.limits.metadata, files), kind=kind)
+    return None
+
+
 def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem) -> ContainerFacts:
     metadata = {}
     for base in ("METADATA", "WHEEL", "top_level.txt"):

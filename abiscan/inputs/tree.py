@@ -64,8 +64,12 @@ class DiskContent:
         return None
 
 
-def expand_file(path: str, display: str, options: Options) -> Expanded:
-    """A file that was named itself: it must be something, whatever its name."""
+def expand_file(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
+    """A file that was named itself: it must be something, whatever its name.
+
+    Args:
+        facts: what the installed distribution declares that it belongs to.
+    """
     try:
         size, head = _look(path, display, options.files)
         host = options.files.host(path)
@@ -89,7 +93,7 @@ def expand_file(path: str, display: str, options: Options) -> Expanded:
             reason = _no_archive(head) if file_kind.named_like_archive(display) else describe_other(head[:512])
         yield InputError(display, reason)
         return
-    group = Group(display, ContainerFacts(display, ContainerKind.FILE))
+    group = Group(display, facts or ContainerFacts(display, ContainerKind.FILE))
     artifact = Artifact(display, None, kind, size, group, path, None, DiskContent(host))
     group.add(artifact)
     yield artifact
@@ -101,10 +105,10 @@ def _named_kind(display: str, head: bytes) -> ArtifactKind | None:
     return file_kind.source_kind(display, head) if head else None
 
 
-def expand_directory(path: str, display: str, options: Options) -> Expanded:
+def expand_directory(path: str, display: str, options: Options, facts: ContainerFacts | None = None) -> Expanded:
     """Everything below a directory, in sorted order. Symbolic links inside of it are aliases of the file they lead to
     where that is inside as well, and are never followed out of it."""
-    group = Group(display, ContainerFacts(display, ContainerKind.DIRECTORY))
+    group = Group(display, facts or ContainerFacts(display, ContainerKind.DIRECTORY))
     errors: list[InputError] = []
     archives: list[tuple[str, str, str]] = []
     skipped_links = 0

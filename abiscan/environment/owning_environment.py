@@ -1,0 +1,123 @@
+"""The Python environment that a path lies in: a virtual environment, conda prefix, site-packages or `pip --target`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.errors import UsageError
+from abiscan.filesystem import HERE, FileSystem
+from abiscan.model.module_name import module_name
+from abiscan.model.python_version import PythonVersion
+
+# Directories above a file that are looked at.
+_MOST_PARENTS = 64
+_SITE_NAMES = ("site-packages", "dist-packages")
+# `lib/python3.11`, `lib64/python3.13t`, above a site-packages (site.getsitepackages).
+_LIBRARY = r"(?P<prefix>.*)/lib(?:64)?/python(?P<major>\d)\.(?P<minor>\d{1,2})(?P<threaded>t?)$"
+
+
+def owning_environment(
+    path: str, active: PythonEnvironment | None, files: FileSystem = HERE
+) -> PythonEnvironment | None:
+    """The environment that a file or directory lies in, or is; None where it lies in none.
+
+    Args:
+        path: absolute.
+        active: the environment that is looked at where nothing else decides; it is the answer for what lies in it.
+    """
+    own = {files.real(site) for site in active.site_packages} if active is not None else set()
+    for directory in _parents(path, files):
+        if active is not None and files.real(directory) in own:
+            return active
+        if directory.rpartition("/")[2] in _SITE_NAMES:
+            return _of_site(directory, active, files)
+        if _is_environment(directory, files, named=directory == path):
+            return _read(directory, files)
+        if directory != path and _holds_torch(directory, files) and not _is_torch_of(directory, path):
+            # `pip install --target`: packages that an interpreter finds through PYTHONPATH.
+            return _without_interpreter(directory, _version_of_modules(directory, files), active, files)
+    return None
+
+
+def _parents(path: str, files: FileSystem) -> Iterator[str]:
+    directory = path if files.is_directory(path) else os.path.dirname(path)
+    for _ in range(_MOST_PARENTS):
+        yield directory
+        above = os.path.dirname(directory)
+        if above == directory:
+            return
+        directory = above
+
+
+def _is_environment(directory: str, files: FileSystem, *, named: bool) -> bool:
+    """A virtual environment or a conda prefix; of a directory that the user named, any installation of Python."""
+    if files.is_file(os.path.join(directory, "pyvenv.cfg")) or files.is_directory(
+        os.path.join(directory, "conda-meta")
+    ):
+        return True
+    return named and any(files.is_named(os.path.join(directory, "bin", name)) for name in ("python3", "python"))
+
+
+def _read(prefix: str, files: FileSystem) -> PythonEnvironment | None:
+    try:
+        return read_environment(prefix, files=files)
+    except UsageError:
+        return None  # no interpreter that can be read without running something
+
+
+def _of_site(site: str, active: PythonEnvironment | None, files: FileSystem) -> PythonEnvironment:
+    """The environment of a site-packages: by its own interpreter where there is one of the version that its path names,
+    else by the path alone."""
+    named = re.match(_LIBRARY, os.path.dirname(site))
+    if named is None:
+        return _without_interpreter(site, _version_of_modules(site, files), active, files)
+    version = PythonVersion(int(named["major"]), int(named["minor"]), bool(named["threaded"]))
+    for name in (f"python{version}", "python3", "python"):
+        launcher = os.path.join(named["prefix"], "bin", name)
+        if files.is_file(launcher):
+            try:
+                found = read_environment(launcher, files=files)
+            except UsageError:
+                continue
+            if files.real(site) in {files.real(each) for each in found.site_packages}:
+                return found
+    return _without_interpreter(site, version, active, files)
+
+
+def _without_interpreter(
+    site: str, version: PythonVersion | None, active: PythonEnvironment | None, files: FileSystem
+) -> PythonEnvironment:
+    if active is not None and active.version is not None and version in (None, active.version):
+        # The active interpreter would import from there: what lies there comes first, as PYTHONPATH does.
+        return replace(active, site_packages=(site, *active.site_packages))
+    return PythonEnvironment(None, None, version, site, site, (site,), None, files)
+
+
+def _holds_torch(directory: str, files: FileSystem) -> bool:
+    return files.is_file(os.path.join(directory, "torch", "version.py")) and files.is_directory(
+        os.path.join(directory, "torch", "lib")
+    )
+
+
+def _is_torch_of(directory: str, path: str) -> bool:
+    """Whether a path is the torch of a directory, or lies in it: a source tree of torch itself is no environment."""
+    return f"{path}/".startswith(os.path.join(directory, "torch") + "/")
+
+
+def _version_of_modules(site: str, files: FileSystem) -> PythonVersion | None:
+    """The CPython that torch's own extension module is for (`torch/_C.cpython-311-x86_64-linux-gnu.so`)."""
+    try:
+        names = files.names(os.path.join(site, "torch"))
+    except OSError:
+        return None
+    for name in sorted(names):
+        module = module_name(name) if name.startswith("_C.") else None
+        if module is not None and module.cpython is not None and module.cpython.rstrip("t").isdigit():
+            digits = module.cpython.rstrip("t")
+            return PythonVersion(int(digits[0]), int(digits[1:]), module.cpython.endswith("t"))
+    return None

@@ -1,0 +1,147 @@
+"""The environment that a path lies in, by layouts as venv, conda, Debian and `pip --target` make them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.analysis.run import scan
+from abiscan.analysis.scan_options import ScanOptions
+from abiscan.environment.owning_environment import owning_environment
+from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.loader import LoaderSettings
+from abiscan.model.python_version import PythonVersion
+from abiscan.model.report import ArtifactReport
+from abiscan.model.setting import Source
+
+HERE = f"python{sys.version_info.major}.{sys.version_info.minor}"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def virtual(root: Path, library: str = HERE) -> Path:
+    """A virtual environment as `python -m venv --without-pip` lays it out; its site-packages."""
+    site = root / "lib" / library / "site-packages"
+    site.mkdir(parents=True)
+    (root / "bin").mkdir()
+    (root / "bin" / "python3").symlink_to(os.path.realpath(sys.executable))
+    (root / "pyvenv.cfg").write_text(f"home = {os.path.dirname(os.path.realpath(sys.executable))}\n")
+    return site
+
+
+def empty(tmp_path: Path) -> PythonEnvironment:
+    """An active environment without a package."""
+    return read_environment(str(virtual(tmp_path / "active").parents[2]))
+
+
+def touch(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return str(path)
+
+
+def test_a_file_in_the_site_packages_of_a_virtual_environment(tmp_path: Path) -> None:
+    site = virtual(tmp_path / "other")
+    found = owning_environment(touch(site / "pkg" / "_C.so"), empty(tmp_path))
+    assert found is not None
+    assert found.launcher == str(tmp_path / "other" / "bin" / "python3")
+    assert found.site_packages[0] == str(site)
+
+
+def test_what_lies_in_the_active_environment_is_of_that(tmp_path: Path) -> None:
+    active = empty(tmp_path)
+    assert owning_environment(touch(Path(active.site_packages[0]) / "pkg" / "_C.so"), active) is active
+
+
+@pytest.mark.parametrize("named", [".", "lib", "lib/libx.so"])
+def test_an_environment_that_is_named_and_what_lies_in_it(named: str, tmp_path: Path) -> None:
+    virtual(tmp_path / "other")
+    touch(tmp_path / "other" / "lib" / "libx.so")
+    found = owning_environment(os.path.normpath(tmp_path / "other" / named), empty(tmp_path))
+    assert found is not None
+    assert found.prefix == str(tmp_path / "other")
+
+
+def test_a_conda_prefix(tmp_path: Path) -> None:
+    site = virtual(tmp_path / "conda")
+    (tmp_path / "conda" / "pyvenv.cfg").unlink()
+    (tmp_path / "conda" / "conda-meta").mkdir()
+    assert owning_environment(touch(tmp_path / "conda" / "lib" / "libx.so"), None) is not None
+    found = owning_environment(touch(site / "pkg" / "_C.so"), None)
+    assert found is not None
+
+
+def test_a_site_packages_without_an_interpreter_has_the_version_of_its_path(tmp_path: Path) -> None:
+    site = tmp_path / "copied" / "lib" / "python3.9" / "site-packages"
+    found = owning_environment(touch(site / "pkg" / "_C.so"), empty(tmp_path))
+    assert found is not None
+    assert (found.executable, found.version, found.site_packages) == (None, PythonVersion(3, 9), (str(site),))
+
+
+def test_a_target_directory_is_searched_first_by_the_active_interpreter(tmp_path: Path) -> None:
+    """`pip install --target D` and PYTHONPATH=D."""
+    active = empty(tmp_path)
+    touch(tmp_path / "D" / "torch" / "version.py")
+    (tmp_path / "D" / "torch" / "lib").mkdir()
+    found = owning_environment(touch(tmp_path / "D" / "pkg" / "_C.so"), active)
+    assert found is not None
+    assert found.site_packages == (str(tmp_path / "D"), *active.site_packages)
+    assert found.executable == active.executable
+    touch(tmp_path / "D" / "torch" / "_C.cpython-39-x86_64-linux-gnu.so")
+    other = owning_environment(str(tmp_path / "D" / "pkg" / "_C.so"), active)
+    assert other is not None
+    assert (other.executable, other.version) == (None, PythonVersion(3, 9))
+
+
+def test_a_torch_source_tree_and_other_folders_are_no_environment(tmp_path: Path) -> None:
+    touch(tmp_path / "src" / "torch" / "version.py")
+    (tmp_path / "src" / "torch" / "lib").mkdir()
+    active = empty(tmp_path)
+    assert owning_environment(touch(tmp_path / "src" / "torch" / "lib" / "libc10.so"), active) is None
+    assert owning_environment(touch(tmp_path / "build" / "_C.so"), active) is None
+
+
+@pytest.mark.torch
+def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
+    """The torch of the interpreter that runs the tests, linked into another environment: a run from an environment
+    without torch finds it, file by file."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    site = virtual(tmp_path / "other")
+    (site / "torch").symlink_to(Path(spec.origin).parent)
+    (site / "pkg").mkdir()
+    (site / "pkg" / "_C.so").write_bytes((FIXTURES / "good-extension.so").read_bytes())
+    info = site / "pkg-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\nRequires-Dist: torch==2.6.0\n")
+    (info / "RECORD").write_text("pkg/_C.so,,\npkg-1.0.dist-info/METADATA,,\n")
+    loose = tmp_path / "loose.so"
+    loose.write_bytes((FIXTURES / "good-extension.so").read_bytes())
+
+    def run(*targets: str, torch: str | None = None) -> dict[str, ArtifactReport]:
+        options = ScanOptions(torch, empty_once, LoaderSettings(str(tmp_path)))
+        return {each.path: each for each in scan(targets, options).artifacts}
+
+    empty_once = empty(tmp_path)
+    inside = str((site / "pkg" / "_C.so").relative_to(tmp_path))
+    for targets in ((inside, "loose.so"), ("other", "loose.so"), (str((site / "pkg").relative_to(tmp_path)),)):
+        found = run(*targets)
+        setting = found[inside].setting
+        assert setting is not None
+        assert setting.torch is not None
+        assert setting.torch.source is Source.ENVIRONMENT
+        assert str(tmp_path / "other") in setting.torch.because
+        if "loose.so" in found:
+            loose_setting = found["loose.so"].setting
+            assert loose_setting is not None
+            assert loose_setting.torch is not None
+            assert loose_setting.torch.source is Source.NEWEST_KNOWN
+    declared = run(inside, torch="declared")[inside].setting
+    assert declared is not None
+    assert declared.torch is not None
+    assert declared.torch.because == "Requires-Dist: torch==2.6.0"
