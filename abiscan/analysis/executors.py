@@ -17,6 +17,7 @@ from abiscan.analysis.batches import Batch, BatchEnd, Scanned, ScannedArtifact
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_batch import scan_batch
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.child_processes import safe_workers
 from abiscan.errors import AbiscanError
 from abiscan.inputs.file_kind import named_like_zip
 from abiscan.model.limits import MAX_COPIED
@@ -105,7 +106,7 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
         under_way: deque[tuple[Batch, Future[list[Scanned]]]] = deque()
         unsent: Batch | None = None
         begin = (quiet, scratches, None if watch is None else watch.writer)
-        with ProcessPoolExecutor(workers, start, initializer=_start, initargs=begin) as pool:
+        with safe_workers(), ProcessPoolExecutor(workers, start, initializer=_start, initargs=begin) as pool:
             try:
                 for batch in waiting:
                     unsent = batch

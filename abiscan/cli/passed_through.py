@@ -6,9 +6,10 @@ import contextlib
 import os
 import selectors
 import signal
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
+
+from abiscan.child_processes import Child, start_command
 
 # How much of the output is kept, in bytes.
 KEPT = 1 << 20
@@ -48,7 +49,7 @@ def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
     try:
         with _signals({read: stream for read, stream in sources.items() if os.isatty(stream)}) as put:
             try:
-                child = subprocess.Popen(list(command), stdout=ends[0][2], stderr=ends[1][2])
+                child = start_command(command, stdout=ends[0][2], stderr=ends[1][2])
             finally:
                 for _, _, write in ends:
                     os.close(write)
@@ -61,7 +62,7 @@ def pass_through(command: Sequence[str]) -> tuple[int, bytes]:
     return (status if status >= 0 else 128 - status), tail.text()
 
 
-def _copy(child: subprocess.Popen[bytes], sources: dict[int, int], tail: Tail) -> None:
+def _copy(child: Child, sources: dict[int, int], tail: Tail) -> None:
     """Copy each source to its stream until all have ended, which closes them and takes them from the table, or the
     child has ended and nothing more comes."""
     with selectors.DefaultSelector() as selector:
@@ -117,14 +118,14 @@ def _channel(stream: int) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def _signals(terminals: Mapping[int, int]) -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+def _signals(terminals: Mapping[int, int]) -> Iterator[Callable[[Child], None]]:
     """Signals go to the child that is handed to the function given, and end it or not as it likes; one that comes
     earlier waits. What the terminal sends (Ctrl-C) the child gets itself, being in the same group.
 
     Args:
         terminals: the terminals that were made for the child, each with the stream whose window it has.
     """
-    child: list[subprocess.Popen[bytes]] = []
+    child: list[Child] = []
     waiting: list[int] = []
 
     def forward(number: int, _: FrameType | None) -> None:
@@ -140,7 +141,7 @@ def _signals(terminals: Mapping[int, int]) -> Iterator[Callable[[subprocess.Pope
         for ours, stream in terminals.items():
             _take_size(ours, stream)
 
-    def put(started: subprocess.Popen[bytes]) -> None:
+    def put(started: Child) -> None:
         child.append(started)
         while waiting:
             started.send_signal(waiting.pop(0))

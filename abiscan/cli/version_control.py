@@ -1,39 +1,138 @@
-"""Whether a file can be brought back after it was changed: git is asked, and runs nothing that a repository names.
+"""Whether a file can be brought back after it was changed: by the index of its git repository, which is read as data.
 
-`git status` runs filters and monitors of the repository's own configuration; the blob that HEAD has is compared
-instead.
+git itself is not run: its configuration lies in the repository, and names commands that it starts. Format of the index:
+https://git-scm.com/docs/index-format; where it lies: https://git-scm.com/docs/gitrepository-layout.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import subprocess
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Seconds.
-_TIMEOUT = 20
+# Bytes: of an index with a million files; of a `.git` file.
+_MAX_INDEX = 256 << 20
+_MAX_LINK = 1 << 12
+_HEADER = 12
+# ctime, mtime, dev, ino, mode, uid, gid, size; the object's name and two bytes of flags follow.
+_STATUS = 40
+_EXTENDED = 0x4000
+_INTENT_TO_ADD = 0x2000
+# Bits of the flags that are no stage: entries of a merge conflict have one.
+_STAGE = 0x3000
 
 
 def why_not_safe(path: Path, data: bytes) -> str | None:
-    """Why changing a file would lose something, as the end of a sentence; None where HEAD has it as it is.
+    """Why changing a file would lose something, as the end of a sentence; None where the index of its repository has it
+    as it is, so that `git restore FILE` brings it back.
 
     Args:
         data: what the file holds.
     """
-    command = ["git", "-c", "core.fsmonitor=false", "-C", str(path.parent), "ls-tree", "HEAD", "--", path.name]
+    path = Path(os.path.abspath(path))
+    top = next((each for each in path.parents if os.path.lexists(each / ".git")), None)
+    if top is None:
+        return "it is in no git repository"
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_TIMEOUT, check=False)
+        entries = _entries(_git_directory(top) / "index")
     except FileNotFoundError:
-        return "there is no git here to tell whether it is committed"
-    except (OSError, subprocess.TimeoutExpired):
-        return "git did not answer whether it is committed"
-    if done.returncode != 0:
-        return "it is in no git repository with a commit"
-    fields = done.stdout.split()
-    if len(fields) < 3:
-        return "git does not have it"
-    blob = fields[2].decode("ascii", "replace")
-    # gitrepository-layout: a blob is hashed behind its type and length, by SHA-1 or SHA-256 as the repository does.
-    digest = hashlib.sha256() if len(blob) == 64 else hashlib.sha1(usedforsecurity=False)
+        return "nothing is committed in its git repository"
+    except (OSError, ValueError):
+        return "the index of its git repository cannot be read"
+    known = entries.get(os.fsencode(path.relative_to(top).as_posix()))
+    if known is None:
+        return "git does not track it"
+    # A blob is hashed behind its type and length, by SHA-1 or SHA-256 as the repository does.
+    digest = hashlib.sha256() if len(known) == 32 else hashlib.sha1(usedforsecurity=False)
     digest.update(b"blob %d\0" % len(data) + data)
-    return None if digest.hexdigest() == blob else "it has changes that are not committed"
+    return None if digest.digest() == known else "it has changes that are neither staged nor committed"
+
+
+def _git_directory(top: Path) -> Path:
+    """`.git`, or where a file of that name leads (worktrees, submodules).
+
+    Raises:
+        OSError, ValueError: it cannot be read.
+    """
+    place = top / ".git"
+    if place.is_dir():
+        return place
+    with place.open("rb") as file:
+        kind, _, target = file.read(_MAX_LINK).partition(b"gitdir: ")
+    if kind or not target:
+        raise ValueError("not a link to a git directory")
+    return top / os.fsdecode(target.rstrip(b"\n"))
+
+
+@functools.lru_cache(maxsize=1)
+def _entries(index: Path) -> Mapping[bytes, bytes]:
+    """Path -> name of the blob, for the files of an index that are neither in conflict nor only announced.
+
+    Raises:
+        OSError, ValueError: it cannot be read, or is none.
+    """
+    with index.open("rb") as file:
+        data = file.read(_MAX_INDEX + 1)
+    version = int.from_bytes(data[4:8], "big")
+    if len(data) > _MAX_INDEX or data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("not an index")
+    return dict(_parse(data, version, int.from_bytes(data[8:12], "big"), _hash_size(data)))
+
+
+def _hash_size(data: bytes) -> int:
+    """20 for SHA-1, 32 for SHA-256: the index ends with the hash of all before it, or with zeros (index.skipHash).
+
+    Raises:
+        ValueError: neither.
+    """
+    if hashlib.sha1(data[:-20], usedforsecurity=False).digest() == data[-20:]:
+        return 20
+    if hashlib.sha256(data[:-32]).digest() == data[-32:]:
+        return 32
+    if not any(data[-20:]) and any(data[-32:-20]):
+        return 20
+    raise ValueError("damaged, or of an unknown hash")
+
+
+def _parse(data: bytes, version: int, count: int, hash_size: int) -> Iterator[tuple[bytes, bytes]]:
+    at, name = _HEADER, b""
+    for _ in range(count):
+        begin = at
+        blob = data[at + _STATUS : at + _STATUS + hash_size]
+        at += _STATUS + hash_size
+        flags = int.from_bytes(data[at : at + 2], "big")
+        at += 2
+        more = 0
+        if flags & _EXTENDED:
+            more = int.from_bytes(data[at : at + 2], "big")
+            at += 2
+        if version == 4:
+            # The name without its first part, which is that of the entry before without its last bytes.
+            cut, at = _offset(data, at)
+            end = data.index(b"\0", at)
+            name = name[: len(name) - cut] + data[at:end]
+            at = end + 1
+        else:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            # One to eight zeros, up to a multiple of eight bytes.
+            at = begin + (end - begin + 8) // 8 * 8
+        if not flags & _STAGE and not more & _INTENT_TO_ADD:
+            yield name, blob
+
+
+def _offset(data: bytes, at: int) -> tuple[int, int]:
+    """A number as in the offsets of deltas (pack-format), and where it ends.
+
+    Raises:
+        ValueError: it does not end.
+    """
+    value = -1
+    for place in range(at, at + 8):
+        byte = data[place] if place < len(data) else 0x80
+        value = (value + 1) << 7 | (byte & 0x7F)
+        if not byte & 0x80:
+            return value, place + 1
+    raise ValueError("a number without an end")

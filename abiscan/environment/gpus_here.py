@@ -30,17 +30,15 @@ def gpus_here(search_path: str | None, nodes: str = _NODES) -> tuple[GpuArchitec
 
 
 def _nvidia(search_path: str | None) -> list[GpuArchitecture]:
-    import shutil
+    from abiscan.child_processes import Failed, find_tool, run_tool
 
-    tool = shutil.which("nvidia-smi", path=search_path)
+    tool = find_tool("nvidia-smi", search_path)
     if tool is None:
         return []
-    import subprocess
-
     command = [tool, "--query-gpu=compute_cap", "--format=csv,noheader"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
-    except (OSError, subprocess.SubprocessError, UnicodeError):
+        done = run_tool(command, timeout=_SECONDS)
+    except Failed:
         return []
     return [gpu for line in done.stdout.splitlines() if (gpu := parse_architecture(line.strip())) is not None]
 

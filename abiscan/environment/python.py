@@ -249,19 +249,14 @@ def _pth_directories(site: str, files: FileSystem) -> list[str]:
 
 def _ask(path: str, python_path: str | None, user_base: str | None) -> PythonEnvironment:
     """Start what is no binary (a shim, a wrapper script) to learn which interpreter it leads to."""
-    import subprocess
+    from abiscan.child_processes import Failed, run_tool
 
     try:
-        # -I: neither the environment nor the working directory of the caller can put code in its way.
-        done = subprocess.run(
-            [path, "-I", "-c", "import sys; print(sys.executable)"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        done = run_tool([os.path.abspath(path), "-I", "-c", "import sys; print(sys.executable)"], timeout=20)
+    except Failed as error:
         raise UsageError(f"{path}: it is not an interpreter, and running it failed: {error}") from error
+    if done.returncode != 0:
+        raise UsageError(f"{path}: it is not an interpreter, and running it failed: status {done.returncode}")
     real = done.stdout.strip()
     if not real or not os.path.isfile(real) or not _is_binary(os.path.realpath(real)):
         raise UsageError(f"{path}: it leads to no Python interpreter that can be read ({real or 'no answer'})")

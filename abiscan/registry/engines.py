@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from abiscan.child_processes import safe_workers
 from abiscan.errors import UsageError
 from abiscan.registry.journal import Record, record_of
 from abiscan.registry.scan_unit import Work, Worker, failed
@@ -92,6 +93,11 @@ def _look_for(task: Task, work: Work) -> Record:
 
 
 def _local(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
+    with safe_workers():
+        yield from _in_pool(jobs, tasks, work)
+
+
+def _in_pool(jobs: int, tasks: Iterable[Task], work: Work) -> Iterator[Record]:
     import multiprocessing
     from concurrent.futures import FIRST_COMPLETED, Future, wait
     from multiprocessing import resource_tracker
@@ -172,7 +178,8 @@ def _ray(address: str | None, jobs: int, tasks: Iterable[Task], work: Work) -> I
             {"address": address} if address else {"address": "local", "num_cpus": jobs, "include_dashboard": False}
         )
         try:
-            ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
+            with safe_workers():
+                ray.init(**found, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             raise UsageError(f"--engine ray: no cluster: {' '.join(str(error).split())[:300]}") from error
     asked = ray.put(work)

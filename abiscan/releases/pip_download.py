@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from abiscan.child_processes import DEVNULL, run_module
 from abiscan.errors import AbiscanError
 
 # What pip or urllib3 say, mostly as warnings, before they end with "no matching distribution".
@@ -55,19 +55,12 @@ def pip_download(
     Raises:
         AbiscanError: this Python has no pip.
     """
-    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-input"]
+    command = ["download", "--disable-pip-version-check", "--no-input"]
     command += [f"--dest={os.fspath(into)}", "--no-deps", "--only-binary=:all:", "--implementation=cp"]
     command += [f"--python-version={python}", *(f"--platform={each}" for each in platforms)]
     command += [f"--abi={each}" for each in abis]
     command += ["--quiet"] if quiet else ["--progress-bar=on"]
-    done = subprocess.run(
-        [*command, "--", requirement],
-        stdout=subprocess.DEVNULL if quiet else sys.stderr.fileno(),
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = run_module("pip", [*command, "--", requirement], stdout=DEVNULL if quiet else sys.stderr.fileno())
     wheels = sorted(into.glob("*.whl"))
     if done.returncode == 0 and wheels:
         return Fetched(wheels[0])

@@ -9,12 +9,11 @@ elsewhere, but which whoever has the container makes and reads too.
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from abiscan.child_processes import find_tool, run_tool
 from abiscan.errors import AbiscanError
 from abiscan.releases.layout import Field, Layout
 from abiscan.releases.type_text import CONTAINERS, OF_TORCH, elements, template_of
@@ -158,11 +157,12 @@ def read_enumerators(lines: Iterable[str]) -> Layout | None:
 def clang_command() -> str | None:
     """A Clang in the search path that prints layouts; None where there is none."""
     for command in CLANGS:
-        if shutil.which(command):
-            done = subprocess.run([command, "-dumpversion"], capture_output=True, text=True, check=False)
+        found = find_tool(command)
+        if found is not None:
+            done = run_tool([found, "-dumpversion"])
             major = re.match(r"\d+", done.stdout)
             if done.returncode == 0 and major is not None and int(major[0]) >= OLDEST_CLANG:
-                return command
+                return found
     return None
 
 
@@ -197,7 +197,7 @@ def read_headers(
             source.write_text("".join(f"#include <{header}>\n" for header in wanted))
             dump = [*command, "-Xclang", "-fdump-record-layouts-complete", str(source)]
             with printed.open("w") as out:
-                done = subprocess.run(dump, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+                done = run_tool(dump, stdout=out)
             if done.returncode == 0:
                 with printed.open(errors="replace") as text:
                     layouts = read_dump(text)
@@ -216,7 +216,7 @@ def _enumerations(command: Sequence[str], source: Path) -> dict[str, Layout]:
     for name, header in ENUMERATIONS.items():
         source.write_text(f"#include <{header}>\n")
         dump = [*command, "-fno-color-diagnostics", "-Xclang", "-ast-dump", "-Xclang", f"-ast-dump-filter={name}"]
-        done = subprocess.run([*dump, str(source)], capture_output=True, text=True, check=False)
+        done = run_tool([*dump, str(source)])
         enumeration = read_enumerators(done.stdout.splitlines()) if done.returncode == 0 else None
         if enumeration is not None:
             found[name] = enumeration

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sysconfig
 import tempfile
@@ -51,7 +52,7 @@ def add_layouts(source: Path, directory: Path, release: str, machine: str) -> st
             try:
                 extra = [Path(sysconfig.get_paths()["include"])]
                 layouts, left_out = read_headers(include, release, clang=clang, extra=extra)
-                said = f"layouts read with {clang} (records: {len(layouts)})"
+                said = f"layouts read with {os.path.basename(clang)} (records: {len(layouts)})"
                 if left_out:
                     said += f"; left out, since they do not compile or are not there: {', '.join(left_out)}"
             except AbiscanError as error:

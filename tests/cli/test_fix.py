@@ -91,7 +91,7 @@ def test_apply_spares_what_is_not_committed(repository: Path) -> None:
     (repository / "csrc" / "a.cpp").write_bytes(changed)
     done = run("--apply", "csrc", cwd=repository)
     assert done.returncode == 2
-    assert b"changes that are not committed" in done.stderr
+    assert b"neither staged nor committed" in done.stderr
     assert (repository / "csrc" / "a.cpp").read_bytes() == changed
     assert run("--apply", "--force", "csrc", cwd=repository).returncode == 0
     assert (repository / "csrc" / "a.cpp").read_bytes() == AFTER + b"\n// mine"
@@ -102,13 +102,13 @@ def test_apply_spares_what_git_does_not_have(repository: Path, name: str) -> Non
     (repository / "new.cpp").write_bytes(SOURCE)
     done = run("--apply", name, cwd=repository)
     assert done.returncode == 2
-    assert b"git does not have it" in done.stderr
+    assert b"git does not track it" in done.stderr
 
 
 def test_outside_of_git(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_bytes(SOURCE)
     assert b"in no git repository" in run("--apply", "a.cpp", cwd=tmp_path).stderr
-    assert b"no git here" in run("--apply", "a.cpp", cwd=tmp_path, path="/nowhere").stderr
+    assert b"in no git repository" in run("--apply", "a.cpp", cwd=tmp_path, path="/nowhere").stderr
     assert (tmp_path / "a.cpp").read_bytes() == SOURCE
 
 

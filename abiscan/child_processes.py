@@ -1,0 +1,118 @@
+"""Child processes: the one place that starts them, so that no working directory or variable puts code into one.
+
+Python puts the working directory first in `sys.path` for `-m` and `-c` (https://docs.python.org/3/using/cmdline.html
+#cmdoption-P), and an empty or relative entry of PATH is searched there, too (POSIX.1-2017, 8.3): whoever can write into
+a directory could otherwise run code in the name of whoever scans it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+DEVNULL = subprocess.DEVNULL
+Child = subprocess.Popen[bytes]
+Failed = (OSError, subprocess.SubprocessError)
+"""What is raised where a child cannot be started, or took too long."""
+
+
+def find_tool(name: str, search_path: str | None = None) -> str | None:
+    """The absolute path of a program in the absolute directories of a search path; None where none has it.
+
+    Args:
+        search_path: directories as PATH has them; None for PATH itself.
+    """
+    import shutil
+
+    searched = os.environ.get("PATH", "") if search_path is None else search_path
+    return shutil.which(name, path=_absolute_directories(searched))
+
+
+def _absolute_directories(search_path: str) -> str:
+    return os.pathsep.join(each for each in search_path.split(os.pathsep) if os.path.isabs(each))
+
+
+def _environment() -> dict[str, str]:
+    """The variables of this process without those that change what Python imports, and with a PATH of absolute
+    directories."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PATH": _absolute_directories(os.environ.get("PATH", ""))}
+
+
+def run_tool(
+    command: Sequence[str],
+    *,
+    timeout: float | None = None,
+    stdout: int | IO[str] = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, with its output as text.
+
+    Args:
+        command: the program by its absolute path, as `find_tool` gives it, and its arguments.
+        timeout: seconds after which it is killed.
+        stdout, stderr: as `subprocess.run` takes them.
+
+    Raises:
+        OSError, subprocess.SubprocessError: it cannot be started, or took too long.
+    """
+    if not os.path.isabs(command[0]):
+        raise ValueError(f"not an absolute path: {command[0]}")
+    return subprocess.run(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        env=_environment(),
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
+
+
+def run_module(
+    module: str, arguments: Sequence[str], *, timeout: float | None = None, stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    """Run a module of this interpreter (`python -I -m MODULE`): neither the working directory, PYTHONPATH nor the
+    user's site directory is imported from.
+
+    Raises:
+        OSError, subprocess.SubprocessError: as `run_tool`.
+    """
+    return run_tool([sys.executable, "-I", "-m", module, *arguments], timeout=timeout, stdout=stdout)
+
+
+def start_command(command: Sequence[str], *, stdout: int, stderr: int) -> Child:
+    """Start the command of a user (`abiscan run -- COMMAND`), as a shell would: with every variable, by the whole PATH.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return subprocess.Popen(list(command), stdout=stdout, stderr=stderr)
+
+
+@contextlib.contextmanager
+def safe_workers() -> Iterator[None]:
+    """While worker processes are started: those that begin as a new interpreter (`spawn` runs `python -c`) do not
+    import from the working directory."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("PYTHONSAFEPATH", None)
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+def forget_working_directory() -> None:
+    """Take the working directory, which `python -m` puts first, out of the directories that are imported from."""
+    first = sys.path[0] if sys.path else None
+    if not sys.flags.safe_path and first is not None and first in ("", os.getcwd()):
+        del sys.path[0]
