@@ -27,7 +27,7 @@ _LISTED = 20
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--apply", is_flag=True, help="Write the files. Without it nothing is written.")
 @click.option(
-    "--force", is_flag=True, help="Write over changes that are neither staged nor committed, and outside of git."
+    "--force", is_flag=True, help="Overwrite changes that are neither staged nor committed; also outside of git."
 )
 @click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")
