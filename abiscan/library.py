@@ -49,9 +49,9 @@ class Report(values.Report, frozen=True):
         from abiscan.report import page, render
 
         if form == "html":
-            from abiscan.compare.set_of import together_in
+            from abiscan.compare.run_summary import find_run_compatibility
 
-            return page(self, together_in(self))
+            return page(self, find_run_compatibility(self))
         return render(form, self)
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ from abiscan.analysis import apply_rules, layouts, shared_object
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_batch import analyse
 from abiscan.binary import open_binary
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.errors import AbiscanError
 from abiscan.inputs import Artifact, expand
@@ -87,7 +88,7 @@ def main() -> None:
     chosen = parser.parse_args()
     gc.set_threshold(50_000)  # As the command does.
     clock = Clock()
-    options = scan_options({"torch": chosen.torch})
+    options = scan_options(CommandLine(torch=chosen.torch))
     context = AnalysisContext(options)
     taken: dict[str, float] = {}
     files = [str(path) for path in chosen.files or of_corpus(chosen.most)]

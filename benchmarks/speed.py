@@ -25,10 +25,11 @@ PER_FILE = """
 import gc, sys, time
 gc.set_threshold(50_000)  # as the command does
 from abiscan.inputs import Artifact, expand
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_batch import analyse
-options = scan_options({})
+options = scan_options(CommandLine())
 context = AnalysisContext(options)
 times = []
 for item in expand(sys.argv[1:], cwd=options.settings.cwd):

@@ -1,4 +1,4 @@
-"""Make abiscan/wheel/manylinux_table.py: the newest symbol versions that every system of a manylinux tag has.
+"""Make abiscan/data/manylinux_policies.json: the newest symbol versions that every system of a manylinux tag has.
 
     pip install auditwheel && python tools/build_manylinux_table.py
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -37,6 +38,23 @@ def newest(versions: list[str]) -> tuple[int, ...]:
     return max((tuple(int(part) for part in version.split(".")) for version in plain), default=())
 
 
+def dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def render(table: Mapping[str, Mapping[tuple[int, ...], Mapping[str, tuple[int, ...]]]], version: str) -> str:
+    """The file, with a line for each tag: the newest versions by machine and by the tag's glibc."""
+    source = f"manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel)"
+    machines = []
+    for machine in sorted(table):
+        rows = [
+            f'      "{dotted(glibc)}": ' + json.dumps({family: dotted(limit) for family, limit in limits.items()})
+            for glibc, limits in table[machine].items()
+        ]
+        machines.append(f'    "{machine}": {{\n' + ",\n".join(rows) + "\n    }")
+    return f'{{\n  "source": "{source}",\n  "newest": {{\n' + ",\n".join(machines) + "\n  }\n}\n"
+
+
 def main() -> None:
     text, version = policy()
     table: dict[str, dict[tuple[int, ...], dict[str, tuple[int, ...]]]] = {}
@@ -50,23 +68,7 @@ def main() -> None:
             # A glibc that defines no version of its own number is listed with an older one.
             found["GLIBC"] = max(found.get("GLIBC", ()), glibc)
             table.setdefault(MACHINES.get(machine, machine), {})[glibc] = found
-    lines = [
-        '"""The newest symbol versions that every system of a manylinux tag has, by machine and by the tag\'s glibc.',
-        "",
-        "Made by tools/build_manylinux_table.py of "
-        f"manylinux-policy.json of auditwheel {version} (MIT; pypa/auditwheel).",
-        '"""',
-        "",
-        "NEWEST: dict[str, dict[tuple[int, int], dict[str, tuple[int, ...]]]] = {",
-    ]
-    for machine in sorted(table):
-        lines.append(f'    "{machine}": {{')
-        for glibc, limits in table[machine].items():
-            items = ", ".join(f'"{family}": {limit}' for family, limit in limits.items())
-            lines.append(f"        {glibc}: {{{items}}},")
-        lines.append("    },")
-    lines += ["}", ""]
-    (ROOT / "abiscan" / "wheel" / "manylinux_table.py").write_text("\n".join(lines), encoding="utf-8")
+    (ROOT / "abiscan" / "data" / "manylinux_policies.json").write_text(render(table, version), encoding="utf-8")
     print(f"{len(table)} machines, {len(table['x86_64'])} tags, of auditwheel {version}")
 
 

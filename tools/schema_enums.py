@@ -13,18 +13,18 @@ from typing import Any, get_args
 
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.compatibility import Aspect
 from abiscan.model.device_code import DeviceCode
-from abiscan.model.difference import Effect
+from abiscan.model.diff_report import Effect
 from abiscan.model.environment_report import Action, PackageState, ProblemKind
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.migration_plan import CounterpartKind
 from abiscan.model.operators import Registration
 from abiscan.model.provenance import Topic
-from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, ImportsShown, Verdict
 from abiscan.model.setting import Source
-from abiscan.model.stable_plan import CounterpartKind
 from abiscan.model.subject import SubjectKind
 from abiscan.model.target import TargetKind
 from abiscan.wheel.metadata import ContainerKind

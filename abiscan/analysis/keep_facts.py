@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from abiscan.analysis.dispatch_keys import KEY_POSITION, key_takers
 from abiscan.analysis.layouts import NOT_ITS_OWN
 from abiscan.binary import Binary
-from abiscan.binary.stored import StoredBinary
-from abiscan.binary.stored_file import StoredFile, StoredImports
+from abiscan.binary.stored_binary import StoredBinary
+from abiscan.binary.stored_values import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE
 from abiscan.inputs import Artifact, Group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from abiscan.analysis.file_record import GpuCheck
+from abiscan.analysis.pass_results import GpuCheck
 from abiscan.binary import open_binary
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.errors import UnreadableFile

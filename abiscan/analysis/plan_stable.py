@@ -17,8 +17,8 @@ from abiscan.mangling import parse
 from abiscan.model.binding import Owner
 from abiscan.model.facts import CallSite, SymbolBinding
 from abiscan.model.finding import Location
+from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFile, Replacement
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.model.stable_plan import CounterpartKind, PlanFile, Replacement, StablePlan
 from abiscan.model.versions import order
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import NAMESPACES, SHIM_PREFIXES
@@ -48,7 +48,7 @@ class _Use(Struct, frozen=True):
     sites: tuple[Location, ...]
 
 
-def stable_plan(target: str, context: AnalysisContext) -> StablePlan:
+def stable_plan(target: str, context: AnalysisContext) -> MigrationPlan:
     """The plan for everything that a target holds: shared objects and sources.
 
     Raises:
@@ -76,7 +76,7 @@ def stable_plan(target: str, context: AnalysisContext) -> StablePlan:
                 files.append(_file(item.display, found, len(own)))
     replacements = _replacements(uses)
     needed = [r.since for r in replacements if r.since] + [since for since in shims.values() if since]
-    return StablePlan(
+    return MigrationPlan(
         __version__,
         options.called.get(target, target),
         tuple(sorted(files, key=lambda file: file.path)),

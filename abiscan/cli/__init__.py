@@ -23,7 +23,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     # allocations, as is the default, takes a tenth of the time and finds nothing.
     gc.set_threshold(50_000)
     if sys.stdout is None or sys.stderr is None:
-        sys.exit(_without_streams())
+        sys.exit(_refuse_closed_streams())
     try:
         status = _run(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:
@@ -50,17 +50,17 @@ def _run(words: Sequence[str]) -> int:
     """The exit status of a command line."""
     from abiscan.cli.scan_arguments import read_plain
 
-    given = None if "_ABISCAN_COMPLETE" in os.environ else read_plain(words)
-    if given is not None:
+    line = None if "_ABISCAN_COMPLETE" in os.environ else read_plain(words)
+    if line is not None:
         from abiscan.cli.run_scan import run_scan
 
-        return run_scan(given)
+        return run_scan(line)
     from abiscan.cli.commands import run_command
 
     return run_command(words)
 
 
-def _without_streams() -> int:
+def _refuse_closed_streams() -> int:
     """Standard output or standard error is closed (`>&-`): nobody would see the report, so none is made."""
     if sys.stderr is not None:
         sys.stderr.write("abiscan: error: standard output is closed: send it to a file or to /dev/null\n")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-def _with_prefix(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def _select_by_prefix(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word) for word in words if word.startswith(incomplete)]
@@ -26,7 +26,7 @@ def _files(incomplete: str) -> list[CompletionItem]:
 def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from abiscan.report import FORMATS
 
-    return _with_prefix(FORMATS, incomplete)
+    return _select_by_prefix(FORMATS, incomplete)
 
 
 def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -34,7 +34,7 @@ def rules(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
     from abiscan.cli.every_rule import every_rule
 
     before, comma, last = incomplete.rpartition(",")
-    return _with_prefix((f"{before}{comma}{each.id}" for each in every_rule()), f"{before}{comma}{last}")
+    return _select_by_prefix((f"{before}{comma}{each.id}" for each in every_rule()), f"{before}{comma}{last}")
 
 
 def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -43,7 +43,7 @@ def torches(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> li
     from abiscan.releases import open_index
 
     known = dict.fromkeys(build.torch for build in reversed(open_index(index_directory(), earlier=True).builds()))
-    found = _with_prefix(("installed", "declared", *known), incomplete)
+    found = _select_by_prefix(("installed", "declared", *known), incomplete)
     return found or _files(incomplete)
 
 
@@ -62,4 +62,4 @@ def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
     except AbiscanError:
         return files
     names = installed_names(environment.site_packages) if environment is not None else []
-    return files + _with_prefix(names, incomplete)
+    return files + _select_by_prefix(names, incomplete)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from abiscan.cli.compared import answer, compared_scopes, option_set
+from abiscan.cli.command_line import CommandLine
+from abiscan.cli.comparison import answer, compared_scopes, option_set
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 
 
@@ -13,15 +16,16 @@ from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
 @click.argument("new")
 @option_set
 @click.pass_context
-def diff(ctx: click.Context, /, old: str, new: str, **given: object) -> None:
+def diff(ctx: click.Context, /, old: str, new: str, form: str, **given: Any) -> None:
     """Say what changed from OLD to NEW: files, wheels or installed packages.
 
     A line a change, the most important first: what it works on (torch builds, Pythons, GPUs, systems), what it
     requires, what is in it. Exit status 1 where NEW works on less than OLD.
     """
-    from abiscan.compare.difference_of import difference
+    line = CommandLine(**given)
+    from abiscan.compare.diff import find_changes
 
-    (before, after), context = compared_scopes((old, new), given)
-    found = difference(before, after, context.index.builds, context.readable)
-    answer(found, given)
+    (before, after), context = compared_scopes((old, new), line)
+    found = find_changes(before, after, context.index.builds, context.readable)
+    answer(found, form, line)
     ctx.exit(FAIL if found.shrank else INCOMPLETE if found.undecided else PASS)

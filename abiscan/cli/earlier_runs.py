@@ -17,7 +17,7 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
     Raises:
         UsageError: there is no such directory, or a file in it is no report.
     """
-    from abiscan.compare.earlier_runs import run_of_json
+    from abiscan.compare.earlier_runs import read_run
 
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".json")]
@@ -34,7 +34,7 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
         if len(data) > MAX_EARLIER_REPORT:
             raise UsageError(f"{path}: larger than {MAX_EARLIER_REPORT >> 20} MiB")
         try:
-            found.append(run_of_json(data, name.removesuffix(".json")))
+            found.append(read_run(data, name.removesuffix(".json")))
         except ValueError as error:
             raise UsageError(f"{path}: no JSON report of abiscan: {error}") from None
     return tuple(found)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from abiscan.cli.compared import answer
+from abiscan.cli.command_line import CommandLine
+from abiscan.cli.comparison import answer
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
-from abiscan.cli.options import file_system, scan_options, text_option
+from abiscan.cli.options import file_system, scan_options
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
     from abiscan.analysis.scan_options import ScanOptions
-    from abiscan.compare.environment_of import Looked
-    from abiscan.compare.file_fate import FileFate
+    from abiscan.compare.environment import InspectedEnvironment
+    from abiscan.compare.file_outcome import FileOutcome
 
 
 @click.command()
@@ -31,33 +32,36 @@ if TYPE_CHECKING:
 @click.option("-v", "--verbose", is_flag=True, help="Every file.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
 @click.pass_context
-def env(ctx: click.Context, /, **given: object) -> None:
+def env(ctx: click.Context, /, form: str, **given: Any) -> None:
     """Say of every installed package with shared objects whether it loads; with --torch, whether it would after the
     upgrade, and what to replace or rebuild in which order.
 
     PYTHON is an interpreter or an environment (default: the active one; below --root that of the first interpreter in
     the usual places). Exit status 1 where a package does not load.
     """
-    from abiscan.compare.environment_of import environment_report
+    from msgspec.structs import replace
 
-    files = file_system(text_option(given["root"]))
-    options = scan_options({**given, "torch": None}, files)
-    torch = text_option(given["torch"])
+    from abiscan.compare.environment import environment_report
+
+    line = CommandLine(**given)
+    files = file_system(line.root)
+    options = scan_options(replace(line, torch=None), files)
+    torch = line.torch
     if torch is not None:
         torch = files.inside(torch, os.getcwd())
-    found = environment_report(_looked(options, torch, int(str(given["jobs"]))))
-    answer(found, given)
+    found = environment_report(_looked(options, torch, line.jobs or 1))
+    answer(found, form, line)
     ctx.exit(FAIL if found.fails else INCOMPLETE if found.undecided else PASS)
 
 
-def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
+def _looked(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvironment:
     from msgspec.structs import replace
 
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.installed_packages import scan_packages
-    from abiscan.compare.environment_of import Looked
+    from abiscan.compare.environment import InspectedEnvironment
     from abiscan.compare.environment_problems import editable, no_wheels, torch_problems
-    from abiscan.compare.file_fate import file_fate
+    from abiscan.compare.file_outcome import find_file_outcome
     from abiscan.compare.runtime_copies import several_runtimes, shadowed
     from abiscan.inputs.distributions import distributions
     from abiscan.target.run_torch import FALLBACK_MACHINE
@@ -76,13 +80,13 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     installed = context.target.of_run().installed
     found = installed.machine if installed is not None else None
     after = None
-    later: dict[str, list[FileFate]] = {}
+    later: dict[str, list[FileOutcome]] = {}
     if torch is not None:
         upgraded = replace(options, torch=torch, matrix=False)
         machine = installed.machine if installed is not None else FALLBACK_MACHINE
         target = AnalysisContext(upgraded).target.of_run(machine or FALLBACK_MACHINE).target
         after = f"{target.torch}+{target.variant}"
-    here = functools.partial(file_fate, installed=installed is not None)
+    here = functools.partial(find_file_outcome, installed=installed is not None)
     now, errors = scan_packages(others, options, here, jobs)
     problems = [
         *torch_problems(environment, every, None if installed is None else installed.version),
@@ -92,10 +96,10 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> Looked:
     problems += shadowed(options.settings.library_path, native, now)
     if torch is not None and after is not None:
         users = tuple(package for package in others if any(file.uses_torch for file in now[package.name]))
-        later, more = scan_packages(users, upgraded, functools.partial(file_fate, installed=False), jobs)
+        later, more = scan_packages(users, upgraded, functools.partial(find_file_outcome, installed=False), jobs)
         errors = tuple(dict.fromkeys((*errors, *more)))
         problems += no_wheels(environment, after.partition("+")[0], context.known_versions(machine))
-    return Looked(
+    return InspectedEnvironment(
         python=environment.label,
         root=files.shown or None,
         torch=None if installed is None else installed.version,

@@ -7,11 +7,13 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.exit_status import INCOMPLETE
-from abiscan.cli.options import scan_options, strings, style_for, text_option
+from abiscan.cli.options import scan_options, style_for
 from abiscan.errors import UsageError
 from abiscan.model.limits import MAX_TEXT_FILE
 
@@ -34,7 +36,7 @@ _BEGINNING = 4
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
-def explain(**given: object) -> None:
+def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: Any) -> None:
     """Explain a symbol, an error message, or every error in a log (file, argument or standard input); also a cause or a
     rule, by its id.
 
@@ -44,23 +46,24 @@ def explain(**given: object) -> None:
     from abiscan.report import explain_text, explain_v1
     from abiscan.report.escape import safe_json, safe_text
 
-    text = _explain_text(strings(given["text"]))
-    if _ID.fullmatch(text) and _explained_id(text, given["form"] == "json"):
+    line = CommandLine(**given)
+    asked = _explain_text(text)
+    if _ID.fullmatch(asked) and _explained_id(asked, form == "json"):
         return
-    subjects = run_explain(text, scan_options(given), needed_by=text_option(given["needed_by"]))
+    subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
     # A word of sources that no torch exports is a rule's subject, not a missing name.
-    unknown = given["needed_by"] is None and not any(subject.windows for subject in subjects)
-    rules = _rules_of_word(text) if unknown and _WORD.fullmatch(text) else ()
+    unknown = needed_by is None and not any(subject.windows for subject in subjects)
+    rules = _rules_of_word(asked) if unknown and _WORD.fullmatch(asked) else ()
     if rules:
-        _print_rules(rules, given["form"] == "json")
+        _print_rules(rules, form == "json")
         return
-    near = () if subjects else _near_ids(text)
-    if given["form"] == "json":
+    near = () if subjects else _near_ids(asked)
+    if form == "json":
         click.echo(safe_json(explain_v1.render(subjects, near)), nl=False)
     else:
-        click.echo(safe_text(explain_text.render(subjects, style_for(given, sys.stdout))), nl=False, color=True)
+        click.echo(safe_text(explain_text.render(subjects, style_for(line, sys.stdout))), nl=False, color=True)
     if not subjects:
-        click.echo(f"abiscan: {_nothing_known(text, near)}", err=True)
+        click.echo(f"abiscan: {_nothing_known(asked, near)}", err=True)
     if not any(subject.causes or subject.near for subject in subjects):
         sys.exit(INCOMPLETE)
 
@@ -85,7 +88,7 @@ def _print_rules(ids: Sequence[str], as_json: bool) -> bool:
 
     infos = tuple(info for info in every_rule() if info.id in ids)
     if infos:
-        width = style_for({"color": "auto"}, sys.stdout).width
+        width = style_for(CommandLine(), sys.stdout).width
         document = explain_v1.render_rules(infos) if as_json else None
         click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=width), nl=False)
     return bool(infos)

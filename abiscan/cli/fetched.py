@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from abiscan.cli.options import environment_of, text_option
+from abiscan.cli.options import environment_of
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
 from abiscan.inputs.expand import is_fetched
@@ -18,6 +18,7 @@ from abiscan.inputs.expand import is_fetched
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from abiscan.cli.command_line import CommandLine
     from abiscan.releases.pip_download import Fetched
 
 
@@ -27,25 +28,24 @@ def fetched_directory() -> str:
     return os.path.join(base, "abiscan", "fetched")
 
 
-def local_targets(targets: Sequence[str], given: Mapping[str, object]) -> list[str]:
+def local_targets(targets: Sequence[str], line: CommandLine) -> list[str]:
     """The targets, with the path of its wheel for each that had to be fetched; what can be read where it lies is not.
 
     Args:
-        given: the options: with `--python` a wheel for that Python is taken, and no other; with `--root` none.
+        line: with `--python` a wheel for that Python is taken, and no other; with `--root` none.
 
     Raises:
         UsageError: there is no such wheel, or the URL is none of a wheel.
         AbiscanError: nobody could say; or it cannot be kept.
     """
-    if given.get("root") is not None or not any(map(is_fetched, targets)):
+    if line.root is not None or not any(map(is_fetched, targets)):
         return list(targets)
     from abiscan.inputs.remote import readable
 
-    python, quiet = text_option(given.get("python")), bool(given.get("quiet"))
     return [
         target
         if not is_fetched(target) or os.path.lexists(target) or readable(target)
-        else _fetched(target, python, quiet)
+        else _fetched(target, line.python, line.quiet)
         for target in targets
     ]
 

@@ -32,7 +32,16 @@ _LISTED = 20
 @click.option("--select", multiple=True, metavar="RULE", help="Only these rules; repeatable, or with commas.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules; repeatable, or with commas.")
 @click.pass_context
-def fix(ctx: click.Context, /, paths: tuple[str, ...], **given: object) -> None:
+def fix(
+    ctx: click.Context,
+    /,
+    *,
+    paths: tuple[str, ...],
+    apply: bool,
+    force: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> None:
     """Print the mechanical rewrites of sources as a unified diff.
 
     PATH is a C++, CUDA or HIP source or a directory of them. What is rewritten: const_data_ptr<T>(), deprecated
@@ -40,18 +49,18 @@ def fix(ctx: click.Context, /, paths: tuple[str, ...], **given: object) -> None:
     that registers them as operators is begun. Each rewrite gives the same program. The diff goes to standard output,
     the rest to standard error.
     """
-    ctx.exit(_fix(paths, given))
-
-
-def _fix(paths: tuple[str, ...], given: dict[str, object]) -> int:
     from abiscan.source.rewrites import REWRITES, STUB_RULE
 
     every = (*REWRITES, STUB_RULE)
-    chosen = rules_of(given["select"], "--select") or every
+    chosen = rules_of(select, "--select") or every
     unknown = [name for name in chosen if name not in every]
     if unknown:
         raise UsageError(f"--select: {unknown[0]} has no mechanical rewrite; known: {', '.join(sorted(every))}")
-    wanted = frozenset(chosen) - frozenset(rules_of(given["ignore"], "--ignore"))
+    wanted = frozenset(chosen) - frozenset(rules_of(ignore, "--ignore"))
+    ctx.exit(_fix(paths, wanted, apply=apply, force=force))
+
+
+def _fix(paths: tuple[str, ...], wanted: frozenset[str], *, apply: bool, force: bool) -> int:
     missing = next((path for path in paths if not os.path.exists(path)), None)
     if missing is not None:
         raise UsageError(f"{missing}: no such file or directory")
@@ -65,12 +74,12 @@ def _fix(paths: tuple[str, ...], given: dict[str, object]) -> int:
     folder = _folder_of_diff(paths)
     for each in changed:
         _print(each.diff(os.path.relpath(each.path, folder).replace(os.sep, "/")))
-    if given["apply"]:
-        _write(changed, force=bool(given["force"]))
+    if apply:
+        _write(changed, force=force)
     for stub in dict.fromkeys(there):
         click.echo(f"abiscan: {safe(stub)}: there already: no stub is written over it", err=True)
-    _tell(found, changed, errors, applied=bool(given["apply"]))
-    if changed and not given["apply"] and folder != os.getcwd():
+    _tell(found, changed, errors, applied=apply)
+    if changed and not apply and folder != os.getcwd():
         shown = shlex.quote(safe(os.path.relpath(folder)))
         click.echo(
             f"abiscan: the diff's paths begin in {shown}: git -C {shown} apply, or patch -d {shown} -p1", err=True

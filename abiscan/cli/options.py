@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.cli.command_line import CommandLine
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
     from abiscan.model.setting import Stated
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def scan_options(
-    given: Mapping[str, object],
+    line: CommandLine,
     files: FileSystem = HERE,
     *,
     matrix: bool = False,
@@ -38,7 +39,7 @@ def scan_options(
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.loader import LoaderSettings
 
-    torch, python = text_option(given.get("torch")), text_option(given.get("python"))
+    torch, python = line.torch, line.python
     if files.root:
         torch, python = (None if each is None else files.inside(each, os.getcwd()) for each in (torch, python))
         environment, settings = environment_in(files, python), LoaderSettings(cwd="/", files=files)
@@ -48,16 +49,16 @@ def scan_options(
         torch=torch,
         environment=environment,
         settings=settings,
-        matrix=bool(given.get("matrix")) or matrix,
-        sources=tuple(strings(given.get("sources") or ())),
-        hashes=bool(given.get("hashes")),
+        matrix=line.matrix or matrix,
+        sources=line.sources,
+        hashes=line.hashes,
         user_index=index_directory(),
         within=within,
         cache=cache_directory(),
-        python_named=given.get("python") is not None,
-        gpus=gpus_of(strings(given.get("gpus") or ())),
-        driver=driver_of(given),
-        progress=None if given.get("quiet") else progress(),
+        python_named=line.python is not None,
+        gpus=gpus_of(line.gpus),
+        driver=driver_of(line),
+        progress=None if line.quiet else progress(),
         called=called or {},
         operators=operators,
     )
@@ -123,16 +124,16 @@ def gpus_of(given: Sequence[str]) -> tuple[Stated, ...]:
     return tuple(found.values())
 
 
-def driver_of(given: Mapping[str, object]) -> Stated | None:
+def driver_of(line: CommandLine) -> Stated | None:
     """The release of NVIDIA's driver of `--driver`; None where nobody asks for one.
 
     Raises:
         UsageError: it is no version, no GPU is named beside it, or none is here.
     """
-    named = text_option(given.get("driver"))
+    named = line.driver
     if named is None:
         return None
-    if not strings(given.get("gpus") or ()):
+    if not line.gpus:
         raise UsageError(f"--driver {named}: name the GPU too (--gpu sm_90, or --gpu here)")
     from abiscan.model.cuda_driver import driver_branch
     from abiscan.model.setting import Source, Stated
@@ -189,11 +190,11 @@ def today() -> datetime.date:
     return datetime.datetime.now(tz=datetime.UTC).date()
 
 
-def style_for(given: Mapping[str, object], stream: object) -> Style:
+def style_for(line: CommandLine, stream: object) -> Style:
     from abiscan.report.style import Style
 
     terminal = bool(getattr(stream, "isatty", lambda: False)())
-    color = {"always": True, "never": False}.get(str(given.get("color")))
+    color = {"always": True, "never": False}.get(line.color)
     if color is None:
         # In the order of CPython's own `_colorize`: https://no-color.org, then https://force-color.org.
         forced = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
@@ -204,39 +205,38 @@ def style_for(given: Mapping[str, object], stream: object) -> Style:
 
         # Prose wider than this is hard to read, however wide the window.
         width = min(shutil.get_terminal_size().columns, 120)
-    return Style(width=width, color=color, verbose=bool(given.get("verbose")), quiet=bool(given.get("quiet")))
+    return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet)
 
 
-def policy_of(given: Mapping[str, object]) -> Policy:
+def policy_of(line: CommandLine) -> Policy:
     """The configuration file's policy with the command line's options over it."""
     from msgspec.structs import replace
 
     from abiscan.gate.policy import Policy
 
     policy = Policy()
-    named = text_option(given.get("config"))
-    if named is not None or _may_be_configured():
-        policy = _configured(named)
-    if given.get("fail_on") is not None:
+    if line.config is not None or _may_be_configured():
+        policy = _configured(line.config)
+    if line.fail_on is not None:
         from abiscan.gate.config import parse_fail_on
 
-        policy = replace(policy, fail_on=parse_fail_on(str(given.get("fail_on"))))
-    if given.get("imports") is not None:
-        policy = replace(policy, imports_shown="unresolved" if given.get("imports") == "unresolved" else "all")
-    select, ignore = rules_of(given.get("select"), "--select"), rules_of(given.get("ignore"), "--ignore")
+        policy = replace(policy, fail_on=parse_fail_on(line.fail_on))
+    if line.imports is not None:
+        policy = replace(policy, imports_shown="unresolved" if line.imports == "unresolved" else "all")
+    select, ignore = rules_of(line.select, "--select"), rules_of(line.ignore, "--ignore")
     if select or ignore:
         policy = replace(policy, select=select, ignore_rules=ignore)
-    if given.get("baseline") is not None:
-        policy = replace(policy, baseline=str(given.get("baseline")))
-    if given.get("no_stale"):
+    if line.baseline is not None:
+        policy = replace(policy, baseline=line.baseline)
+    if line.no_stale:
         policy = replace(policy, allow_stale=True)
-    if given.get("require_torch") is not None:
+    if line.require_torch is not None:
         from abiscan.gate.requirements import parse_require_torch
 
-        parse_require_torch(str(given.get("require_torch")))
-        policy = replace(policy, require_torch=str(given.get("require_torch")))
-    if given.get("require_stable_abi") is not None:
-        version = str(given.get("require_stable_abi"))
+        parse_require_torch(line.require_torch)
+        policy = replace(policy, require_torch=line.require_torch)
+    if line.require_stable_abi is not None:
+        version = line.require_stable_abi
         if version != "any":
             from abiscan.gate.requirements import parse_stable_abi
 
@@ -251,13 +251,13 @@ def policy_of(given: Mapping[str, object]) -> Policy:
     return policy
 
 
-def rules_of(given: object, option: str) -> tuple[str, ...]:
+def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
     """The rules that an option names, each by its id, several with commas.
 
     Raises:
         UsageError: no rule has such an id.
     """
-    names = tuple(dict.fromkeys(name.strip() for each in strings(given) for name in each.split(",") if name.strip()))
+    names = tuple(dict.fromkeys(name.strip() for each in given for name in each.split(",") if name.strip()))
     if not names:
         return ()
     from abiscan.cli.every_rule import every_rule
@@ -306,11 +306,3 @@ def _configured(named: str | None) -> Policy:
 
     policy = load_config(text, str(path), {info.id for info in every_rule()})
     return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
-
-
-def strings(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in value) if isinstance(value, (tuple, list)) else ()
-
-
-def text_option(value: object) -> str | None:
-    return None if value is None else str(value)

@@ -69,10 +69,10 @@ def emit(report: Report, name: str, path: str | None, style: Style, earlier: Seq
 
         rendered = safe_text(text.render(report, style if path is None else replace(style, width=None, color=False)))
     elif name == "html":
-        from abiscan.compare.set_of import summary_of_run, together_in
+        from abiscan.compare.run_summary import find_run_compatibility, summarise_run
 
-        together = together_in(report)
-        runs = [*earlier, summary_of_run(report, together, "now")] if earlier else []
+        together = find_run_compatibility(report)
+        runs = [*earlier, summarise_run(report, together, "now")] if earlier else []
         rendered = formats.page(report, together, runs)
     else:
         rendered = formats.render(name, report)

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from abiscan.cli.output import safe
 from abiscan.model.progress import BLOCK
+from abiscan.report.escape import printable
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -70,7 +70,7 @@ class ProgressBar:
             self._bar = _bar(sum(self._sizes.values()), self._stream, self._counted)
             self._bar.start_t -= now - self._begun
         # Of a member its name, of a path the end.
-        text = safe(self._text).rpartition("!")[2]
+        text = printable(self._text).rpartition("!")[2]
         self._bar.n = self._done if self._sizes else self._number
         self._bar.set_postfix_str(text if len(text) <= _NAME else f"...{text[3 - _NAME :]}", refresh=False)
         self._bar.refresh()

@@ -7,17 +7,18 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from abiscan.cli.exit_status import FAIL, INCOMPLETE, PASS
-from abiscan.cli.options import driver_of, gpus_of, index_directory, policy_of, strings, text_option, today
+from abiscan.cli.options import driver_of, gpus_of, index_directory, policy_of, today
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
+    from abiscan.cli.command_line import CommandLine
     from abiscan.registry.run_units import Progress
     from abiscan.registry.scan_unit import Work
     from abiscan.registry.store import Run
@@ -34,7 +35,7 @@ _NOT_HERE = {
 }
 
 
-def scan_registry(given: Mapping[str, object]) -> int:
+def scan_registry(line: CommandLine) -> int:
     """The scan, and its exit status.
 
     Raises:
@@ -50,23 +51,23 @@ def scan_registry(given: Mapping[str, object]) -> int:
     from abiscan.registry.stored_facts import FactsOf
 
     for option, why in _NOT_HERE.items():
-        if given.get(option):
+        if getattr(line, option):
             raise UsageError(
                 f"--{'source' if option == 'sources' else option.replace('_', '-')} does not go with tables: {why}"
             )
     cwd = os.getcwd()
-    targets = strings(given.get("targets"))
-    listed = [target for name in strings(given.get("lists")) for target in read_target_list(name, cwd=cwd)]
+    targets = line.targets
+    listed = [target for name in line.lists for target in read_target_list(name, cwd=cwd)]
     if not targets and not listed:
         raise UsageError("name at least one wheel, directory or index (see abiscan scan --help)")
-    resume = text_option(given.get("resume"))
-    directory = _directory(given, resume)
-    work = work_of(given)
-    engine = engine_of(text_option(given.get("engine")) or "local", int(str(given.get("jobs") or 1)))
+    resume = line.resume
+    directory = _directory(line)
+    work = work_of(line)
+    engine = engine_of(line.engine or "local", line.jobs or 1)
     units = units_of(targets, cwd, listed)
     facts = FactsOf(directory) if resume is not None else None
     run = open_run(directory, asked_of(work), now(), fresh=resume is None)
-    with kept(run, directory), shown(given) as show:
+    with kept(run, directory), shown(line) as show:
         found = run_units(
             units,
             run,
@@ -76,10 +77,10 @@ def scan_registry(given: Mapping[str, object]) -> int:
             show=show,
         )
         run.finish(now())
-    return told(run, found, given)
+    return told(run, found, line)
 
 
-def work_of(given: Mapping[str, object]) -> Work:
+def work_of(line: CommandLine) -> Work:
     """What the options ask of every wheel.
 
     Raises:
@@ -92,13 +93,13 @@ def work_of(given: Mapping[str, object]) -> Work:
     from abiscan.loader import LoaderSettings
     from abiscan.registry.scan_unit import Work, of_a_registry
 
-    torch = text_option(given.get("torch"))
+    torch = line.torch
     if torch is not None and (torch == "installed" or os.sep in torch or torch.endswith(".whl")):
         raise UsageError(
             f"--torch {torch}: tables are of releases (2.6.0, declared); `abiscan releases add` takes another torch "
             "into your index"
         )
-    policy = policy_of(given)
+    policy = policy_of(line)
     if policy.baseline is not None:
         raise UsageError("a baseline does not go with tables: it is of one report")
     options = of_a_registry(
@@ -106,20 +107,20 @@ def work_of(given: Mapping[str, object]) -> Work:
             torch,
             None,
             LoaderSettings(cwd="/"),
-            hashes=bool(given.get("hashes")),
+            hashes=line.hashes,
             user_index=index_directory(),
             within=policy.require_torch,
-            gpus=gpus_of(strings(given.get("gpus") or ())),
-            driver=driver_of(given),
+            gpus=gpus_of(line.gpus),
+            driver=driver_of(line),
         )
     )
     # An unknown release is an error of the command line, and not of every wheel.
     AnalysisContext(options).target.of_run()
     work = Work(options, policy, today() if policy.ignores else None)
-    if given.get("time_limit") is not None:
-        work = replace(work, seconds=float(str(given.get("time_limit"))))
-    if given.get("memory_limit") is not None:
-        work = replace(work, memory=int(str(given.get("memory_limit"))) << 20)
+    if line.time_limit is not None:
+        work = replace(work, seconds=line.time_limit)
+    if line.memory_limit is not None:
+        work = replace(work, memory=line.memory_limit << 20)
     return work
 
 
@@ -142,10 +143,10 @@ def now() -> str:
     return datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _directory(given: Mapping[str, object], resume: str | None) -> str:
+def _directory(line: CommandLine) -> str:
     from abiscan.registry.run_folder import runs_of
 
-    formats = strings(given.get("formats"))
+    resume, formats = line.resume, line.formats
     named = {each.partition(":")[2] for each in formats if each.partition(":")[0] == "parquet"}
     others = [each for each in formats if each.partition(":")[0] != "parquet"]
     if others:
@@ -168,9 +169,9 @@ def _directory(given: Mapping[str, object], resume: str | None) -> str:
 
 
 @contextlib.contextmanager
-def shown(given: Mapping[str, object]) -> Iterator[Callable[[Progress], None]]:
+def shown(line: CommandLine) -> Iterator[Callable[[Progress], None]]:
     """Progress on a terminal."""
-    bar = None if given.get("quiet") else progress("wheels")
+    bar = None if line.quiet else progress("wheels")
 
     def tell(state: Progress) -> None:
         if bar is not None:
@@ -208,7 +209,7 @@ def kept(run: Run, directory: str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
+def told(run: Run, found: Progress, line: CommandLine) -> int:
     """What the command asked for in a line, and the exit status over that: of what was done before, too."""
     from abiscan.registry.run_folder import wheels_of
     from abiscan.report.wording import counted
@@ -217,7 +218,7 @@ def told(run: Run, found: Progress, given: Mapping[str, object]) -> int:
     run.close()
     asked = [row for path, row in rows.items() if path in found.paths]
     gates = {str(row["gate"]) for row in asked}
-    if not given.get("quiet"):
+    if not line.quiet:
         verdicts = Counter(str(row["verdict"]) for row in asked)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())) or "none"
         before = f" ({found.skipped} of them before)" if found.skipped else ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from abiscan.cli import completion
+from abiscan.cli.command_line import CommandLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Processes (default: 1).")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.pass_context
-def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
+def rejudge(ctx: click.Context, /, directory: str, **given: Any) -> None:
     """Judge the wheels whose facts are stored in DIR against another release, without reading one of them."""
     from abiscan.cli.registry_run import kept, needs, now, shown, told, work_of
 
@@ -42,8 +43,8 @@ def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
     from abiscan.registry.stored_facts import FactsOf
     from abiscan.registry.unit import Unit
 
-    given |= {"baseline": None, "no_stale": False, "require_stable_abi": None}
-    work = work_of(given)
+    line = CommandLine(**given)
+    work = work_of(line)
     asked = asked_of(work)
     runs_with_tables(directory)
     if any(run.ended is None and run.asked != asked for run in runs_of(directory)):
@@ -64,11 +65,11 @@ def rejudge(ctx: click.Context, /, directory: str, **given: object) -> None:
             if path not in stored:
                 yield Unit(path, None)
 
-    engine = engine_of(str(given["engine"] or "local"), int(str(given["jobs"])))
+    engine = engine_of(line.engine or "local", line.jobs or 1)
     run = open_run(directory, asked, now())
-    with kept(run, directory), shown(given) as show:
+    with kept(run, directory), shown(line) as show:
         found = run_units(
             units(), run, engine, work, facts_of=lambda unit: facts.of(unit.display, unit.identity), show=show
         )
         run.finish(now())
-    ctx.exit(told(run, found, given))
+    ctx.exit(told(run, found, line))

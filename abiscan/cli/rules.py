@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import style_for
 from abiscan.errors import UsageError
 
@@ -27,5 +28,5 @@ def rules(rule: str | None, form: str) -> None:
             known = [info.id for info in every_rule()]
             near = difflib.get_close_matches(rule, known, n=1)
             raise UsageError(f"no rule {rule!r}" + (f"; did you mean {near[0]}?" if near else "; see abiscan rules"))
-    width = style_for({"color": "auto"}, sys.stdout).width
+    width = style_for(CommandLine(), sys.stdout).width
     click.echo(rules_text.render(infos, in_full=rule is not None, as_json=form == "json", width=width), nl=False)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
+from msgspec.structs import replace
 
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options, style_for
 
 # Exit statuses of a command that was not started (POSIX.1-2024, env): not found, found and not executable.
@@ -21,13 +24,13 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 @click.option("-v", "--verbose", is_flag=True, help="All causes, all evidence.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Default: auto.")
 @click.pass_context
-def run(ctx: click.Context, /, command: tuple[str, ...], **given: object) -> None:
+def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> None:
     """Run COMMAND, and explain the ImportErrors and undefined symbols that it prints.
 
     Its output passes through as it comes, and the exit status is its own. At its end, the errors of the last MiB of its
     output are explained on standard error, as `abiscan explain` does.
     """
-    from abiscan.cli.passed_through import pass_through
+    from abiscan.cli.child_process import pass_through
 
     try:
         status, tail = pass_through(command)
@@ -35,11 +38,11 @@ def run(ctx: click.Context, /, command: tuple[str, ...], **given: object) -> Non
         words = "no such command" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
         click.echo(f"abiscan: error: {command[0]}: {words}", err=True)
         ctx.exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
-    _explain(tail, command, given)
+    _explain(tail, command, CommandLine(**given))
     ctx.exit(status)
 
 
-def _explain(tail: bytes, command: Sequence[str], given: dict[str, object]) -> None:
+def _explain(tail: bytes, command: Sequence[str], line: CommandLine) -> None:
     """Explain what stopped a load, if that is what the text tells. An explanation that fails costs a line, never the
     command's own status."""
     import re
@@ -58,16 +61,15 @@ def _explain(tail: bytes, command: Sequence[str], given: dict[str, object]) -> N
 
     # Colours and cursor movements (ECMA-48, 5.4) that a program wrote for the terminal.
     text = re.sub(rb"\x1b\[[0-?]*[ -/]*[@-~]", b"", tail).decode("utf-8", "replace")
-    if given["python"] is None:
-        given = {**given, "python": _python_of(command[0])}
+    line = replace(line, python=line.python or _python_of(command[0]))
     try:
-        subjects = explain(text, scan_options({**given, "quiet": True}))
+        subjects = explain(text, scan_options(replace(line, quiet=True)))
     except AbiscanError as error:
         click.echo(f"abiscan: error: {safe_text(str(error))}", err=True)
         return
     known = [subject for subject in subjects if subject.causes]
     if known:
-        shown = explain_text.render(known, style_for(given, sys.stderr))
+        shown = explain_text.render(known, style_for(line, sys.stderr))
         click.echo(f"\nabiscan: what this output says:\n{safe_text(shown)}", err=True, nl=False, color=True)
 
 

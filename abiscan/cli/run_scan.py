@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.cli.exit_status import PASS, STATUS
-from abiscan.cli.options import file_system, policy_of, scan_options, strings, style_for, text_option, today
+from abiscan.cli.options import file_system, policy_of, scan_options, style_for, today
 from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, tell, write
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
     from abiscan.analysis.scan_options import ScanOptions
+    from abiscan.cli.command_line import CommandLine
     from abiscan.model.history import RunSummary
     from abiscan.model.report import Report
 
 
-def run_scan(given: Mapping[str, object]) -> int:
+def run_scan(line: CommandLine) -> int:
     """Scan, write the reports and return the exit status.
 
     Args:
-        given: the targets and options of `abiscan scan`, by the names that `cli.scan` gives them; one that is absent
-            has its default.
+        line: the targets and options of `abiscan scan`.
 
     Raises:
         UsageError: they cannot be used.
@@ -33,43 +33,43 @@ def run_scan(given: Mapping[str, object]) -> int:
     from abiscan.inputs.expand import is_fetched
 
     cwd = os.getcwd()
-    tables = any(each.partition(":")[0] == "parquet" for each in strings(given.get("formats")))
-    if given.get("resume") is not None or tables:
+    tables = any(each.partition(":")[0] == "parquet" for each in line.formats)
+    if line.resume is not None or tables:
         from abiscan.cli.registry_run import scan_registry
 
-        return scan_registry(given)
+        return scan_registry(line)
     for option in ("engine", "time_limit", "memory_limit"):
-        if given.get(option) is not None:
+        if getattr(line, option) is not None:
             raise UsageError(f"--{option.replace('_', '-')} is for tables: -f parquet:DIR")
-    targets = [*strings(given.get("targets"))]
-    for name in strings(given.get("lists")):
+    targets = [*line.targets]
+    for name in line.lists:
         targets += read_target_list(name, cwd=cwd)
-    files = file_system(text_option(given.get("root")))
+    files = file_system(line.root)
     targets = [files.inside(target, cwd) for target in targets]
     if not targets:
         raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
-    policy = policy_of(given)
+    policy = policy_of(line)
     baseline = None
-    if given.get("write_baseline") is None and policy.baseline is not None:
+    if line.write_baseline is None and policy.baseline is not None:
         from abiscan.gate.baseline import read_baseline
 
         baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
-    outputs = outputs_of(strings(given.get("formats")))
-    earlier = _earlier_runs(text_option(given.get("history")), [name for name, _ in outputs])
+    outputs = outputs_of(line.formats)
+    earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
     if any(map(is_fetched, targets)):
         from abiscan.cli.fetched import called, local_targets
 
-        asked, targets = targets, local_targets(targets, given)
+        asked, targets = targets, local_targets(targets, line)
         names = called(asked, targets)
-    target = text_option(given.get("write_baseline"))
+    target = line.write_baseline
     check_writable([path for path in (*(path for _, path in outputs), target) if path is not None])
     # The page's first table asks every release; that adds about a tenth to the time of a scan.
     matrix = policy.require_torch is not None or any(name == "html" for name, _ in outputs)
     # The text of one file names its operators with -v; looking for them in a large one takes as long as all else.
-    operators = len(targets) > 1 or bool(given.get("verbose")) or any(name != "text" for name, _ in outputs)
-    options = scan_options(given, files, matrix=matrix, within=policy.require_torch, operators=operators, called=names)
-    found = _run(targets, options, given.get("jobs"))
+    operators = len(targets) > 1 or line.verbose or any(name != "text" for name, _ in outputs)
+    options = scan_options(line, files, matrix=matrix, within=policy.require_torch, operators=operators, called=names)
+    found = _run(targets, options, line.jobs)
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)
     if target is not None:
@@ -80,13 +80,13 @@ def run_scan(given: Mapping[str, object]) -> int:
         # From here on what is told is what the next run will say, with the baseline that was just written.
         report = apply(found, policy, read_baseline(accepted, target), day)
         tell(f"abiscan: wrote the baseline {target}")
-    style = style_for(given, sys.stdout)
+    style = style_for(line, sys.stdout)
     for name, path in outputs:
         emit(report, name, path, style, earlier)
-    if not given.get("quiet"):
+    if not line.quiet:
         from abiscan.report.text import summary_line
 
-        tell(f"abiscan: {summary_line(report, style_for(given, sys.stderr))}")
+        tell(f"abiscan: {summary_line(report, style_for(line, sys.stderr))}")
     if target is not None:
         return PASS
     return STATUS[report.verdict.value]
@@ -105,11 +105,11 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
     return found
 
 
-def _run(targets: Sequence[str], options: ScanOptions, asked: object) -> Report:
+def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Report:
     from abiscan.analysis.executors import default_jobs, in_children, process_pool
     from abiscan.analysis.run import scan
 
-    jobs = default_jobs(targets, options) if asked is None else int(str(asked))
+    jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:
         return scan(targets, options, executor=in_children)
     return scan(targets, options, jobs=jobs, executor=process_pool(jobs))

@@ -6,10 +6,11 @@ import os
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from abiscan.cli import completion
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.examples import EXAMPLES
-from abiscan.cli.options import strings, text_option
 from abiscan.cli.run_scan import run_scan
 from abiscan.cli.scan_arguments import OPTIONS, Option
 from abiscan.model.versions import is_version
@@ -52,18 +53,18 @@ def _parameter(option: Option) -> click.Option:
     ],
 )
 @click.pass_context
-def scan(ctx: click.Context, /, **given: object) -> None:
+def scan(ctx: click.Context, /, **given: Any) -> None:
     """Say whether TARGET... load, why not, and what to do.
 
     TARGET is a shared object (any name), a wheel or archive, a directory, a source file or tree, or the name of an
     installed package. NAME==VERSION and the URL of a wheel are fetched, by pip and as its configuration says.
     """
-    ctx.exit(run_scan(_with_target_behind_option(given)))
+    ctx.exit(run_scan(_split_target_from_option(CommandLine(**given))))
 
 
-def _with_target_behind_option(given: dict[str, object]) -> dict[str, object]:
+def _split_target_from_option(line: CommandLine) -> CommandLine:
     """The release behind --require-stable-abi may be left out: a file that stands there is a target."""
-    named = text_option(given["require_stable_abi"])
+    named = line.require_stable_abi
     if named is None or named == "any" or is_version(named) or not os.path.exists(named):
-        return given
-    return given | {"require_stable_abi": "any", "targets": (named, *strings(given["targets"]))}
+        return line
+    return replace(line, require_stable_abi="any", targets=(named, *line.targets))

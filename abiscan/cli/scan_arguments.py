@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
+
+from abiscan.cli.command_line import CommandLine
 
 
 class Option(Struct, frozen=True):
@@ -17,7 +20,7 @@ class Option(Struct, frozen=True):
 
     Attributes:
         names: `-f`, `--format`.
-        key: what `run_scan` calls it.
+        key: its field in `CommandLine`.
         metavar: how help calls its value; None for a flag, and where `choices` say it.
         repeats: it may stand several times, and its value is a tuple.
         choices: the only values.
@@ -131,12 +134,12 @@ OPTIONS = (
 )
 
 
-def read_plain(words: Sequence[str]) -> dict[str, object] | None:
-    """What a command line gives `run_scan`: targets that are paths which exist, and options that stand as they are
+def read_plain(words: Sequence[str]) -> CommandLine | None:
+    """A command line of `abiscan scan`: targets that are paths which exist, and options that stand as they are
     documented, each value a word of its own or behind `=`. None for any other, which click reads or refuses."""
     by_name = {name: option for option in OPTIONS for name in option.names}
     targets: list[str] = []
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     rest = iter(words[1:] if words[:1] == ["scan"] else words)
     for word in rest:
         if not word.startswith("-"):
@@ -157,12 +160,10 @@ def read_plain(words: Sequence[str]) -> dict[str, object] | None:
         if not _is_plain(text, option):
             return None
         if option.repeats:
-            before = found.get(option.key, ())
-            assert isinstance(before, tuple)
-            found[option.key] = (*before, text)
+            found[option.key] = (*found.get(option.key, ()), text)
         else:
             found[option.key] = text if option.least is None else int(text)
-    return {"targets": tuple(targets), **found} if targets else None
+    return CommandLine(targets=tuple(targets), **found) if targets else None
 
 
 def _is_path(word: str) -> bool:

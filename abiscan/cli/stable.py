@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from abiscan.cli.compared import answer, option_set
+from abiscan.cli.command_line import CommandLine
+from abiscan.cli.comparison import answer, option_set
 from abiscan.cli.exit_status import INCOMPLETE, PASS
 from abiscan.cli.fetched import called, local_targets
 from abiscan.cli.options import scan_options
@@ -14,7 +17,7 @@ from abiscan.cli.options import scan_options
 @click.argument("target")
 @option_set
 @click.pass_context
-def stable(ctx: click.Context, /, target: str, **given: object) -> None:
+def stable(ctx: click.Context, /, target: str, form: str, **given: Any) -> None:
     """Plan the way of TARGET to torch's stable ABI: what to write instead of each name, since which release, and where.
 
     TARGET is a shared object, a wheel, a directory, a source file or tree, or the name of an installed package.
@@ -22,8 +25,9 @@ def stable(ctx: click.Context, /, target: str, **given: object) -> None:
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.plan_stable import stable_plan
 
-    (local,) = local_targets((target,), given)
-    options = scan_options(given, called=called((target,), (local,)))
+    line = CommandLine(**given)
+    (local,) = local_targets((target,), line)
+    options = scan_options(line, called=called((target,), (local,)))
     plan = stable_plan(local, AnalysisContext(options))
-    answer(plan, given)
+    answer(plan, form, line)
     ctx.exit(INCOMPLETE if plan.errors else PASS)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from abiscan.model.compatibility import Compared
 from abiscan.model.cuda_driver import branch_for_runtime
-from abiscan.model.reach import Compared
 from abiscan.model.versions import Windows
 from abiscan.releases.build import Build
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from abiscan.compare.set_of import summary_of_run, together_in
+from abiscan.compare.run_summary import find_run_compatibility, summarise_run
 from abiscan.model import report as values
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
@@ -60,7 +60,7 @@ class _Document(Struct, frozen=True):
     containers: tuple[_Container, ...] = ()
 
 
-def run_of_json(data: bytes, label: str) -> RunSummary:
+def read_run(data: bytes, label: str) -> RunSummary:
     """The run that a report is of.
 
     Raises:
@@ -78,7 +78,7 @@ def run_of_json(data: bytes, label: str) -> RunSummary:
     )
     files = tuple(map(_file, document.artifacts))
     report = values.Report("", None, files, (), (), verdict=document.verdict, containers=containers)
-    return summary_of_run(report, together_in(report), label)
+    return summarise_run(report, find_run_compatibility(report), label)
 
 
 def _file(found: _Artifact) -> values.ArtifactReport:

@@ -9,11 +9,11 @@ from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import place_of
 from abiscan.model.binding import Owner
 from abiscan.model.cause import Confidence
-from abiscan.model.difference import Change, Effect
+from abiscan.model.compatibility import Aspect
+from abiscan.model.diff_report import Change, Effect
 from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.provenance import Provenance, Topic
-from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.setting import Source
@@ -26,7 +26,7 @@ _COUNT = re.compile(r"^\d+ of \d+ ")
 _OWNERS = {Owner.TORCH: "torch", Owner.PYTHON: "CPython", Owner.CUDA: "CUDA", Owner.HIP: "ROCm"}
 
 
-def changes_of_file(
+def compare_files(
     place: str,
     old: ArtifactReport,
     new: ArtifactReport,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from abiscan.model.difference import Change, Effect
-from abiscan.model.reach import Aspect
+from abiscan.model.compatibility import Aspect
+from abiscan.model.diff_report import Change, Effect
 from abiscan.model.report import Container
 from abiscan.wheel.requirement_lines import requirements_by_name
 
 
-def changes_of_requirements(old: Container | None, new: Container | None) -> Iterator[Change]:
+def compare_requirements(old: Container | None, new: Container | None) -> Iterator[Change]:
     """A change for each distribution that is required otherwise, torch first; nothing between files."""
     if old is None or new is None:
         return

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from abiscan.compare.file_fate import FileFate
+from abiscan.compare.file_outcome import FileOutcome
 from abiscan.inputs.distributions import Distribution
 from abiscan.model.environment_report import Problem, ProblemKind
 from abiscan.ownership.vendors import library_stem
@@ -32,25 +32,27 @@ def several_runtimes(packages: Iterable[Distribution]) -> Iterator[Problem]:
             name = _HASH.sub("", os.path.basename(path))
             kind = _RUNTIMES.get(library_stem(name) or "")
             if kind is not None:
-                found.setdefault(kind, {}).setdefault(name, []).append(f"{package.name} ({_below(path, package)})")
+                found.setdefault(kind, {}).setdefault(name, []).append(
+                    f"{package.name} ({_path_in_package(path, package)})"
+                )
     for kind, names in sorted(found.items()):
         if sum(map(len, names.values())) > 1:
             parts = [f"{name} of {' and '.join(owners)}" for name, owners in sorted(names.items())]
             yield Problem(ProblemKind.SEVERAL_RUNTIMES, f"several copies of the {kind}: {'; '.join(parts)}")
 
 
-def _below(path: str, package: Distribution) -> str:
+def _path_in_package(path: str, package: Distribution) -> str:
     return os.path.relpath(os.path.dirname(path), package.package.site)
 
 
 def shadowed(
-    library_path: str | None, packages: Iterable[Distribution], fates: Mapping[str, Sequence[FileFate]]
+    library_path: str | None, packages: Iterable[Distribution], outcomes: Mapping[str, Sequence[FileOutcome]]
 ) -> Iterator[Problem]:
     """Libraries that the loader takes from a directory of LD_LIBRARY_PATH although the environment brings them.
 
     Args:
         library_path: value of LD_LIBRARY_PATH.
-        fates: name of each package -> its files, with what the loader found for each of them.
+        outcomes: name of each package -> its files, with what the loader found for each of them.
     """
     directories = {os.path.realpath(d) for d in re.split("[:;]", library_path or "") if d}
     if not directories:
@@ -60,7 +62,7 @@ def shadowed(
         for path in package.shared_objects:
             brought.setdefault(os.path.basename(path), path)
     told: dict[str, list[str]] = {}
-    for name, files in fates.items():
+    for name, files in outcomes.items():
         for file in files:
             for library in file.needed:
                 own = brought.get(library.soname)

@@ -7,7 +7,7 @@ versions those of the Linux Standard Base (LSB core generic, chapter 10.7), DT_G
 
 from __future__ import annotations
 
-from abiscan.elf.file import ElfFile
+from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.hashing import gnu_hash, gnu_hashes, sysv_hash
 from abiscan.elf.opening import open_elf, read_elf
 from abiscan.elf.sniff import looks_like_elf

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterable, Set
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.x86_instructions import LATER_MAP, SHIFTS, Instruction, instructions
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
 
 # The four low bytes of a value; None for one that is not known.
 Word = tuple[int | None, ...]
@@ -26,7 +24,7 @@ _MAX_WALKED: Final = 1 << 18
 _LONGEST: Final = 15
 
 
-def call_constants(elf: ElfFile, names: Collection[str], position: int) -> dict[str, tuple[Word, ...]]:
+def call_constants(elf: DynamicFile, names: Collection[str], position: int) -> dict[str, tuple[Word, ...]]:
     """For each import the low four bytes of an argument at each place where it is called, in address order.
 
     One more, of which nothing is known, follows where there may be more places than are looked at.
@@ -38,7 +36,7 @@ def call_constants(elf: ElfFile, names: Collection[str], position: int) -> dict[
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    from abiscan.elf.callsites import MAX_SITES, find_call_sites
+    from abiscan.elf.call_sites import MAX_SITES, find_call_sites
 
     walk = {"x86_64": _x86_64, "aarch64": _aarch64}.get(elf.machine)
     if walk is None:

@@ -6,10 +6,10 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.sections import named_sections
 
 if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
     from abiscan.elf.image import Image
     from abiscan.elf.sections import Section
 
@@ -17,7 +17,7 @@ _SHF_COMPRESSED: Final = 0x800
 _ZLIB, _ZSTD = 1, 2
 
 
-def debug_sections(elf: ElfFile, names: tuple[bytes, ...], most: int) -> list[memoryview] | None:
+def debug_sections(elf: DynamicFile, names: tuple[bytes, ...], most: int) -> list[memoryview] | None:
     """The contents of these sections, in place where they are not compressed, empty where one is not there; None where
     they have more than `most` bytes together, or one cannot be unpacked: damaged, or of a kind that this Python cannot
     read."""

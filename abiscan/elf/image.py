@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from abiscan.elf.mapping import Area, map_segments
+from abiscan.elf.segment import PT_LOAD, Segment
 from abiscan.elf.sniff import ELF_MAGIC, describe_other
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_NAMES, MAX_SEGMENTS, MAX_STRING
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Buffer = bytes | mmap.mmap
 
-PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_TLS = 1, 2, 3, 4, 7
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 
 # e_machine (gABI, "ELF Header"); names as `uname -m` has them, where it has one.
@@ -44,18 +44,6 @@ MACHINES = {
     243: "riscv64",
     258: "loongarch64",
 }
-
-
-class Segment(Struct, frozen=True):
-    """A program header; offsets and sizes in bytes, addresses relative to the load base."""
-
-    type: int
-    flags: int
-    offset: int
-    address: int
-    file_size: int
-    memory_size: int
-    align: int
 
 
 class Sparse(Struct, frozen=True):

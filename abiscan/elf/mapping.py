@@ -8,12 +8,10 @@ what the loader reads there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from abiscan.elf.image import Segment
+from abiscan.elf.segment import Segment
 
 PF_X, PF_W, PF_R = 1, 2, 4
 # Every machine here has pages of at least 4 KiB; files for larger ones have segments aligned to those.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from abiscan.elf.file import ElfFile
+from abiscan.elf.elf_file import ElfFile
 from abiscan.elf.image import Sparse
 from abiscan.elf.sniff import describe_other
 from abiscan.errors import UnreadableFile

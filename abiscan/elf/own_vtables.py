@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.relocations import pointers
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import VtableWord
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
 
 _WORD = 8
 # Functions of one table that are read; libtorch's longest has about fifty.
@@ -33,7 +30,7 @@ class Pointers:
         UnreadableFile: a relocation table lies outside of the file.
     """
 
-    def __init__(self, elf: ElfFile) -> None:
+    def __init__(self, elf: DynamicFile) -> None:
         self._elf = elf
         # An address in the file, or less than 0: ~index in .dynsym.
         self._at = dict(pointers(elf.relocations, elf.machine))
@@ -72,7 +69,7 @@ class Pointers:
         return sorted((place, values.get(pointer, pointer)) for place, pointer in found)
 
 
-def own_vtables(elf: ElfFile, pointers: Pointers, types: Collection[int]) -> dict[int, tuple[VtableWord, ...]]:
+def own_vtables(elf: DynamicFile, pointers: Pointers, types: Collection[int]) -> dict[int, tuple[VtableWord, ...]]:
     """The primary vtable of each type: address of its type information -> words.
 
     Args:
@@ -104,7 +101,7 @@ def _functions(start: int, pointers: Pointers) -> list[str | None]:
     return functions
 
 
-def type_name(elf: ElfFile, pointers: Pointers, address: int) -> str | None:
+def type_name(elf: DynamicFile, pointers: Pointers, address: int) -> str | None:
     """The symbol of type information, from the name that it points to; None where that cannot be read."""
     text = pointers.address(address + _WORD)
     if text is None:

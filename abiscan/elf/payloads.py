@@ -9,8 +9,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from abiscan.elf import fatbin, offload_bundle
-from abiscan.elf.image import PT_LOAD, Image
+from abiscan.elf.image import Image
 from abiscan.elf.mapping import PF_W, PF_X
+from abiscan.elf.segment import PT_LOAD
 from abiscan.errors import UnreadableFile
 from abiscan.model.limits import MAX_LEFT_OUT
 

@@ -4,13 +4,11 @@ sections 5.7.3 and 5.7.6)."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from abiscan.elf.abbreviations import LOCATION, SPECIFICATION, TYPE, Entry
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.record_sizes import NAMESPACE, RECORDS, RecordWalk
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
 
 _MEMBER, _INHERITANCE, _TYPEDEF, _CONST, _VOLATILE = 0x0D, 0x1C, 0x16, 0x26, 0x35
 _SAME: Final = frozenset({_TYPEDEF, _CONST, _VOLATILE})
@@ -21,7 +19,7 @@ _IN_UNIT: Final = frozenset({0x11, 0x12, 0x13, 0x14, 0x15})
 _MAX_SAME: Final = 8
 
 
-def record_holders(elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+def record_holders(elf: DynamicFile, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
     """Those of the records (qualified names) that a class of the file holds by value or derives from -> that class.
 
     Args:

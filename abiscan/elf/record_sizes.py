@@ -4,21 +4,19 @@ section 5.7)."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from abiscan.elf.abbreviations import BYTE_SIZE, DECLARATION, SPECIFICATION, Entry
 from abiscan.elf.debug_entries import SECTIONS, EntryWalk
 from abiscan.elf.debug_sections import debug_sections
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.model.limits import MAX_DEBUG
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
 
 _CLASS, _STRUCTURE, _UNION, NAMESPACE = 0x02, 0x13, 0x17, 0x39
 RECORDS = frozenset({_CLASS, _STRUCTURE, _UNION})
 
 
-def record_sizes(elf: ElfFile, wanted: Collection[str]) -> dict[str, int]:
+def record_sizes(elf: DynamicFile, wanted: Collection[str]) -> dict[str, int]:
     """Size in bytes of those of the records (qualified names) that the debug information has, where all of it that is
     read agrees.
 
@@ -50,7 +48,7 @@ class RecordWalk(EntryWalk):
         self.declared: dict[int, str] = {}
 
     @classmethod
-    def of(cls, elf: ElfFile, wanted: Collection[str], foreign: tuple[str, ...] = ()) -> Self | None:
+    def of(cls, elf: DynamicFile, wanted: Collection[str], foreign: tuple[str, ...] = ()) -> Self | None:
         """The walk over a file's entries, done; None where it has none that are read.
 
         Args:

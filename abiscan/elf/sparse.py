@@ -8,27 +8,24 @@ read (`Image.need`), and the file unpacked whole then.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from abiscan.elf.gpu import SECTIONS
-from abiscan.elf.image import PT_LOAD, Sparse
+from abiscan.elf.device_images import SECTIONS
+from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.image import Sparse
 from abiscan.elf.sections import named_sections
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
+from abiscan.elf.segment import PT_LOAD
 
 PT_GNU_STACK, PT_GNU_RELRO = 0x6474E551, 0x6474E552
 # Segments of whose bytes nothing is read for the segment's sake.
 _UNREAD = (PT_LOAD, PT_GNU_STACK, PT_GNU_RELRO)
 
 
-def is_readable(elf: ElfFile, sparse: Sparse) -> bool:
+def is_readable(elf: DynamicFile, sparse: Sparse) -> bool:
     """Whether what was left out is images for GPUs and nothing else: no table of the file, no other section.
 
     Raises:
         UnreadableFile: a table lies outside of the file.
     """
-    from abiscan.elf.tables import lookup_ranges
+    from abiscan.elf.lookup_ranges import lookup_ranges
 
     image = elf.image
     read = [image.header_table, (image.section_offset, image.section_offset + image.section_count * 64)]

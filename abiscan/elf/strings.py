@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from abiscan.elf.image import PT_LOAD, Image
+from abiscan.elf.image import Image
 from abiscan.elf.mapping import PF_W
 from abiscan.elf.sections import named_sections, section
+from abiscan.elf.segment import PT_LOAD
 from abiscan.model.limits import MAX_STRING, MAX_STRING_DATA
 
 

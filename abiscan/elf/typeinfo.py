@@ -9,14 +9,11 @@ Type information that a catch clause, a cast or `typeid` uses is referred to fro
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.own_vtables import Pointers, own_vtables, type_name
 from abiscan.elf.relocations import ABSOLUTE, Reference, references
 from abiscan.model.facts import DerivedClass
-
-if TYPE_CHECKING:
-    from abiscan.elf.file import ElfFile
 
 _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
@@ -25,7 +22,7 @@ _WORD = 8
 _MAX_BASES = 32
 
 
-def derived_classes(elf: ElfFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
     """The classes of the file that derive from a class whose type information is imported, sorted.
 
     Args:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from abiscan.elf.dynamic import DT_RELR
-from abiscan.elf.file import ElfFile
+from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.relocations import ABSOLUTE, pointers
 from abiscan.elf.sections import static_symbols
 from abiscan.elf.symbols import SHN_UNDEF, STT_FUNC, STT_OBJECT
@@ -22,7 +22,7 @@ from abiscan.model.facts import Export, VtableWord
 _MAX_TABLE = 1 << 20
 
 
-def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+def read_vtables(elf: DynamicFile, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
     """The words of each vtable, in order.
 
     Args:
@@ -75,7 +75,7 @@ def read_vtables(elf: ElfFile, tables: Iterable[Export]) -> dict[str, tuple[Vtab
     }
 
 
-def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[int, int]]:
+def _pointers(elf: DynamicFile, low: int, high: int) -> tuple[dict[int, str], dict[int, int]]:
     """Relocated words of an address range: those that name a symbol, and those that hold an address."""
     symbols: dict[int, str] = {}
     addresses: dict[int, int] = {}
@@ -89,7 +89,7 @@ def _pointers(elf: ElfFile, low: int, high: int) -> tuple[dict[int, str], dict[i
     return symbols, addresses
 
 
-def _names_of(elf: ElfFile, addresses: set[int]) -> dict[int, str]:
+def _names_of(elf: DynamicFile, addresses: set[int]) -> dict[int, str]:
     found: dict[int, set[str]] = {}
     for export in elf.exports():
         if export.value in addresses:
@@ -105,7 +105,7 @@ def _preference(name: str) -> tuple[bool, bool, str]:
     return ("." in name, "D2Ev" in name, name)
 
 
-def _static_symbols(elf: ElfFile, addresses: set[int]) -> Iterator[tuple[str, int]]:
+def _static_symbols(elf: DynamicFile, addresses: set[int]) -> Iterator[tuple[str, int]]:
     """Functions and objects of .symtab at these addresses; nothing for a stripped or damaged table."""
     if not addresses:
         return

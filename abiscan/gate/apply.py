@@ -42,16 +42,16 @@ def apply(
         today: decides which ignores have expired; None: none has.
     """
     notes = list(report.notes)
-    report = _with_verdicts(report)
-    report, undecided = _with_own_findings(report, policy)
+    report = _set_verdicts(report)
+    report, undecided = _add_requirement_findings(report, policy)
     notes += undecided
-    report = _with_selection(_with_severities(report, policy), policy)
-    report, ignore_stale, used_whole = _with_ignores(report, policy, today)
+    report = _apply_selection(_set_severities(report, policy), policy)
+    report, ignore_stale, used_whole = _apply_ignores(report, policy, today)
     stale = list(ignore_stale)
     if baseline is not None:
         from abiscan.gate.baseline import target_note
 
-        report, baseline_stale = _with_baseline(report, policy, baseline)
+        report, baseline_stale = _apply_baseline(report, policy, baseline)
         stale += baseline_stale
         note = target_note(baseline, report)
         if note is not None:
@@ -75,7 +75,7 @@ def apply(
     )
 
 
-def _with_verdicts(report: Report) -> Report:
+def _set_verdicts(report: Report) -> Report:
     """The report with a finding for each file that does not load although no rule says so as an error."""
     if all(artifact.verdict is not ArtifactVerdict.FAILS for artifact in report.artifacts):
         return report
@@ -87,7 +87,7 @@ def _with_verdicts(report: Report) -> Report:
     return replace(report, artifacts=artifacts, rules=rules)
 
 
-def _with_severities(report: Report, policy: Policy) -> Report:
+def _set_severities(report: Report, policy: Policy) -> Report:
     severities = dict(policy.severities)
     if not severities:
         return report
@@ -106,7 +106,7 @@ def _with_severities(report: Report, policy: Policy) -> Report:
     )
 
 
-def _with_selection(report: Report, policy: Policy) -> Report:
+def _apply_selection(report: Report, policy: Policy) -> Report:
     """The report with the findings of rules that the run leaves out marked."""
     if not policy.select and not policy.ignore_rules:
         return report
@@ -119,7 +119,7 @@ def _with_selection(report: Report, policy: Policy) -> Report:
     )
 
 
-def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
+def _add_requirement_findings(report: Report, policy: Policy) -> tuple[Report, list[str]]:
     """The report with the findings of the policy's own requirements, and notes on what they could not decide."""
     if policy.require_torch is None and not policy.require_stable_abi:
         return report, []
@@ -150,7 +150,7 @@ def _with_own_findings(report: Report, policy: Policy) -> tuple[Report, list[str
     return replace(report, artifacts=tuple(artifacts), rules=(*report.rules, *rules)), notes
 
 
-def _with_ignores(
+def _apply_ignores(
     report: Report, policy: Policy, today: datetime.date | None
 ) -> tuple[Report, list[StaleEntry], list[Ignore]]:
     """The report, entries that are expired or match nothing, and the ignores of whole paths that count."""
@@ -189,10 +189,10 @@ def _could_have_matched(ignore: Ignore, report: Report, displays: list[str]) -> 
     return any(ignore.covers_path(display) for display in displays)
 
 
-def _with_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple[Report, list[StaleEntry]]:
-    from abiscan.gate import baseline as baselines
+def _apply_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple[Report, list[StaleEntry]]:
+    from abiscan.gate.baseline import Matcher
 
-    matcher = baselines.Matcher(baseline)
+    matcher = Matcher(baseline)
     numbered: list[tuple[int, Finding, str]] = []
     total = 0
     for artifact in report.artifacts:
@@ -208,7 +208,9 @@ def _with_baseline(report: Report, policy: Policy, baseline: Baseline) -> tuple[
         findings = []
         for finding in artifact.findings:
             known = total in accepted and not finding.suppressed
-            findings.append(_accepted(finding, f"{baselines.KNOWN}{baseline.where}" if known else None))
+            findings.append(
+                replace(_accepted(finding, f"known: {baseline.where}"), in_baseline=True) if known else finding
+            )
             total += 1
         artifacts.append(replace(artifact, findings=tuple(findings)))
     report = replace(report, artifacts=tuple(artifacts))

@@ -27,8 +27,6 @@ from abiscan.model.fingerprint import container_key, module_key
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 
 VERSION = 1
-# Suppressions that begin so came from a baseline; `write_baseline` keeps them, and leaves out what is ignored.
-KNOWN = "known: "
 
 
 class Entry(Struct, frozen=True):
@@ -162,13 +160,13 @@ def write_baseline(report: Report) -> str:
     counts: dict[tuple[Any, ...], tuple[Entry, int]] = {}
     for artifact in report.artifacts:
         for finding in artifact.findings:
-            if finding.suppressed and not (finding.suppression or "").startswith(KNOWN):
+            if finding.suppressed and not finding.in_baseline:
                 continue
             entry = _entry(artifact, finding)
             key = (entry.artifact, entry.rule, entry.symbol or "", entry.fingerprint)
             first, count = counts.get(key, (entry, 0))
             counts[key] = (min(first, entry, key=lambda e: e.message), count + 1)
-    lines = ",".join("\n    " + json.dumps(_as_json(entry, count)) for _, (entry, count) in sorted(counts.items()))
+    lines = ",".join("\n    " + json.dumps(_entry_json(entry, count)) for _, (entry, count) in sorted(counts.items()))
     target = json.dumps(_target(report))
     closing = "\n  ]" if lines else "]"
     return f'{{\n  "abiscan_baseline": {VERSION},\n  "target": {target},\n  "entries": [{lines}{closing}\n}}\n'
@@ -227,7 +225,7 @@ def _entry(artifact: ArtifactReport, finding: Finding) -> Entry:
     )
 
 
-def _as_json(entry: Entry, count: int) -> dict[str, Any]:
+def _entry_json(entry: Entry, count: int) -> dict[str, Any]:
     value: dict[str, Any] = {
         "fingerprint": entry.fingerprint,
         "rule": entry.rule,

@@ -158,7 +158,8 @@ def _expand_path(
 
 def _expand_remote(target: _Target, options: Options) -> Iterator[Artifact | InputError | Note]:
     from abiscan.inputs.archives import expand_source
-    from abiscan.inputs.remote import named, open_remote
+    from abiscan.inputs.remote import open_remote
+    from abiscan.inputs.remote_file import named
 
     try:
         source = open_remote(named(target.path))
@@ -177,7 +178,8 @@ def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Opti
     if target and not named and files.is_named(path):
         return _Target(path, options.called.get(path) or (path if files.root else display_path(target, cwd)))
     if "://" in target and not named:
-        from abiscan.inputs.remote import readable, shown
+        from abiscan.inputs.remote import readable
+        from abiscan.inputs.remote_file import shown
 
         if readable(target):
             return _Target(target, shown(target), remote=True)

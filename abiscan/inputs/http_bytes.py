@@ -18,11 +18,11 @@ import requests
 from abiscan import __version__
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.ranged_bytes import SMALL, RangedBytes, WholeFile, check
-from abiscan.inputs.remote import words
+from abiscan.inputs.remote_file import words
 from abiscan.model.limits import MAX_INDEX_PAGE
 
 if TYPE_CHECKING:
-    from abiscan.inputs.remote import RemoteFile
+    from abiscan.inputs.remote_file import RemoteFile
 
 # Seconds to connect, and between two pieces of an answer.
 CONNECT, STALL = 10.0, 30.0

@@ -10,7 +10,7 @@ import pypi_simple
 
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.http_bytes import page
-from abiscan.inputs.remote import RemoteFile, is_for_linux, shown, words
+from abiscan.inputs.remote_file import RemoteFile, is_for_linux, shown, words
 from abiscan.model.report import InputError
 
 

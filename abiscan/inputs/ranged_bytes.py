@@ -15,7 +15,7 @@ from abiscan.inputs.unpacked import size_words
 from abiscan.model.limits import MAX_WHOLE_REMOTE
 
 if TYPE_CHECKING:
-    from abiscan.inputs.remote import RemoteFile
+    from abiscan.inputs.remote_file import RemoteFile
 
 # A wheel up to this size is read at once: asking twice takes longer.
 SMALL = 1 << 20
@@ -198,7 +198,7 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
     """
     import fsspec
 
-    from abiscan.inputs.remote import words
+    from abiscan.inputs.remote_file import words
 
     try:
         store, path = fsspec.core.url_to_fs(file.url)

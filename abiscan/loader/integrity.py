@@ -9,7 +9,7 @@ for sound.
 from __future__ import annotations
 
 from abiscan.binary import Binary
-from abiscan.binary.stored import StoredBinary
+from abiscan.binary.stored_binary import StoredBinary
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import (
     DT_PLTREL,
@@ -22,9 +22,10 @@ from abiscan.elf.dynamic import (
     DT_VERSYM,
 )
 from abiscan.elf.hash_table import GnuHashTable
-from abiscan.elf.image import ET_DYN, PT_NOTE, PT_TLS, Segment
+from abiscan.elf.image import ET_DYN
 from abiscan.elf.mapping import PAGE, covers, doubt, page_end, page_start, refusal, writable_runs
 from abiscan.elf.relocations import RELA_ONLY
+from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable, crash, failed_assertion
 from abiscan.loader.relocation_checks import (

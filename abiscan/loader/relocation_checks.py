@@ -22,9 +22,9 @@ from abiscan.elf.dynamic import (
     DT_VERSYM,
 )
 from abiscan.elf.hash_table import GnuHashTable
-from abiscan.elf.image import PT_TLS, Segment
 from abiscan.elf.mapping import PF_X, Area, covers, mapped_runs, page_end, page_start, writable_runs
 from abiscan.elf.relocations import IRELATIVE, RELATIVE, Table
+from abiscan.elf.segment import PT_TLS, Segment
 from abiscan.elf.symbols import STB_WEAK
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
 from abiscan.model.binding import LoaderStop, StopKind

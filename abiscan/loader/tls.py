@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from abiscan.elf.dynamic import DF_STATIC_TLS, DT_FLAGS
-from abiscan.elf.image import PT_TLS, Segment
+from abiscan.elf.segment import PT_TLS, Segment
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linkmap import LinkMap
 

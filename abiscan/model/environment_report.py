@@ -41,7 +41,7 @@ class Action(enum.StrEnum):
     """It stays, and wants what is not installed: a library that no torch brings, or torch itself."""
 
 
-class Fate(Struct, frozen=True):
+class PackageOutcome(Struct, frozen=True):
     """How a package fares with one torch.
 
     Attributes:
@@ -77,8 +77,8 @@ class PackageReport(Struct, frozen=True):
     version: str
     files: int
     torch_files: int
-    now: Fate
-    after: Fate | None
+    now: PackageOutcome
+    after: PackageOutcome | None
     action: Action
     step: int | None
     requires_torch: str
@@ -132,11 +132,11 @@ class EnvironmentReport(Struct, frozen=True):
     @property
     def fails(self) -> bool:
         """Whether a package does not load, now or (where another torch is named) after the upgrade."""
-        fates = [p.now if p.after is None else p.after for p in self.packages]
-        return any(fate.state is PackageState.FAILS or not fate.allowed for fate in fates)
+        outcomes = [p.now if p.after is None else p.after for p in self.packages]
+        return any(outcome.state is PackageState.FAILS or not outcome.allowed for outcome in outcomes)
 
     @property
     def undecided(self) -> bool:
         """Whether something could not be read or decided."""
-        fates = [p.now if p.after is None else p.after for p in self.packages]
-        return bool(self.errors) or any(fate.state is PackageState.UNDECIDED for fate in fates)
+        outcomes = [p.now if p.after is None else p.after for p in self.packages]
+        return bool(self.errors) or any(outcome.state is PackageState.UNDECIDED for outcome in outcomes)

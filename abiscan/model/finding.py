@@ -53,6 +53,7 @@ class Finding(Struct, frozen=True):
         fingerprint: survives rebuilds, moved offsets and another checkout path.
         suppressed: accepted by a baseline or an ignore; it stays in the report.
         suppression: why, where `suppressed`.
+        in_baseline: suppressed by a baseline and not by an ignore.
     """
 
     rule: str
@@ -66,6 +67,7 @@ class Finding(Struct, frozen=True):
     locations: tuple[Location, ...] = ()
     suppressed: bool = False
     suppression: str | None = None
+    in_baseline: bool = False
 
     @property
     def all_symbols(self) -> tuple[str, ...]:

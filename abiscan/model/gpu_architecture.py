@@ -132,7 +132,7 @@ def runs_on(image: str, gpu: GpuArchitecture) -> Runs:
     if (code.kind == "gfx") != (gpu.kind == "gfx"):
         return Runs.NO
     if code.kind == "gfx":
-        return _on_amd(code, gpu)
+        return _runs_on_amd(code, gpu)
     if code.kind == "lto":
         return Runs.NO
     there = gpu.number
@@ -154,7 +154,7 @@ def _family(number: int) -> int:
     return _RENAMED.get(number, number) // 10
 
 
-def _on_amd(code: GpuArchitecture, gpu: GpuArchitecture) -> Runs:
+def _runs_on_amd(code: GpuArchitecture, gpu: GpuArchitecture) -> Runs:
     if code.processor == SPIRV:
         return Runs.YES
     if gpu.processor != code.processor and gpu.processor not in _GENERIC.get(code.processor, ()):
@@ -184,7 +184,7 @@ def module_runs(module: GpuModule, gpu: GpuArchitecture, driver: int | None = No
     Args:
         driver: the branch of NVIDIA's driver, which must compile what runs as PTX alone; None where it does not count.
     """
-    found = {best(runs_on(name, each) for name in module.architectures) for each in _with_features(gpu)}
+    found = {best(runs_on(name, each) for name in module.architectures) for each in _feature_variants(gpu)}
     answer = found.pop() if len(found) == 1 else Runs.UNKNOWN
     if answer is not Runs.YES or driver is None or not by_ptx_alone(module, gpu):
         return answer
@@ -197,7 +197,7 @@ def by_ptx_alone(module: GpuModule, gpu: GpuArchitecture) -> bool:
     return all(name.startswith("compute_") for name in module.architectures if runs_on(name, gpu) is not Runs.NO)
 
 
-def _with_features(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
+def _feature_variants(gpu: GpuArchitecture) -> Iterator[GpuArchitecture]:
     """The GPU with every combination of the features that it does not tell."""
     if gpu.kind != "gfx":
         yield gpu

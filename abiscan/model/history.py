@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from abiscan.model.reach import BuildOfTorch
+from abiscan.model.compatibility import BuildOfTorch
 from abiscan.model.report import ArtifactVerdict, Verdict
 
 

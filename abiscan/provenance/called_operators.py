@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.binary import Binary
-from abiscan.binary.stored import StoredBinary
-from abiscan.binary.stored_file import StoredCalls
+from abiscan.binary.stored_binary import StoredBinary
+from abiscan.binary.stored_values import StoredCalls
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import FileSystem
 from abiscan.inputs import Artifact

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping
 from msgspec.structs import replace
 
 from abiscan.binary import Binary
-from abiscan.binary.stored import StoredBinary
+from abiscan.binary.stored_binary import StoredBinary
 from abiscan.model.cause import Confidence
 from abiscan.model.operators import Operator, Registration
 

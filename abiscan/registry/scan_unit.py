@@ -87,7 +87,7 @@ class Worker:
 
     def scan(self, unit: Unit) -> Outcome:
         """One unit, within the limits of the work."""
-        return self._within_limits(unit, lambda meter: self._read(unit, meter))
+        return self._scan_within_limits(unit, lambda meter: self._read(unit, meter))
 
     def judge(self, unit: Unit, facts: bytes) -> Outcome:
         """One unit by its stored facts, without reading it."""
@@ -95,9 +95,9 @@ class Worker:
             stored = msgspec.msgpack.decode(facts, type=StoredFacts)
         except msgspec.MsgspecError:
             return self.scan(unit)  # of another abiscan, or damaged
-        return self._within_limits(unit, lambda _meter: self._judge(unit, stored))
+        return self._scan_within_limits(unit, lambda _meter: self._judge(unit, stored))
 
-    def _within_limits(self, unit: Unit, look: Any) -> Outcome:
+    def _scan_within_limits(self, unit: Unit, look: Any) -> Outcome:
         meter = _Meter()
         try:
             with time_limit(self.work.seconds), memory_limit(self.work.memory):

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from abiscan.compare.reach_of import Builds, reach_of
 from abiscan.compare.scope import scope_of
+from abiscan.compare.scope_compatibility import Builds, find_compatibility
 from abiscan.errors import UsageError
 from abiscan.model.binding import Owner, Status
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
@@ -206,7 +206,7 @@ def rows_of(path: str, report: Report, builds: Builds) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {table.name: [] for table in TABLES}
     for file in report.artifacts:
         if file.kind is ArtifactKind.SHARED_OBJECT:
-            for table, row in _of_file(path, file):
+            for table, row in _file_rows(path, file):
                 found[table].append(row)
     found["readiness"] += _readiness(path, report, builds)
     found["errors"] += ({"path": path, "place": error.path, "message": error.message} for error in report.errors)
@@ -245,7 +245,7 @@ def _verdict(container: Container | None, report: Report) -> ArtifactVerdict:
     return verdict if sure else ArtifactVerdict.UNREADABLE
 
 
-def _of_file(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
+def _file_rows(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
     key = {"path": path, "member": _text(file.member)}
     target = file.target
     stated = None if file.setting is None else file.setting.torch
@@ -307,7 +307,7 @@ def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
         scope = scope_of(path, report)
     except UsageError:
         return  # several wheels in one archive: each member has its own rows in `windows`
-    for build in reach_of(scope, builds).torch or ():
+    for build in find_compatibility(scope, builds).torch or ():
         yield {
             "path": path,
             "torch": build.torch,

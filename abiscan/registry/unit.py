@@ -11,7 +11,8 @@ from abiscan.errors import UnreadableFile, UsageError
 from abiscan.inputs import Archives, archives_of
 from abiscan.inputs.byte_source import FileBytes
 from abiscan.inputs.ranged_bytes import RangedBytes, WholeFile
-from abiscan.inputs.remote import RemoteFile, is_remote, open_remote, remote_files
+from abiscan.inputs.remote import is_remote, open_remote, remote_files
+from abiscan.inputs.remote_file import RemoteFile
 from abiscan.model.report import InputError
 from abiscan.report.json_v1 import text
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
-from abiscan.model.stable_plan import CounterpartKind
+from abiscan.model.migration_plan import CounterpartKind
 
 
 class Counterpart(Struct, frozen=True, forbid_unknown_fields=True):

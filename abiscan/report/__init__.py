@@ -17,8 +17,8 @@ from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.summary import Summary
 
 if TYPE_CHECKING:
+    from abiscan.model.compat_report import CompatReport
     from abiscan.model.history import RunSummary
-    from abiscan.model.together import Together
 
 
 class Format(Struct, frozen=True):
@@ -63,7 +63,7 @@ def render(name: str, report: Report) -> str:
     return _safe(name, function(report))
 
 
-def page(report: Report, together: Together, history: Sequence[RunSummary] = ()) -> str:
+def page(report: Report, together: CompatReport, history: Sequence[RunSummary] = ()) -> str:
     """The HTML page with what one report alone does not tell: see `html.render`."""
     from abiscan.report import html
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from abiscan.model.difference import Change, Difference
-from abiscan.model.environment_report import EnvironmentReport, Fate, PackageReport, Problem
-from abiscan.model.reach import BuildOfTorch, Compared, Floor, Reach
-from abiscan.model.stable_plan import PlanFile, Replacement, StablePlan
-from abiscan.model.together import Exclusion, Together
+from abiscan.model.compat_report import CompatReport, Exclusion
+from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
+from abiscan.model.diff_report import Change, DiffReport
+from abiscan.model.environment_report import EnvironmentReport, PackageOutcome, PackageReport, Problem
+from abiscan.model.migration_plan import MigrationPlan, PlanFile, Replacement
 from abiscan.report.json_v1 import document, plain, text
 
 # As `json_v1._FIELDS`.
 _FIELDS: dict[type, tuple[str, ...]] = {
     Change: ("aspect", "effect", "shrinks", "text", "files", "removed", "added"),
     Compared: ("path", "name", "version", "files", "reach"),
-    Reach: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
+    Compatibility: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
     BuildOfTorch: ("torch", "variant", "works", "reason"),
     Floor: ("part", "version", "because"),
     PackageReport: (
         *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
     ),
-    Fate: ("state", "failing", "why", "allowed", "for_another", "without_driver"),
+    PackageOutcome: ("state", "failing", "why", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "goes", "none"),
@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
     return plain(value, _FIELDS)
 
 
-def difference(value: Difference) -> str:
+def difference(value: DiffReport) -> str:
     """The answer of `diff` (`$defs/difference` of the schema)."""
     return document(
         value.version,
@@ -49,7 +49,7 @@ def difference(value: Difference) -> str:
     )
 
 
-def together(value: Together) -> str:
+def together(value: CompatReport) -> str:
     """The answer of `together` (`$defs/together` of the schema)."""
     return document(
         value.version,
@@ -82,7 +82,7 @@ def environment(value: EnvironmentReport) -> str:
     )
 
 
-def stable_plan(value: StablePlan) -> str:
+def stable_plan(value: MigrationPlan) -> str:
     """The answer of `stable` (`$defs/stable_plan` of the schema)."""
     return document(
         value.version,

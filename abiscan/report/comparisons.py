@@ -13,10 +13,10 @@ from abiscan.report.style import Style
 
 # What an answer is -> the module that puts it on a sheet, and the function of `comparison_v1` that writes it.
 _ANSWERS = {
-    "Difference": ("abiscan.report.difference_sheet", "difference"),
+    "DiffReport": ("abiscan.report.diff_sheet", "difference"),
     "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
-    "StablePlan": ("abiscan.report.stable_plan_sheet", "stable_plan"),
-    "Together": ("abiscan.report.together_sheet", "together"),
+    "MigrationPlan": ("abiscan.report.migration_sheet", "stable_plan"),
+    "CompatReport": ("abiscan.report.compat_sheet", "together"),
 }
 FORMS = ("text", "json", "markdown", "html")
 

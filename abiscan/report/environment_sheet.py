@@ -5,7 +5,7 @@ from __future__ import annotations
 from abiscan.model.environment_report import (
     Action,
     EnvironmentReport,
-    Fate,
+    PackageOutcome,
     PackageReport,
     PackageState,
     on_releases,
@@ -51,34 +51,36 @@ def sheet(found: EnvironmentReport) -> Sheet:
 
 
 def _row(package: PackageReport) -> Row:
-    fate = package.now if package.after is None else package.after
+    outcome = package.now if package.after is None else package.after
     name = f"{package.name} {package.version}"
     cells = [name, _state(package.now)]
     if package.after is not None:
         cells.append(_state(package.after))
     step = f"{package.step}. " if package.step is not None else ""
     cells.append(step + package.action.value)
-    tone = _TONES[fate.state] if fate.allowed else Tone.BAD
-    minor = package.action is Action.KEEP and fate == package.now and fate.state is PackageState.NOT_TORCH
-    return Row((*cells, _why(package, fate)), tone, minor=minor)
+    tone = _TONES[outcome.state] if outcome.allowed else Tone.BAD
+    minor = package.action is Action.KEEP and outcome == package.now and outcome.state is PackageState.NOT_TORCH
+    return Row((*cells, _why(package, outcome)), tone, minor=minor)
 
 
-def _state(fate: Fate) -> str:
-    word = _WORDS.get(fate.state, fate.state.value)
-    return word if fate.allowed else f"{word}, not allowed"
+def _state(outcome: PackageOutcome) -> str:
+    word = _WORDS.get(outcome.state, outcome.state.value)
+    return word if outcome.allowed else f"{word}, not allowed"
 
 
-def _why(package: PackageReport, fate: Fate) -> str:
+def _why(package: PackageReport, outcome: PackageOutcome) -> str:
     parts = []
-    if not fate.allowed:
+    if not outcome.allowed:
         parts.append(f"requires {package.requires_torch}")
-    if fate.why:
-        count = f"{fate.failing} of {counted(package.files, 'file')}: " if package.files > 1 and fate.failing else ""
-        parts.append(count + fate.why)
-    if fate.for_another and fate.failing:
-        parts.append(f"{counted(fate.for_another, 'file')} for another torch, CUDA or ROCm not judged")
-    if fate.without_driver:
-        parts.append(f"{counted(fate.without_driver, 'file')} without the GPU's driver, which is not here")
-    if package.loads_on and (fate.failing or not fate.allowed):
+    if outcome.why:
+        count = (
+            f"{outcome.failing} of {counted(package.files, 'file')}: " if package.files > 1 and outcome.failing else ""
+        )
+        parts.append(count + outcome.why)
+    if outcome.for_another and outcome.failing:
+        parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not judged")
+    if outcome.without_driver:
+        parts.append(f"{counted(outcome.without_driver, 'file')} without the GPU's driver, which is not here")
+    if package.loads_on and (outcome.failing or not outcome.allowed):
         parts.append(f"loads on {on_releases(package.loads_on)}")
     return "; ".join(parts)

@@ -17,7 +17,7 @@ from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
-from abiscan.report.summary import failure_reason
+from abiscan.report.summary import errors_are_accepted, failure_reason
 from abiscan.report.wording import source_location
 
 MAX_PER_LEVEL = 10
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
     for level in _LEVELS.values():
         for_files = [each for each in said if each.level == level and each.about_file]
         findings = [each for each in said if each.level == level and not each.about_file]
-        lines += _limited(level, [each.command for each in (*_in_turn(for_files), *_in_turn(findings))])
+        lines += _limited(level, [each.command for each in (*_interleave(for_files), *_interleave(findings))])
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -52,7 +52,7 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         yield _Annotation("error", _command("error", path, None, "cannot be read", text), True, (path, error.path))
     for artifact in sorted_artifacts(report.artifacts):
         turn = (artifact.path, artifact.display)
-        head = _of_file(artifact)
+        head = _verdict_annotation(artifact)
         if head is not None:
             level, title, text = head
             yield _Annotation(level, _command(level, artifact.path, None, title, text), True, turn)
@@ -65,23 +65,18 @@ def _annotations(report: Report) -> Iterator[_Annotation]:
         yield _Annotation(level, _command(level, source, None, "stale entry", entry.entry), False, (source,))
 
 
-def _of_file(artifact: ArtifactReport) -> tuple[str, str, str] | None:
+def _verdict_annotation(artifact: ArtifactReport) -> tuple[str, str, str] | None:
     """Level, title and text of what is wrong with a file as a whole; None where nothing is, or all is accepted."""
     match artifact.verdict:
         case ArtifactVerdict.UNREADABLE:
             return "error", "cannot be read", f"{artifact.display}: could not be read"
         case ArtifactVerdict.UNDECIDED:
             return "warning", "undecided", f"{artifact.display}: cannot be decided"
-        case ArtifactVerdict.FAILS if artifact.served_by is None and not _all_accepted(artifact):
+        case ArtifactVerdict.FAILS if artifact.served_by is None and not errors_are_accepted(artifact):
             why, fix = failure_reason(artifact)
             return "error", "does not load", f"{artifact.display}: {why}" + (f"\nfix: {fix}" if fix else "")
         case _:
             return None
-
-
-def _all_accepted(artifact: ArtifactReport) -> bool:
-    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
-    return bool(errors) and all(f.suppressed for f in errors)
 
 
 def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
@@ -99,7 +94,7 @@ def _one_for_a_place(artifact: ArtifactReport) -> Iterator[tuple[Finding, int]]:
         yield findings[0], len(findings) - 1
 
 
-def _in_turn(annotations: Iterable[_Annotation]) -> list[_Annotation]:
+def _interleave(annotations: Iterable[_Annotation]) -> list[_Annotation]:
     """One of each outermost turn, then the second of each; within a turn the same of its inner ones."""
     ordered = list(annotations)
     for depth in range(max((len(each.turns) for each in ordered), default=0), 0, -1):

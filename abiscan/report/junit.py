@@ -15,7 +15,7 @@ from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
-from abiscan.report.wording import source_place
+from abiscan.report.wording import place_words
 
 _Case = tuple[str, str, str]  # state, name, XML
 
@@ -98,11 +98,7 @@ def _stale(source: str, entry: str, fails: bool) -> _Case:
 def _lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity.value}: {finding.message}"
     for location in finding.locations:
-        where = source_place(location)
-        if where is None:
-            offset = f"offset {location.offset:#x}" if location.offset is not None else ""
-            function = f"in {location.function}" if location.function is not None else ""
-            where = " ".join(part for part in (offset, function) if part)
+        where = place_words(location)
         if where:
             yield f"  {where}"
     if finding.fix:

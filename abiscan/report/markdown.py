@@ -14,7 +14,7 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report, Verdict
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import WORST_FIRST, sorted_artifacts, sorted_findings
-from abiscan.report.summary import common_target, severity_counts, summary_of
+from abiscan.report.summary import common_target, count_words, severity_counts, summary_of
 from abiscan.report.wording import counted, readable_names, requirement_words, source_location, verdict_words
 
 # A GitHub job summary holds 1 MiB a step.
@@ -88,10 +88,7 @@ def _head(report: Report) -> str:
     counts = summary_of(report)
     words = [counted(counts.artifacts, "file")]
     words += [f"{number} {verdict_words(verdict)}" for verdict, number in counts.verdicts.items() if number]
-    words += [counted(number, severity.value) for severity, number in counts.findings.items() if number]
-    accepted = {"suppressed": counts.suppressed, "stale": counts.stale}
-    words += [f"{number} {word}" for word, number in accepted.items() if number]
-    words += [f"{counted(counts.errors, 'input')} could not be read"] if counts.errors else []
+    words += count_words(counts)
     lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
     target = common_target(report.artifacts, report.target)
     if not report.artifacts:

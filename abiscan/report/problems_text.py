@@ -10,7 +10,7 @@ from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
 from abiscan.report.summary import refusal_of, severity_counts
-from abiscan.report.wording import counted, readable_names, source_place
+from abiscan.report.wording import counted, place_words, readable_names
 
 # How many of each a file's block may show before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
@@ -103,9 +103,7 @@ def _rule_lines(findings: Sequence[Finding], style: Style) -> list[str]:
     for finding in findings if style.verbose else findings[:1]:
         lines += wrap(finding.message, style, label, "    ")
         for location in finding.locations if style.verbose else finding.locations[:2]:
-            where = source_place(location) or location.function or ""
-            if location.file is None and location.offset is not None:
-                where = f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
+            where = place_words(location)
             if where:
                 lines += wrap(where, style, "    at ", "      ", chop=not style.verbose)
         if finding.fix and finding is findings[-1 if style.verbose else 0]:

@@ -11,6 +11,7 @@ from abiscan.model.binding import BoundImport, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import Target
+from abiscan.report.wording import counted
 
 
 class Summary(Struct, frozen=True):
@@ -53,6 +54,24 @@ def summary_of(report: Report) -> Summary:
         len(report.stale),
         len(report.errors),
     )
+
+
+def count_words(counts: Summary) -> list[str]:
+    """What a run's summary counts beside its files: `2 errors`, `1 suppressed`, `1 input could not be read`."""
+    words = [counted(number, severity.value) for severity, number in counts.findings.items() if number]
+    if counts.suppressed:
+        words.append(f"{counts.suppressed} suppressed")
+    if counts.stale:
+        words.append(counted(counts.stale, "stale entry", "stale entries"))
+    if counts.errors:
+        words.append(f"{counted(counts.errors, 'input')} could not be read")
+    return words
+
+
+def errors_are_accepted(artifact: ArtifactReport) -> bool:
+    """Whether it has errors, and a baseline or ignores accept all of them."""
+    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
+    return bool(errors) and all(f.suppressed for f in errors)
 
 
 def common_target(artifacts: Iterable[ArtifactReport], run: Target | None) -> Target | None:

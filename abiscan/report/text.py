@@ -22,7 +22,14 @@ from abiscan.report.problems_text import cause_lines, declaration_lines, finding
 from abiscan.report.provenance_text import provenance_lines
 from abiscan.report.sources_text import source_lines
 from abiscan.report.style import Style, wrap
-from abiscan.report.summary import refusal_of, severity_counts, status_counts, summary_of
+from abiscan.report.summary import (
+    count_words,
+    errors_are_accepted,
+    refusal_of,
+    severity_counts,
+    status_counts,
+    summary_of,
+)
 from abiscan.report.wording import TARGET_KINDS, counted, requirement_words, verdict_words, windows_words
 
 # With more bad files than this in one run or wheel, only the first is told in full.
@@ -191,13 +198,7 @@ def summary_line(report: Report, style: Style | None = None) -> str:
     parts = [f"{number} {verdict_words(verdict)}" for verdict, number in verdicts.items()]
     if counts.artifacts > verdicts.total():
         parts.append(counted(counts.artifacts - verdicts.total(), "source"))
-    parts += [counted(number, severity.value) for severity, number in counts.findings.items() if number]
-    if counts.suppressed:
-        parts.append(f"{counts.suppressed} suppressed")
-    if counts.stale:
-        parts.append(counted(counts.stale, "stale entry", "stale entries"))
-    if counts.errors:
-        parts.append(f"{counted(counts.errors, 'input')} could not be read")
+    parts += count_words(counts)
     head = [] if counts.artifacts == 0 and parts else [counted(counts.artifacts, "file")]
     verdict = style.paint(verdict_words(report.verdict), _COLORS[report.verdict])
     return ": ".join([verdict, *head, *([", ".join(parts)] if parts else [])])
@@ -208,10 +209,7 @@ def summary_line(report: Report, style: Style | None = None) -> str:
 
 def _is_accepted(artifact: ArtifactReport) -> bool:
     """Whether a baseline or ignores accept everything that is wrong with it."""
-    errors = [f for f in artifact.findings if f.severity is Severity.ERROR]
-    if artifact.served_by is not None:
-        return True
-    return bool(errors) and all(f.suppressed for f in errors)
+    return artifact.served_by is not None or errors_are_accepted(artifact)
 
 
 def _is_bad(artifact: ArtifactReport, style: Style) -> bool:

@@ -11,7 +11,7 @@ from abiscan.model.target import TargetKind
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
-    from abiscan.model.reach import Reach
+    from abiscan.model.compatibility import Compatibility
 
 TARGET_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
 
@@ -45,6 +45,14 @@ def source_place(location: Location) -> str | None:
     return f"{location.file}{line}" + (f" in {location.function}" if location.function else "")
 
 
+def place_words(location: Location) -> str:
+    """`csrc/ops.cpp:42 in f`, or `f (file offset 0x1f0)` for a place in code; empty where neither is known."""
+    where = source_place(location) or location.function or ""
+    if location.file is not None or location.offset is None:
+        return where
+    return f"{where} (file offset {location.offset:#x})" if where else f"file offset {location.offset:#x}"
+
+
 def source_location(finding: Finding) -> Location | None:
     """The first place that is a line of source, which is what a person can edit."""
     return next((location for location in finding.locations if location.file is not None), None)
@@ -70,7 +78,7 @@ def python_words(versions: Sequence[str]) -> str:
     return ", ".join(" - ".join(run) for run in runs)
 
 
-def system_words(reach: Reach) -> str:
+def system_words(reach: Compatibility) -> str:
     """`glibc 2.28, GLIBCXX 3.4.21`: the oldest system's libraries that something works with."""
     # CXXABI is numbered by the same library as GLIBCXX.
     parts = {floor.part for floor in reach.floors}

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
+from abiscan.source.flagged_place import Place, Refined
 from abiscan.source.lexer import Token
-from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet, with_included
 
 # Macros and functions in one another that are followed, and the tokens that they may become.

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
 from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
-from abiscan.source.place import Place, Refined
+from abiscan.source.flagged_place import Place, Refined
 from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).

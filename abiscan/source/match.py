@@ -14,9 +14,9 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
+from abiscan.source.flagged_place import Place
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import Token, tokens
-from abiscan.source.place import Place
 from abiscan.source.refinements import REFINEMENTS
 from abiscan.source.source_set import NoOthers, SourceSet
 

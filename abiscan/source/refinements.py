@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from abiscan.source.bound_functions import refine_bound
 from abiscan.source.code import Code
+from abiscan.source.flagged_place import Place, Refined
 from abiscan.source.half_intrinsic import refine_half
-from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet
 from abiscan.source.tensor_accessors import refine_member, refine_type
 

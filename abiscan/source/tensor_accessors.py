@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
+from abiscan.source.flagged_place import Place, Refined
 from abiscan.source.object_types import Kind, ObjectTypes
-from abiscan.source.place import Place, Refined
 from abiscan.source.source_set import SourceSet
 
 # Member of at::DeprecatedTypeProperties -> what at::Tensor has for it, which gives the same

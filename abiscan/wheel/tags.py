@@ -9,9 +9,12 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
+import msgspec
 from msgspec import Struct
 
+from abiscan.data import data_file
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
 from abiscan.wheel.metadata import split_wheel_name
@@ -78,12 +81,18 @@ def _machine(text: str) -> str:
     return _MACHINES.get(text, text)
 
 
+@cache
 def _limits(machine: str) -> Mapping[tuple[int, int], Mapping[str, tuple[int, ...]]]:
     """Per glibc of a manylinux tag the newest symbol versions that all its systems have; of x86_64 for a machine
     of which nothing is known."""
-    from abiscan.wheel.manylinux_table import NEWEST
-
-    return NEWEST.get(machine, NEWEST["x86_64"])
+    with open(data_file("manylinux_policies.json"), "rb") as file:
+        machines = msgspec.json.decode(file.read())["newest"]
+    return {
+        (int(glibc.partition(".")[0]), int(glibc.partition(".")[2])): {
+            family: tuple(map(int, version.split("."))) for family, version in newest.items()
+        }
+        for glibc, newest in machines.get(machine, machines["x86_64"]).items()
+    }
 
 
 def platforms_of(machine: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from abiscan.cli.passed_through import KEPT, Tail
+from abiscan.cli.child_process import KEPT, Tail
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"

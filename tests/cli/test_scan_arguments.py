@@ -8,7 +8,9 @@ import click
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
+from abiscan.cli.command_line import CommandLine
 from abiscan.cli.commands import cli
 from abiscan.cli.scan import scan
 from abiscan.cli.scan_arguments import OPTIONS, read_plain
@@ -55,9 +57,8 @@ def by_click(words: list[str]) -> dict[str, object] | None:
     }
 
 
-def without_defaults(read: dict[str, object]) -> dict[str, object]:
-    defaults = {option.key: option.default for option in OPTIONS if option.default is not None}
-    return {name: value for name, value in read.items() if name not in defaults or value != defaults[name]}
+def without_defaults(line: CommandLine) -> dict[str, object]:
+    return {name: value for name, value in asdict(line).items() if value != getattr(CommandLine(), name)}
 
 
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -122,9 +123,17 @@ def test_what_may_mean_something_else_is_left_to_click(words: list[str]) -> None
     assert read_plain(words) is None
 
 
+def test_the_table_of_options_and_the_value_have_the_same_fields() -> None:
+    """What click gives `CommandLine` by keyword fits, and each default of the table is that of the value."""
+    assert {option.key for option in OPTIONS} | {"targets"} == set(CommandLine.__struct_fields__)
+    for option in OPTIONS:
+        default = option.default if option.default is not None else () if option.repeats else None
+        assert getattr(CommandLine(), option.key) == (False if option.is_flag else default), option.key
+
+
 def test_a_file_that_is_called_as_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first word is the command, as for click; another is no path, by its looks."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scan").touch()
-    assert read_plain(["scan", "./scan"]) == {"targets": ("./scan",)}
+    assert read_plain(["scan", "./scan"]) == CommandLine(targets=("./scan",))
     assert read_plain(["scan", "scan"]) is None

@@ -228,8 +228,8 @@ def _install(root: Path, name: str, file: Path, requires: str, **more: str) -> N
 def test_an_upgrade_is_foretold_as_the_scan_of_each_file_says(environment: Path) -> None:
     for torch, failing in (("2.7.0", "good"), ("2.13.0", "old")):
         found = answer("environment", "env", environment, "--torch", torch, status=1)
-        fates = {p["name"]: p["after"]["state"] for p in found["packages"]}
-        assert fates == {"good": "loads", "old": "loads", failing: "fails"}
+        outcomes = {p["name"]: p["after"]["state"] for p in found["packages"]}
+        assert outcomes == {"good": "loads", "old": "loads", failing: "fails"}
         (row,) = [p for p in found["packages"] if p["action"] == "replace"]
         assert (row["name"], row["step"]) == (failing, 1)
         assert found["packages"][0] == row

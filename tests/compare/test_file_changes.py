@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from abiscan.compare.file_changes import changes_of_file
+from abiscan.compare.file_changes import compare_files
 from abiscan.model.binding import NeededLibrary
 from abiscan.model.cause import Confidence
+from abiscan.model.compatibility import Aspect
 from abiscan.model.facts import Export, SymbolBinding, SymbolType, Visibility
 from abiscan.model.operators import Operator, Registration
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
-from abiscan.model.reach import Aspect
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport
 from tests.compare.typed import report
@@ -36,7 +36,7 @@ def on(**drift: tuple[str, ...]) -> ArtifactReport:
 
 
 def told(old: ArtifactReport, new: ArtifactReport) -> list[str]:
-    return [c.text for c in changes_of_file("x.so", old, new, str) if c.aspect is Aspect.LAYOUT]
+    return [c.text for c in compare_files("x.so", old, new, str) if c.aspect is Aspect.LAYOUT]
 
 
 def test_a_line_for_each_record_that_lies_otherwise() -> None:
@@ -61,13 +61,13 @@ def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
     """As torchdata 0.8.0, which needs OpenSSL 3. libz is on every system of a tag, CUDA has a line of its own."""
     old = needing("libdl.so.2")
     new = needing("libssl.so.3", "libz.so.1", "libcudart.so.12", "libjpeg-944920e9.so.8", "libc10.so", "libm.so.6")
-    told = list(changes_of_file("x.so", old, new, str, {"libjpeg-944920e9.so.8"}))
+    told = list(compare_files("x.so", old, new, str, {"libjpeg-944920e9.so.8"}))
     assert [(c.aspect, c.shrinks, c.added) for c in told] == [
         (Aspect.SYSTEM, True, ("libssl.so.3",)),
         (Aspect.LIBRARY, False, ("libc10.so", "libcudart.so.12", "libjpeg.so.8", "libm.so.6", "libz.so.1")),
     ]
     # Of single files nobody knows what lies beside them.
-    assert not any(c.shrinks for c in changes_of_file("x.so", old, new, str))
+    assert not any(c.shrinks for c in compare_files("x.so", old, new, str))
 
 
 def registering(**confidences: Confidence) -> ArtifactReport:
@@ -83,7 +83,7 @@ def test_an_operator_whose_text_was_taken_apart_is_neither_lost_nor_gained() -> 
     whole, part = Confidence.HIGH, Confidence.MEDIUM
     old = registering(lfilter=whole, gone=whole, kept=part, torn_in_two_parts_here=Confidence.LOW)
     new = registering(lfilter=part, kept=whole, torn_in_two_parts=whole, come=whole, perhaps=part)
-    assert [c.text for c in changes_of_file("x.so", old, new, str)] == [
+    assert [c.text for c in compare_files("x.so", old, new, str)] == [
         "registers ns::gone no more",
         "registers ns::come now",
     ]
@@ -98,13 +98,13 @@ def test_how_it_was_made_is_not_told_twice() -> None:
     inline = ProvenanceFact(Topic.CXX_LIBRARY, "libc++", "_ZNSt3__14coutE")
     old = replace(made("2.4"), needed=())
     new = replace(made("2.5", library, inline), needed=(NeededLibrary("libstdc++.so.6", None),))
-    assert [c.text for c in changes_of_file("x.so", old, new, str)] == [
+    assert [c.text for c in compare_files("x.so", old, new, str)] == [
         "needs libstdc++.so.6, too",
         "C++ library: libc++; was not told",
         "made for torch: 2.5; was 2.4",
     ]
     elsewhere = replace(new, releases=on(v2_5=()).releases)
-    assert not any("made for" in c.text for c in changes_of_file("x.so", old, elsewhere, str))
+    assert not any("made for" in c.text for c in compare_files("x.so", old, elsewhere, str))
 
 
 def test_many_vtables_have_one_line() -> None:
@@ -129,7 +129,7 @@ def test_names_are_counted_among_those_before() -> None:
         return replace(report("x.so"), imports=tuple(an_import(name) for name in names))
 
     old, new = importing("a", "b", "c", "d"), importing("d", "e", "f")
-    assert [c.text for c in changes_of_file("x.so", old, new, str)] == ["imports of torch: 2 new, 3 gone (of 4 before)"]
+    assert [c.text for c in compare_files("x.so", old, new, str)] == ["imports of torch: 2 new, 3 gone (of 4 before)"]
 
 
 def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
@@ -140,6 +140,6 @@ def test_another_schema_is_a_change_and_other_spaces_are_none() -> None:
             replace(report("x.so"), operators=(Operator("torchaudio::f", Registration.TORCH_LIBRARY, "", schema),))
             for schema in (was, new)
         ]
-        changes = changes_of_file("x.so", *files, str)
+        changes = compare_files("x.so", *files, str)
         found = [(c.removed, c.added) for c in changes if c.aspect is Aspect.OPERATOR]
         assert found == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.inputs.distributions import Distribution
 from abiscan.inputs.packages import InstalledPackage
-from abiscan.model.reach import BuildOfTorch, Floor, Reach
+from abiscan.model.compatibility import BuildOfTorch, Compatibility, Floor
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 
 
@@ -22,8 +22,8 @@ def reach(
     *floors: Floor,
     machines: tuple[str, ...] = ("x86_64",),
     cuda: tuple[str, ...] = (),
-) -> Reach:
-    return Reach(machines, torch, pythons, gpus, floors, cuda, gpus or ())
+) -> Compatibility:
+    return Compatibility(machines, torch, pythons, gpus, floors, cuda, gpus or ())
 
 
 def floor(part: str, *version: int) -> Floor:

@@ -11,8 +11,8 @@ import pytest
 
 from abiscan.elf import open_elf
 from abiscan.elf.line_program import Damaged, LineSections, find_lines
-from abiscan.elf.lines import source_lines
-from tests.elf.test_callsites import needs
+from abiscan.elf.source_lines import source_lines
+from tests.elf.test_call_sites import needs
 
 SOURCE = Path(__file__).parents[1] / "fixtures" / "src" / "const_data_ptr.cpp"
 COMPILERS = [c for c in ("g++", "clang++") if shutil.which(c)]

@@ -484,7 +484,7 @@ def _device_code() -> Kind:
 
 def _debug_lines() -> Kind:
     from abiscan.elf import read_elf
-    from abiscan.elf.lines import source_lines
+    from abiscan.elf.source_lines import source_lines
 
     # A line program of DWARF 4 (section 6.2) that sets an address and a few lines; with its unit.
     program = b"\0\x09\x02" + struct.pack("<Q", 0x1000) + b"\x03\x0a\x01\x21\x2f\x02\x10\0\x01\x01"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import ElfFile, open_elf
-from abiscan.elf.tables import lookup_ranges
+from abiscan.elf.lookup_ranges import lookup_ranges
 from abiscan.inputs.cache import KeptFiles
 from tests import torch_here
 from tests.inputs.kit import FIXTURES

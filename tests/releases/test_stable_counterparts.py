@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from abiscan.model.stable_plan import CounterpartKind
+from abiscan.model.migration_plan import CounterpartKind
 from abiscan.releases.stable_counterparts import counterpart_of, counterparts, source_words
 from tools.check_stable_counterparts import found_in, guard_of, installed, problems
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from abiscan.compare.set_of import together_in
+from abiscan.compare.run_summary import find_run_compatibility
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import Report
 from abiscan.model.setting import Setting
@@ -63,7 +63,7 @@ def open_page(
     from tests.report.browser import requests, viewport
 
     file = tmp_path / "report.html"
-    file.write_text(html.render(report, together_in(report)), encoding="utf-8")
+    file.write_text(html.render(report, find_run_compatibility(report)), encoding="utf-8")
     browser.get_log("browser")
     requests(browser)
     viewport(browser, width, 900, dark=dark)
@@ -350,7 +350,7 @@ def test_in_a_frame_without_origin_it_works(browser: Any, tmp_path: Path) -> Non
     (tmp_path / "notebook.html").write_text(
         "<!doctype html><title>n</title>"
         '<iframe id="f" sandbox="allow-scripts allow-popups allow-downloads" '
-        f'srcdoc="{escape(html.render(samples.wheels(), together_in(samples.wheels())))}"></iframe>',
+        f'srcdoc="{escape(html.render(samples.wheels(), find_run_compatibility(samples.wheels())))}"></iframe>',
         encoding="utf-8",
     )
     browser.get_log("browser")

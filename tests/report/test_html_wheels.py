@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.cli.earlier_runs import read_earlier_runs
-from abiscan.compare.earlier_runs import run_of_json
-from abiscan.compare.set_of import summary_of_run, together_in
+from abiscan.compare.earlier_runs import read_run
+from abiscan.compare.run_summary import find_run_compatibility, summarise_run
 from abiscan.errors import UsageError
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode, GpuImage
@@ -29,7 +29,7 @@ from tests.report.test_html import ELEMENTS, Elements
 
 
 def page(report: Report) -> Elements:
-    return Elements(html.render(report, together_in(report)))
+    return Elements(html.render(report, find_run_compatibility(report)))
 
 
 def text_of(found: Elements) -> str:
@@ -110,7 +110,7 @@ def test_two_versions_of_one_project_are_no_set() -> None:
 @pytest.mark.parametrize("state", list(ReleaseState))
 def test_every_state_has_a_colour_a_sign_and_words(state: ReleaseState) -> None:
     report = samples.a_report(samples.an_artifact(releases=samples.on_builds(state, state, state)))
-    text = html.render(report, together_in(report))
+    text = html.render(report, find_run_compatibility(report))
     assert f'class="cell c-{state}' in text
     assert re.search(rf"^\.c-{state} {{ --field: var\(--[a-z-]+\); color: ", text, re.MULTILINE)
     signs = re.findall(r'^\.c-([a-z-]+)::before { content: "(.)"; }', text, re.MULTILINE)
@@ -230,8 +230,8 @@ def test_hostile_names_of_wheels_facts_and_operators_stay_text() -> None:
         each.append((replace(container, tags=(name,), metadata_tags=(name,), requires_python=name), members))
     report = samples.a_report(*(member for _, members in each for member in members))
     report = replace(report, containers=tuple(container for container, _ in each))
-    together = together_in(report)
-    runs = [summary_of_run(report, together, name) for name in samples.HOSTILE[:3]]
+    together = find_run_compatibility(report)
+    runs = [summarise_run(report, together, name) for name in samples.HOSTILE[:3]]
     text = html.render(report, together, runs)
     found = Elements(text)
     assert {tag for tag, _ in found.found} <= ELEMENTS
@@ -245,7 +245,7 @@ def test_hostile_names_of_wheels_facts_and_operators_stay_text() -> None:
 
 def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
     report = samples.many_wheels(30, files=7, imports=200)
-    text = html.render(report, together_in(report))
+    text = html.render(report, find_run_compatibility(report))
     assert len(text.encode()) < 3_000_000
     # 42,000 imports, and each name of them once.
     assert text.count("_ZN2at6native5op0001ERKNS_6TensorE") == 1
@@ -256,8 +256,8 @@ def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
 
 def test_a_report_that_is_read_back_says_the_same() -> None:
     report = samples.wheels()
-    read = run_of_json(json_v1.render(report).encode(), "1")
-    assert read == summary_of_run(report, together_in(report), "1")
+    read = read_run(json_v1.render(report).encode(), "1")
+    assert read == summarise_run(report, find_run_compatibility(report), "1")
     assert [(w.name, w.version, w.verdict.value, w.errors, w.notes) for w in read.wheels] == [
         ("alpha", "1.0", "loads", 0, 0),
         ("beta", "2.0", "fails", 1, 1),
@@ -296,7 +296,7 @@ def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content:
 def test_windows_and_findings_run_by_run() -> None:
     """beta loads on 2.9.0 in the earlier run and everywhere now: one rectangle, then three; one error, then none."""
     report = samples.wheels()
-    then = run_of_json(json_v1.render(report).encode(), "2026-01")
+    then = read_run(json_v1.render(report).encode(), "2026-01")
     fixed = replace(
         report,
         artifacts=tuple(
@@ -307,8 +307,8 @@ def test_windows_and_findings_run_by_run() -> None:
         ),
         verdict=Verdict.PASS,
     )
-    together = together_in(fixed)
-    text = html.render(fixed, together, [then, summary_of_run(fixed, together, "now")])
+    together = find_run_compatibility(fixed)
+    text = html.render(fixed, together, [then, summarise_run(fixed, together, "now")])
     (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
     assert beta.count('<rect class="window"') == 4
     assert beta.count('<rect class="error"') == 1
@@ -320,10 +320,10 @@ def test_windows_and_findings_run_by_run() -> None:
 
 def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> None:
     report = samples.wheels()
-    together = together_in(report)
+    together = find_run_compatibility(report)
     bare = replace(report, artifacts=tuple(replace(a, releases=None) for a in report.artifacts))
-    then = run_of_json(json_v1.render(bare).encode(), "2026-01")
-    now = summary_of_run(report, together, "now")
+    then = read_run(json_v1.render(bare).encode(), "2026-01")
+    now = summarise_run(report, together, "now")
     text = html.render(report, together, [then, now])
     (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)
     assert beta.count('<rect class="unjudged"') == 1

@@ -13,7 +13,8 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from abiscan.analysis.file_record import Absent, FileRecord, GpuCheck
+from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.pass_results import GpuCheck
 from abiscan.model.report import ArtifactVerdict
 from abiscan.provenance.provenance_facts import CALLS_BY_NAME
 
@@ -182,4 +183,4 @@ def run_passes(record: FileRecord, timings: dict[str, float] | None = None) -> N
             timings[each.name] = timings.get(each.name, 0.0) + time.perf_counter() - begin
 
 
-__all__ = ["PASSES", "Absent", "FileRecord", "Pass", "run_passes"]
+__all__ = ["PASSES", "FileRecord", "Pass", "run_passes"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from abiscan.analysis.file_record import Absent, FileRecord
+from abiscan.analysis.file_record import FileRecord
+from abiscan.analysis.pass_results import Absent
 from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import PythonExports, Resolution

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from abiscan.model.compat_report import CompatReport
 from abiscan.model.history import RunSummary
 from abiscan.model.report import Report
-from abiscan.model.together import Together
 from abiscan.report.html.document import document
 from abiscan.report.html.page_data import data_json
 from abiscan.report.html.view import ordered, page_view
 
 
-def render(report: Report, together: Together | None = None, history: Sequence[RunSummary] = ()) -> str:
+def render(report: Report, together: CompatReport | None = None, history: Sequence[RunSummary] = ()) -> str:
     """The page.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.model.reach import BuildOfTorch, Compared, windows_of
+from abiscan.model.compatibility import BuildOfTorch, Compared, windows_of
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.versions import Windows, minor, order

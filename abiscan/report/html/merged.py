@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import Finding, Location, RuleInfo, Severity
+from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.values import CauseView, Hit, RuleView
 from abiscan.report.order import sorted_findings
-from abiscan.report.wording import readable_names, source_place
+from abiscan.report.wording import place_words, readable_names
 
 # Places of a hit that the page shows.
 _PLACES = 12
@@ -110,16 +110,9 @@ def _hit(found: dict[tuple[object, ...], Hit], report: Report, number: int, find
         )
     hit.files.append(number)
     for location in finding.locations[: _PLACES + 1]:
-        where = _where(location)
+        where = printable(place_words(location))
         if where and where not in hit.where and len(hit.where) <= _PLACES:
             hit.where.append(where)
-
-
-def _where(location: Location) -> str:
-    where = source_place(location) or location.function or ""
-    if location.file is None and location.offset is not None:
-        where = f"{where or 'code'} at {location.offset:#x}"
-    return printable(where)
 
 
 def _stripped(text: str) -> str:

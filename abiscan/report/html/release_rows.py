@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from abiscan.model.reach import Compared
+from abiscan.model.compatibility import Compared
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
@@ -128,13 +128,13 @@ class _Rows:
                 f"wheel-{wheel.number}",
                 wheel.verdict,
                 wheel.bad,
-                tuple(self._with_files(place, cell, members) for place, cell in enumerate(found)),
+                tuple(self._attach_files(place, cell, members) for place, cell in enumerate(found)),
                 (wheel.path, *_named(container), "", wheel.word, admitted, loads),
                 len(members),
             )
         )
 
-    def _with_files(self, place: int, cell: Cell, members: Mapping[int, tuple[Cell, ...]]) -> Cell:
+    def _attach_files(self, place: int, cell: Cell, members: Mapping[int, tuple[Cell, ...]]) -> Cell:
         """A wheel's cell with the files that it is about."""
         if cell.mark in (Mark.LOADS, Mark.UNKNOWN):
             return cell

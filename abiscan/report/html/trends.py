@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from abiscan.model.compatibility import BuildOfTorch, windows_of
 from abiscan.model.history import RunSummary, WheelSummary
-from abiscan.model.reach import BuildOfTorch, windows_of
 from abiscan.model.release import ReleaseState
 from abiscan.model.versions import order
 from abiscan.report.escape import printable

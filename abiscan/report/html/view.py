@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from abiscan.model.compat_report import CompatReport
+from abiscan.model.compatibility import Aspect, windows_of
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
-from abiscan.model.reach import Aspect, windows_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import Target
-from abiscan.model.together import Together
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STRINGS, file_view, windows_words
 from abiscan.report.html.heat_map import loads_on
@@ -25,7 +25,7 @@ from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
 
 
 def page_view(
-    report: Report, artifacts: Sequence[ArtifactReport], together: Together | None, history: Sequence[RunSummary]
+    report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None, history: Sequence[RunSummary]
 ) -> PageView:
     """What the page shows.
 
@@ -129,7 +129,7 @@ def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _together(units: Sequence[Unit], together: Together | None) -> str | None:
+def _together(units: Sequence[Unit], together: CompatReport | None) -> str | None:
     """The releases on which all of it loads, of one wheel or of a set that one environment can hold."""
     judged = [u for u in units if u.target is not None and u.target.reach.torch]
     if together is None or not judged:

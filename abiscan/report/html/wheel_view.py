@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from abiscan.model.reach import Compared, windows_of
+from abiscan.model.compat_report import CompatReport
+from abiscan.model.compatibility import Compared, windows_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
-from abiscan.model.together import Together
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import windows_words
@@ -35,7 +35,7 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]
 
 
-def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: Together | None) -> list[Unit]:
+def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None) -> list[Unit]:
     reach = {} if together is None else {target.path: target for target in together.targets}
     owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
     members: list[list[int]] = [[] for _ in report.containers]

@@ -84,14 +84,6 @@ def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterab
 
 def wheel_rules() -> Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]]:
     """Over a wheel and the reports of its members, in the order in which reports list their findings."""
-    from abiscan.rules.computed import wheel_promises as promises
+    from abiscan.rules.computed.wheel_promises import WHEEL_RULES
 
-    return {
-        "wheel-tag-too-old": promises.tag_too_old,
-        "wheel-tag-other-machine": promises.tag_of_other_machine,
-        "wheel-tag-other-python": promises.tag_of_other_python,
-        "wheel-tag-beyond-stable-abi": promises.tag_beyond_stable_abi,
-        "wheel-tags-differ": promises.tags_differ,
-        "torch-requirement-missing": promises.requirement_missing,
-        "torch-requirement-too-wide": promises.requirement_too_wide,
-    }
+    return WHEEL_RULES

@@ -6,7 +6,7 @@ don't say the same forty times. It works on the report's values alone, once all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -19,7 +19,6 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, Container
 from abiscan.model.versions import Windows
 from abiscan.releases.pythons import installable
 from abiscan.rules import load
-from abiscan.rules.computed import wheel_rules
 from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
@@ -74,7 +73,7 @@ def findings_of_wheel(
     if not shared:
         return
     wheel = Wheel(container, tuple(shared), promise_of(container.tags or container.metadata_tags), versions)
-    for identifier, compute in wheel_rules().items():
+    for identifier, compute in WHEEL_RULES.items():
         yield from compute(load.rule(identifier), wheel)
 
 
@@ -430,3 +429,15 @@ def _words(selected: Collection[str], known: Iterable[str]) -> str:
 
 def _range(selected: Collection[str], known: Sequence[str]) -> str:
     return Windows.of_known(known, selected.__contains__).requirement(known)
+
+
+# In the order in which reports list their findings.
+WHEEL_RULES: Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]] = {
+    "wheel-tag-too-old": tag_too_old,
+    "wheel-tag-other-machine": tag_of_other_machine,
+    "wheel-tag-other-python": tag_of_other_python,
+    "wheel-tag-beyond-stable-abi": tag_beyond_stable_abi,
+    "wheel-tags-differ": tags_differ,
+    "torch-requirement-missing": requirement_missing,
+    "torch-requirement-too-wide": requirement_too_wide,
+}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abiscan.source.declarations import Origin, origin_of
+from abiscan.source.flagged_place import Place
 from abiscan.source.object_types import Kind
-from abiscan.source.place import Place
-from abiscan.source.rewrites.written import Edit, NotRewritten, Written
+from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 from abiscan.source.tensor_accessors import SAME_ON_TENSOR, asked_of_type
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abiscan.source.place import Place
-from abiscan.source.rewrites.written import Edit, NotRewritten, Written
+from abiscan.source.flagged_place import Place
+from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 
 HEADER = "ATen/cuda/DeviceUtils.cuh"
 

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from abiscan.source.bound_functions import bound_functions
 from abiscan.source.code import Code
+from abiscan.source.flagged_place import Place
 from abiscan.source.match import SourceRules, places_in
-from abiscan.source.place import Place
+from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written, edited
 from abiscan.source.rewrites.registration_stub import registration_stub
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
-from abiscan.source.rewrites.written import Edit, NotRewritten, Written, edited
 from abiscan.source.source_set import SourceSet
 
 

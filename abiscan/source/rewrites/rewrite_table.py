@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from abiscan.source.place import Place
+from abiscan.source.flagged_place import Place
 from abiscan.source.rewrites.accessors import const_data_ptr, packed_accessor, tensor_data, type_properties
+from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 from abiscan.source.rewrites.error_macros import error_macro
 from abiscan.source.rewrites.read_only_load import read_only_load
-from abiscan.source.rewrites.written import Edit, NotRewritten, Written
 
 # Rule -> the edits for one of its places, or why there are none.
 REWRITES: Mapping[str, Callable[[Place, Written], list[Edit] | NotRewritten]] = {

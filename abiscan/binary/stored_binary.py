@@ -1,0 +1,126 @@
+"""A binary that was read before: what a judgement on a release asks of it, as a value that can be kept.
+
+A registry is judged anew with each release of torch; nothing in its files has changed. What is kept are answers of the
+`Binary` protocol and not verdicts, so that the stages above judge a stored file by the code that judges a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, NoReturn
+
+from abiscan.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from abiscan.binary.stored_values import StoredFile
+    from abiscan.model.device_code import DeviceImages
+    from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, Import, SharedObject, VtableWord
+
+
+class StoredBinary:
+    """A stored file behind the protocol of `Binary`; what was not kept raises UnreadableFile."""
+
+    def __init__(self, stored: StoredFile) -> None:
+        self._stored = stored
+        self.path = stored.facts.path
+        self.size = stored.facts.size
+        self.machine = stored.facts.machine
+        self.soname = stored.facts.soname
+        self.needed = stored.facts.needed
+        self.version_definitions = stored.facts.version_definitions
+        self.problem = stored.problem
+        self.operators = stored.operators
+        self.calls = stored.calls
+
+    def _not_kept(self, what: str) -> NoReturn:
+        raise UnreadableFile(self.path, f"{what} is not among its stored facts: scan the file itself")
+
+    @property
+    def buffer(self) -> bytes:
+        """Never: none of the file's bytes are kept."""
+        self._not_kept("its contents")
+
+    def sha256(self) -> str:
+        """Never."""
+        self._not_kept("its SHA-256")
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """As they stood in the file."""
+        return self._stored.imports.rows()
+
+    def facts(self) -> SharedObject:
+        """As they were read."""
+        from msgspec.structs import replace
+
+        return replace(self._stored.facts, imports=self.imports)
+
+    @cached_property
+    def _exported(self) -> frozenset[str]:
+        return frozenset(self._stored.exported)
+
+    def exports_name(self, name: str) -> bool:
+        """Whether it exports a name that some file of its package imports."""
+        return name in self._exported
+
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those that it exports and some file of its package imports."""
+        return self._exported.intersection(names)
+
+    def export(self, name: str) -> Export | None:
+        """Not kept."""
+        self._not_kept("an export")
+
+    def exports(self) -> Iterator[Export]:
+        """Not kept."""
+        self._not_kept("its exports")
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """The beginning alone, where it has names that begin so."""
+        return (prefix,) if prefix in self._stored.prefixes else ()
+
+    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+        """Not kept."""
+        self._not_kept("a vtable")
+
+    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+        """Its classes with a base of another library."""
+        return tuple(each for each in self._stored.derived if bases is None or each.base in bases)
+
+    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+        """The places of those imports that are torch's, without source lines."""
+        return {name: places for name, places in self._stored.sites.items() if name in names}
+
+    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
+        """Of the imports and the argument that every file is asked about."""
+        return {name: words for name, words in self._stored.constants.items() if name in names}
+
+    def device_images(self) -> DeviceImages:
+        """As they were read."""
+        return self._stored.device
+
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """The strings that contain a text that is asked of every file."""
+        found = self._stored.strings.get(part.decode("ascii"))
+        yield from self._not_kept("a text") if found is None else found
+
+    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """Not kept."""
+        self._not_kept("a static symbol")
+
+    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
+        """Of those records alone that had several layouts when the file was read."""
+        return {name: size for name, size in self._stored.record_sizes.items() if name in wanted}
+
+    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+        """Of those records alone that had several layouts when the file was read."""
+        return {name: holder for name, holder in self._stored.record_holders.items() if name in wanted}
+
+    def build_marks(self) -> BuildMarks:
+        """As they were read."""
+        return self._stored.marks
+
+    def lookup_ranges(self) -> list[tuple[int, int]]:
+        """None: it has no bytes."""
+        return []

@@ -1,0 +1,124 @@
+"""What several files, wheels or packages all work on, and which of them excludes what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from abiscan import __version__
+from abiscan.compare.compatibility_changes import by_reason
+from abiscan.compare.cuda_majors import cuda_notes
+from abiscan.compare.scope import Scope
+from abiscan.compare.scope_compatibility import compared
+from abiscan.model.compat_report import CompatReport, Exclusion
+from abiscan.model.compatibility import Aspect, BuildOfTorch, Compared, Compatibility, Floor
+from abiscan.releases.build import Build
+
+
+def find_common_compatibility(scopes: Sequence[Scope], builds: Callable[[str], Sequence[Build]]) -> CompatReport:
+    """What all of them work on.
+
+    Args:
+        scopes: at least one.
+    """
+    found = intersect_compatibility(tuple(compared(scope, builds) for scope in scopes))
+    return replace(found, notes=tuple(cuda_notes(found.targets, builds)))
+
+
+def intersect_compatibility(targets: Sequence[Compared]) -> CompatReport:
+    """The same of targets whose reach is known."""
+    reaches = [target.reach for target in targets]
+    torch = _torch(reaches)
+    pythons = _common([r.pythons for r in reaches])
+    gpus = _common([r.gpus for r in reaches])
+    machines = _common([r.machines or None for r in reaches]) or ()
+    common = Compatibility(
+        machines=machines,
+        torch=torch,
+        pythons=pythons,
+        gpus=gpus,
+        floors=tuple(_floors(targets)),
+        cuda=tuple(sorted({version for r in reaches for version in r.cuda})),
+        device_code=tuple(sorted({name for r in reaches for name in r.device_code})),
+        undecided=tuple(dict.fromkeys(sentence for r in reaches for sentence in r.undecided)),
+    )
+    conflicts = [
+        aspect
+        for aspect, empty in (
+            (Aspect.TORCH, torch is not None and not any(build.works for build in torch)),
+            (Aspect.PYTHON, pythons == ()),
+            (Aspect.GPU, gpus == ()),
+            (Aspect.SYSTEM, not machines and any(r.machines for r in reaches)),
+        )
+        if empty
+    ]
+    return CompatReport(__version__, tuple(targets), common, tuple(_exclusions(targets)), tuple(conflicts))
+
+
+def _common(each: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """What all lists have, in the order of the first; None where none bounds it."""
+    bounds = [found for found in each if found is not None]
+    if not bounds:
+        return None
+    return tuple(item for item in bounds[0] if all(item in found for found in bounds[1:]))
+
+
+def _torch(reaches: Sequence[Compatibility]) -> tuple[BuildOfTorch, ...] | None:
+    """Every build that all know, with the reason of the first that it does not serve."""
+    lists = [r.torch for r in reaches if r.torch is not None]
+    if not lists:
+        return None
+    others = [{build.name: build for build in found} for found in lists[1:]]
+    result = []
+    for build in lists[0]:
+        same = [build, *(found[build.name] for found in others if build.name in found)]
+        if len(same) == len(lists):
+            result.append(next((b for b in same if not b.works), build))
+    return tuple(result)
+
+
+def _floors(targets: Sequence[Compared]) -> Iterator[Floor]:
+    found: dict[str, Floor] = {}
+    for target in targets:
+        for floor in target.reach.floors:
+            if floor.part not in found or floor.version > found[floor.part].version:
+                found[floor.part] = Floor(floor.part, floor.version, f"{target.label}: {floor.because}")
+    yield from (found[part] for part in sorted(found, key=str.lower))
+
+
+# --- who excludes what ------------------------------------------------------------------------------------------
+
+
+def _exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:
+    if len(targets) < 2:
+        return
+    for target in targets:
+        others = [each.reach for each in targets if each is not target]
+        yield from _torch_exclusions(target, others)
+    for aspect, bounds in _BOUNDS.items():
+        for target in targets:
+            own = bounds(target.reach)
+            elsewhere = _common([bounds(each.reach) for each in targets if each is not target])
+            excluded = tuple(item for item in elsewhere or () if own is not None and item not in own)
+            if excluded:
+                yield Exclusion(target.path, aspect, excluded, ", ".join(excluded))
+
+
+_BOUNDS: dict[Aspect, Callable[[Compatibility], tuple[str, ...] | None]] = {
+    Aspect.PYTHON: lambda reach: reach.pythons,
+    Aspect.GPU: lambda reach: reach.gpus,
+    Aspect.SYSTEM: lambda reach: reach.machines or None,
+}
+
+
+def _torch_exclusions(target: Compared, others: Sequence[Compatibility]) -> Iterator[Exclusion]:
+    own = target.reach.torch
+    elsewhere = _torch(others)
+    if own is None or elsewhere is None:
+        return
+    served = {build.name for build in elsewhere if build.works}
+    excluded = [build for build in own if not build.works and build.name in served]
+    if excluded:
+        names = tuple(build.name for build in excluded)
+        yield Exclusion(target.path, Aspect.TORCH, names, f"torch {by_reason(excluded, own)}")

@@ -1,0 +1,174 @@
+"""What of torch, Python, GPUs and systems a build works on that another does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, windows_of
+from abiscan.model.cuda_driver import branch_for_runtime
+from abiscan.model.diff_report import Change, Effect
+from abiscan.wheel.tags import brought_with
+
+
+def compare_compatibility(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    """What it works on no longer, and what it works on now; the losses shrink it."""
+    yield from _torch(old, new)
+    yield from _pythons(old, new)
+    yield from _gpus(old, new)
+    yield from _machines(old, new)
+    yield from _floors(old, new)
+    yield from _cuda(old.cuda, new.cuda)
+
+
+# --- torch ------------------------------------------------------------------------------------------------------
+
+
+def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    if old.torch is None and new.torch is None:
+        return
+    if new.torch is None:
+        yield Change(Aspect.TORCH, Effect.GAINED, "needs no torch any more: works beside every one")
+        return
+    if old.torch is None:
+        failing = [b for b in new.torch if not b.works]
+        text = f"needs torch now, and works on {windows_text(new.torch)}"
+        yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
+        return
+    before = {b.name for b in old.torch if b.works}
+    after = {b.name for b in new.torch if b.works}
+    lost = [b for b in new.torch if b.name in before - after]
+    if lost:
+        tail = "" if after else "; works on no known release now"
+        text = f"no longer works on torch {by_reason(lost, new.torch)}{tail}"
+        yield Change(Aspect.TORCH, Effect.LOST, text, True, removed=tuple(b.name for b in lost))
+    gained = [b for b in new.torch if b.name in after - before]
+    if gained:
+        names = {b.name for b in gained}
+        text = f"works on torch {windows_of(new.torch, lambda b: b.name in names).text()} now"
+        yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))
+
+
+def windows_text(builds: Sequence[BuildOfTorch]) -> str:
+    """`2.4.0 - 2.5.1`: where it works; `no known release`."""
+    return windows_of(builds, lambda build: build.works).text() or "no known release"
+
+
+def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) -> str:
+    """`2.4.0 - 2.5.1 (names came later), 2.8.0 (not allowed by torch<2.8)`."""
+    parts = []
+    for reason in dict.fromkeys(build.reason for build in failing):
+        names = {build.name for build in failing if build.reason == reason}
+        parts.append(f"{windows_of(known, lambda b, names=names: b.name in names).text()} ({reason})")  # type: ignore[misc]
+    return ", ".join(parts)
+
+
+# --- Python, GPU ------------------------------------------------------------------------------------------------
+
+
+def _pythons(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    if old.pythons == new.pythons:
+        return
+    if new.pythons is None:
+        yield Change(Aspect.PYTHON, Effect.GAINED, "is for no particular CPython any more")
+        return
+    if old.pythons is None:
+        yield Change(
+            Aspect.PYTHON, Effect.LOST, f"is for CPython {_few(new.pythons)} alone now", True, added=new.pythons
+        )
+        return
+    lost = tuple(version for version in old.pythons if version not in new.pythons)
+    gained = tuple(version for version in new.pythons if version not in old.pythons)
+    if lost:
+        yield Change(Aspect.PYTHON, Effect.LOST, f"no longer for CPython {_few(lost)}", True, removed=lost)
+    if gained:
+        yield Change(Aspect.PYTHON, Effect.GAINED, f"for CPython {_few(gained)} now", added=gained)
+
+
+def _few(versions: Sequence[str]) -> str:
+    return ", ".join(versions) or "none"
+
+
+def _gpus(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    if old.gpus is None and new.gpus is None:
+        return
+    if old.gpus is None or new.gpus is None:
+        code = " ".join((new if old.gpus is None else old).device_code)
+        effect = Effect.GAINED if old.gpus is None else Effect.LOST
+        text = f"has device code now: {code}" if old.gpus is None else f"has no device code any more; had {code}"
+        yield Change(Aspect.GPU, effect, text, effect is Effect.LOST, removed=old.device_code, added=new.device_code)
+        return
+    removed = tuple(name for name in old.device_code if name not in new.device_code)
+    added = tuple(name for name in new.device_code if name not in old.device_code)
+    lost = tuple(gpu for gpu in old.gpus if gpu not in new.gpus)
+    gained = tuple(gpu for gpu in new.gpus if gpu not in old.gpus)
+    images = "; ".join(
+        [f"new images: {' '.join(added)}"] * bool(added) + [f"gone: {' '.join(removed)}"] * bool(removed)
+    )
+    tail = f" ({images})" if images else ""
+    if lost:
+        yield Change(Aspect.GPU, Effect.LOST, f"no longer runs on {' '.join(lost)}{tail}", True, removed=lost)
+        tail = ""
+    if gained:
+        yield Change(Aspect.GPU, Effect.GAINED, f"runs on {' '.join(gained)} now{tail}", added=gained)
+    elif images and not lost:
+        text = f"{images}; in all it has code for the same GPUs"
+        yield Change(Aspect.GPU, Effect.CHANGED, text, removed=removed, added=added)
+
+
+# --- system -----------------------------------------------------------------------------------------------------
+
+
+def _machines(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    lost = tuple(machine for machine in old.machines if machine not in new.machines)
+    gained = tuple(machine for machine in new.machines if machine not in old.machines)
+    if lost:
+        text = f"is for {', '.join(new.machines) or 'no machine'}, no longer for {', '.join(lost)}"
+        yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=lost, added=gained)
+    elif gained:
+        yield Change(Aspect.SYSTEM, Effect.GAINED, f"is for {', '.join(gained)}, too", added=gained)
+
+
+def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
+    before, after = ({f.part: f for f in each.floors} for each in (old, new))
+    for part, floor in after.items():
+        was = before.get(part)
+        if was is not None and was.version >= floor.version:
+            continue
+        # libstdc++ numbers both families; the one that is spoken of says it.
+        if part == "CXXABI" and _raised(before.get("GLIBCXX"), after.get("GLIBCXX")):
+            continue
+        text = f"needs {floor.text} ({floor.because}); " + (f"was {was.text}" if was else f"needed no {part} before")
+        removed = () if was is None else (was.text,)
+        glibc = before.get("glibc")
+        if (
+            glibc is not None
+            and part != "glibc"
+            and all(floor.version <= brought_with(glibc.version, machine, part) for machine in new.machines)
+        ):
+            text += f"; systems with {glibc.text} have it"
+            yield Change(Aspect.SYSTEM, Effect.CHANGED, text, removed=removed, added=(floor.text,))
+            continue
+        yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=removed, added=(floor.text,))
+    for part, was in before.items():
+        floor_now = after.get(part)
+        if floor_now is None or floor_now.version < was.version:
+            text = f"does with {floor_now.text}" if floor_now else f"needs no {part} any more"
+            added = () if floor_now is None else (floor_now.text,)
+            yield Change(Aspect.SYSTEM, Effect.GAINED, f"{text}; was {was.text}", removed=(was.text,), added=added)
+
+
+def _raised(old: Floor | None, new: Floor | None) -> bool:
+    return new is not None and (old is None or old.version < new.version)
+
+
+def _cuda(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+    lost, gained = tuple(v for v in old if v not in new), tuple(v for v in new if v not in old)
+    if gained:
+        drivers = [branch for version in gained if (branch := branch_for_runtime(version)) is not None]
+        driver = f", with NVIDIA's driver {max(drivers)} or newer" if drivers else ""
+        was = f"; was CUDA {', '.join(old)}" if old else ""
+        text = f"needs the libraries of CUDA {', '.join(gained)}{driver}{was}"
+        yield Change(Aspect.SYSTEM, Effect.LOST, text, True, removed=lost, added=gained)
+    elif lost:
+        text = f"needs no library of CUDA {', '.join(lost)} any more"
+        yield Change(Aspect.SYSTEM, Effect.GAINED, text, removed=lost)

@@ -1,0 +1,147 @@
+"""How one installed shared object fares with a torch, and a package by all of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from abiscan.compare.scope import place_of
+from abiscan.model.binding import LoaderOutcome, NeededLibrary
+from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
+from abiscan.model.report import ArtifactReport, ArtifactVerdict
+from abiscan.model.target import TargetKind
+from abiscan.model.versions import Windows
+from abiscan.ownership.gpu_libraries import is_driver
+from abiscan.target.package_builds import covered
+
+
+class FileOutcome(Struct, frozen=True):
+    """What is kept of the report of one file.
+
+    Attributes:
+        place: in its package.
+        why: why it does not load, in a sentence; empty where it does, or is decided to.
+        uses_torch: it imports something of torch.
+        for_another: its name or folder says that it is for another torch, CUDA or ROCm than what is installed.
+        without_driver: it does not load here for want of the GPU's driver alone.
+        releases: public version of each known build of torch, and whether the file loads on it.
+        path: of the file; needed: what the search for its libraries found.
+    """
+
+    place: str
+    path: str
+    verdict: ArtifactVerdict
+    why: str
+    uses_torch: bool
+    for_another: bool
+    without_driver: bool
+    releases: tuple[tuple[str, bool], ...]
+    needed: tuple[NeededLibrary, ...]
+
+
+def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome:
+    """What is kept of a report.
+
+    Args:
+        installed: the run is about the torch that is installed, so that a file which is judged against another one is
+            for that.
+    """
+    of_torch = report.provenance.abi not in (None, "none") or report.verdict is ArtifactVerdict.LOADS
+    uses_torch = of_torch and report.verdict is not ArtifactVerdict.NOT_TORCH
+    return FileOutcome(
+        place=place_of(report),
+        path=report.path,
+        verdict=ArtifactVerdict.LOADS if report.served_by is not None else report.verdict,
+        why=_why(report),
+        uses_torch=uses_torch,
+        for_another=installed and report.target is not None and report.target.kind is not TargetKind.INSTALLED,
+        without_driver=report.loader.outcome is LoaderOutcome.FAILS and not _why(report),
+        releases=tuple((release.torch, release.fits) for release in report.releases or ()),
+        needed=report.needed,
+    )
+
+
+def after_upgrade(later: Sequence[FileOutcome], now: Sequence[FileOutcome]) -> list[FileOutcome]:
+    """The outcomes with another torch.
+
+    A release says nothing of this machine: a library that is missing now, and that neither the release nor the package
+    of the file provides, is missing then. A file made for another torch than the installed one, and which does not load
+    on the new one either, counts as made for another torch.
+
+    Args:
+        now: the same files with the torch that is installed.
+    """
+    absent = {file.path: {n.soname for n in file.needed if n.found is None} for file in now}
+    driverless = {file.path for file in now if file.without_driver}
+    others = {file.path: file.releases for file in now if file.for_another}
+    found = []
+    for file in later:
+        missing = [n.soname for n in file.needed if n.found is None and n.soname in absent.get(file.path, ())]
+        missing = [soname for soname in missing if not is_driver(soname)]
+        if missing and not file.why and file.verdict is ArtifactVerdict.LOADS:
+            file = replace(file, why=f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not found")  # noqa: PLW2901
+        if file.path in others and file.verdict is ArtifactVerdict.FAILS:
+            file = replace(file, for_another=True, releases=others[file.path])  # noqa: PLW2901
+        found.append(replace(file, without_driver=file.path in driverless))
+    return found
+
+
+def _why(report: ArtifactReport) -> str:
+    if report.served_by is not None:
+        return ""
+    if report.verdict is ArtifactVerdict.FAILS:
+        if report.causes:
+            return report.causes[0].summary.rstrip(".")
+        return report.loader.error or next(iter(report.notes), "its imports cannot be bound")
+    refusal = next((f for f in report.findings if f.rule == "loader-refuses"), None)
+    return "" if refusal is None else refusal.message
+
+
+def find_package_outcome(files: Sequence[FileOutcome]) -> PackageOutcome:
+    """How a package fares by its files: torch's and Python's names decide; a file that wants another library which is
+    not here leaves it in part, unless none loads."""
+    judged = [file for file in files if not file.for_another]
+    failing = [file for file in judged if file.verdict is ArtifactVerdict.FAILS]
+    refused = [file for file in judged if file.why and file.verdict is not ArtifactVerdict.FAILS]
+    open_files = [f for f in judged if f.verdict in (ArtifactVerdict.UNDECIDED, ArtifactVerdict.UNREADABLE)]
+    builds = [file for file in files if file.for_another]
+    state, why = PackageState.NOT_TORCH, ""
+    if failing or (refused and len(refused) == len(files)):
+        state, why = PackageState.FAILS, _reason_of((failing or refused)[0])
+    elif refused:
+        state, why = PackageState.PARTLY, _reason_of(refused[0])
+    elif any(file.uses_torch for file in builds) and not any(file.uses_torch for file in judged):
+        state, why = (
+            PackageState.UNDECIDED,
+            f"none of its builds is for this torch: they load on {on_releases(loads_on(builds))}",
+        )
+    elif open_files:
+        state, why = PackageState.UNDECIDED, f"{open_files[0].place}: cannot be decided"
+    elif any(file.uses_torch for file in judged):
+        state = PackageState.LOADS
+    return PackageOutcome(
+        state,
+        len(failing) + len(refused),
+        why,
+        for_another=len(builds),
+        without_driver=sum(file.without_driver for file in judged),
+        # A file whose library lacks one is refused for that, too.
+        absent=not failing and any(n.found is None and not is_driver(n.soname) for f in refused for n in f.needed),
+    )
+
+
+def _reason_of(file: FileOutcome) -> str:
+    return f"{file.place}: {file.why}"
+
+
+def loads_on(files: Sequence[FileOutcome]) -> str:
+    """The releases on which all files that import torch load; of builds to choose from, one; empty without torch."""
+    rows = [(f.place, frozenset(version for version, fits in f.releases if fits)) for f in files if f.uses_torch]
+    rows = [(place, versions) for place, versions in rows if versions]
+    known = dict.fromkeys(version for file in files for version, _fits in file.releases)
+    if not any(file.uses_torch for file in files):
+        return ""
+    on = covered(rows)[0]
+    return Windows.of_known(known, on.__contains__).text(last=", ") or NO_RELEASE

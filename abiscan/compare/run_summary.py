@@ -1,0 +1,85 @@
+"""What one run over several wheels, packages and files says of each of them and of all together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from abiscan.compare.compat import intersect_compatibility
+from abiscan.compare.scope import Scope, files_by_place
+from abiscan.compare.scope_compatibility import compared
+from abiscan.model.compat_report import CompatReport
+from abiscan.model.finding import Severity
+from abiscan.model.history import RunSummary, WheelSummary
+from abiscan.model.report import ArtifactKind, ArtifactReport, Container, Report
+from abiscan.wheel.requirement_lines import normal_name
+
+
+class _Judged(Struct, frozen=True):
+    """A build that the files of the run were judged on."""
+
+    key: str
+    torch: str
+    variant: str
+
+
+def find_run_compatibility(report: Report) -> CompatReport:
+    """What each wheel, package and file of a run works on, in the order of the report, and what all do.
+
+    The builds of torch are those that the run's files were judged on (`--matrix`); without it none is known.
+    """
+    known = _builds(report.artifacts)
+    return intersect_compatibility(
+        tuple(compared(scope, lambda machine: known.get(machine, ())) for scope in _scopes(report))
+    )
+
+
+def summarise_run(report: Report, together: CompatReport, label: str) -> RunSummary:
+    """What is kept of a run to be shown beside later ones."""
+    containers = {container.path: container for container in report.containers}
+    owner = {display: container.path for container in report.containers for display in container.artifacts}
+    files: dict[str, list[ArtifactReport]] = {}
+    for file in report.artifacts:
+        files.setdefault(owner.get(file.display, file.display), []).append(file)
+    wheels = []
+    for target in together.targets:
+        own = files.get(target.path, [])
+        counts = Counter(f.severity for file in own for f in file.standing)
+        container = containers.get(target.path)
+        verdict = container.verdict if container is not None else own[0].verdict
+        name = target.path if container is None or not container.name else normal_name(container.name)
+        found = (counts[severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
+        wheels.append(WheelSummary(name, target.version, verdict, target.reach.torch or (), *found))
+    return RunSummary(label, report.verdict, tuple(wheels))
+
+
+def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_Judged, ...]]:
+    """Architecture -> its builds, from the first file that was judged: all of an architecture are on the same ones."""
+    found: dict[str, tuple[_Judged, ...]] = {}
+    for file in files:
+        if file.releases and file.machine is not None and file.machine not in found:
+            found[file.machine] = tuple(_Judged(r.build, r.torch, r.variant) for r in file.releases)
+    return found
+
+
+def _scopes(report: Report) -> list[Scope]:
+    """A wheel or package each with its members, then a file each that is in none."""
+    owner = {display: container.path for container in report.containers for display in container.artifacts}
+    members: dict[str, list[ArtifactReport]] = {container.path: [] for container in report.containers}
+    loose = []
+    for file in report.artifacts:
+        if file.kind is not ArtifactKind.SHARED_OBJECT:
+            continue
+        if (path := owner.get(file.display)) is None:
+            loose.append(Scope(file.display, None, files_by_place([file])))
+        else:
+            members[path].append(file)
+    return [_scope(container, members[container.path], report) for container in report.containers] + loose
+
+
+def _scope(container: Container, members: list[ArtifactReport], report: Report) -> Scope:
+    inside = f"{container.path}!"
+    unread = tuple(e for e in report.errors if e.path == container.path or e.path.startswith(inside))
+    return Scope(container.path, container, files_by_place(members), unread)

@@ -1,0 +1,241 @@
+"""What a file, wheel or package works on, by the reports of its shared objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from abiscan.compare.gpus import gpus_of
+from abiscan.compare.scope import Scope, place_of
+from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
+from abiscan.model.module_name import module_name
+from abiscan.model.release import ReleaseState, ReleaseVerdict
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
+from abiscan.ownership.gpu_libraries import toolkit_of
+from abiscan.target.declared import Declared, marker_environments, pythons_of_tags, without_build
+from abiscan.target.file_target import importing_pythons
+from abiscan.target.package_builds import covered
+from abiscan.wheel.tags import System, TorchRequirement, applicable, promise_of, torch_allowed, torch_requirements
+
+
+class NamedBuild(Protocol):
+    """A known build of torch, as `releases.Build` has it: its unique key, public version, variant."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def torch(self) -> str: ...
+    @property
+    def variant(self) -> str: ...
+
+
+Builds = Callable[[str], Sequence[NamedBuild]]
+"""Architecture -> the known builds of torch for it, oldest first."""
+
+_VERSION = re.compile(r"^(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)$")
+_PARTS = {"GLIBC": "glibc"}
+
+
+def compared(scope: Scope, builds: Builds) -> Compared:
+    """One side of a comparison, with what it works on."""
+    container = scope.container
+    name, version = (None, None) if container is None else (container.name, container.version)
+    return Compared(scope.path, name, version, len(scope.files), find_compatibility(scope, builds))
+
+
+def find_compatibility(scope: Scope, builds: Builds) -> Compatibility:
+    """What all of it works on."""
+    files = tuple(scope.files.values())
+    undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if _is_open(f)]
+    machines = tuple(sorted({f.machine for f in files if f.machine is not None}))
+    if len(machines) > 1:
+        undecided.append(f"{scope.path}: has files for {', '.join(machines)}")
+    families = _families(scope)
+    own = _own_names(scope)
+    return Compatibility(
+        machines=machines,
+        torch=_torch(scope, machines, builds),
+        pythons=_pythons(scope),
+        gpus=gpus_of(files),
+        device_code=tuple(sorted({name for f in files for name in f.provenance.gpu_archs})),
+        floors=tuple(_floors(scope, families)),
+        cuda=tuple(sorted({version for family in families for version in _cuda(family, own)})),
+        undecided=(*scope.unread_sentences, *undecided),
+    )
+
+
+def _is_open(file: ArtifactReport) -> bool:
+    return file.verdict in (ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
+
+
+# --- torch ------------------------------------------------------------------------------------------------------
+
+
+def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[BuildOfTorch, ...] | None:
+    """Every known build, with whether all members that import torch load on it and no requirement stands against it.
+
+    A member that no known build loads is of another kind of build; it says nothing of the others.
+    """
+    required = torch_requirements(scope.container.requires_dist if scope.container else ())
+    users = [f for f in scope.files.values() if f.releases is not None]
+    if not users and all(requirement.optional for requirement in required):
+        return None
+    serving = [(f, frozenset(r.build for r in f.releases or () if r.fits)) for f in users]
+    working = [(f, keys) for f, keys in serving if keys]
+    reasons = _worst(working or serving)
+    on = covered((place_of(f), keys) for f, keys in working)[0]
+    found = []
+    for machine in dict.fromkeys(f.machine for f in users) if users else machines[:1]:
+        known = builds(machine or "")
+        places = _environments(scope.container, required, machine or "")
+        asked = applicable(required, places)
+        allowed = torch_allowed(asked, dict.fromkeys(build.torch for build in known), places)
+        for build in known:
+            reason, state = "", ReleaseState.LOADS
+            if users and build.key not in on:
+                worst = reasons.get(build.key)
+                reason = "does not load" if worst is None else release_reason(worst)
+                state = ReleaseState.FAILS if worst is None else worst.state
+            admitted = None if allowed is None else build.torch in allowed
+            if not reason and admitted is False:
+                reason = "not allowed by " + " and ".join(requirement.text for requirement in asked)
+            found.append(BuildOfTorch(build.torch, build.variant, not reason, reason, state, admitted))
+    return tuple(found)
+
+
+def _environments(
+    container: Container | None, required: Sequence[TorchRequirement], machine: str
+) -> tuple[Mapping[str, str], ...]:
+    tags = () if container is None else container.tags or container.metadata_tags
+    python = "" if container is None else container.requires_python or ""
+    return marker_environments(required, pythons_of_tags(promise_of(tags).interpreters), python, machine)
+
+
+def _worst(files: Iterable[tuple[ArtifactReport, frozenset[str]]]) -> dict[str, ReleaseVerdict]:
+    """Build -> how the file fares that fares worst: one that lacks names before one whose library does, and those
+    before one that only does not fit."""
+    failing = [r for file, _keys in files for r in file.releases or () if not r.fits]
+    worst: dict[str, ReleaseVerdict] = {}
+    for release in sorted(failing, key=lambda r: (r.state is not ReleaseState.FAILS, not r.missing)):
+        worst.setdefault(release.build, release)
+    return worst
+
+
+def release_reason(release: ReleaseVerdict) -> str:
+    """Why a build does not take a file, in a word."""
+    return release.reason or ("another layout" if release.state is ReleaseState.OTHER_LAYOUT else "does not load")
+
+
+# --- Python -----------------------------------------------------------------------------------------------------
+
+
+def _pythons(scope: Scope) -> tuple[str, ...] | None:
+    """The CPythons that import every module: those of the tags, of Requires-Python, and of each module's name and
+    names. Builds of one module for several Pythons serve all of theirs."""
+    modules: dict[str, set[str] | None] = {}
+    for key, file in scope.files.items():
+        found = module_name(place_of(file).rpartition("/")[2])
+        module = key if found is None else f"{place_of(file).rpartition('/')[0]}/{found.name}"
+        if file.pythons is None or modules.get(module, set()) is None:
+            modules[module] = None
+        else:
+            modules[module] = (modules.get(module) or set()) | set(file.pythons)
+    wheel = _declared_pythons(scope.container)
+    limits = [found for found in modules.values() if found is not None]
+    if wheel is None and not limits:
+        return None
+    known = _order(set().union(*limits, wheel or ()))
+    if wheel is not None:
+        # A module that is named for one Python in a wheel for many is told by a rule; the others work all the same.
+        limits = [found for found in limits if len(wheel) == 1 or len(found) > 1]
+        limits.append(set(wheel))
+    return tuple(version for version in known if all(version in found for found in limits))
+
+
+def _declared_pythons(container: Container | None) -> tuple[str, ...] | None:
+    if container is None:
+        return None
+    interpreters = promise_of(container.tags or container.metadata_tags).interpreters
+    declared = Declared(pythons=pythons_of_tags(interpreters), requires_python=container.requires_python or "")
+    found = importing_pythons(declared, ())
+    return None if found is None else tuple(map(str, found))
+
+
+def _order(versions: Iterable[str]) -> list[str]:
+    """`3.9` before `3.13` before `3.13t`."""
+    return sorted(versions, key=lambda text: (*map(int, text.removesuffix("t").split(".")), text.endswith("t")))
+
+
+# --- system ------------------------------------------------------------------------------------------------
+
+
+Family = list[tuple[str, ArtifactReport]]
+"""The builds of one module with their places: a package chooses the one that fits."""
+
+
+def _families(scope: Scope) -> list[Family]:
+    found: dict[str, Family] = {}
+    for place, file in scope.files.items():
+        found.setdefault(without_build(place_of(file)), []).append((place, file))
+    return list(found.values())
+
+
+def _cuda(family: Family, own: Collection[str]) -> set[str]:
+    """The CUDA that a module needs from elsewhere; nothing for one with builds for several, or with one that needs
+    none.
+
+    Args:
+        own: file names of libraries that its package brings itself.
+    """
+    each = set()
+    for _place, file in family:
+        toolkit = toolkit_of(library.soname for library in file.needed if library.soname not in own)
+        each.add(toolkit.version.partition(".")[0] if toolkit is not None and toolkit.kind == "CUDA" else "")
+    return each - {""} if len(each) == 1 else set()
+
+
+def _own_names(scope: Scope) -> frozenset[str]:
+    return frozenset(place_of(file).rpartition("/")[2] for file in scope.files.values())
+
+
+def _floors(scope: Scope, families: Iterable[Family]) -> Iterator[Floor]:
+    """Of the versions that the files ask for, and of the platform tag; the higher one. Of the builds of one module the
+    one that asks for the oldest counts."""
+    own = _own_names(scope)
+    found: dict[str, Floor] = {}
+    for family in families:
+        each = [_file_floors(place, file, own) for place, file in family]
+        for part in set.intersection(*(set(floors) for floors in each)):
+            lowest = min((floors[part] for floors in each), key=lambda floor: floor.version)
+            if part not in found or lowest.version > found[part].version:
+                found[part] = lowest
+    container = scope.container
+    promise = promise_of(() if container is None else container.tags or container.metadata_tags)
+    for system in (System.GLIBC, System.MUSL):
+        tags = [p for p in promise.platforms if p.system is system and p.oldest is not None]
+        if tags:
+            oldest = min(tags, key=lambda p: p.oldest or ())
+            version = oldest.oldest or ()
+            if system.value not in found or version > found[system.value].version:
+                found[system.value] = Floor(system.value, version, f"the tag {oldest.tag}")
+    yield from (found[part] for part in sorted(found, key=str.lower))
+
+
+def _file_floors(place: str, file: ArtifactReport, own: Collection[str]) -> dict[str, Floor]:
+    """The newest version of each part that one file asks for.
+
+    Args:
+        own: file names of libraries that its package brings itself, so that the system's are not asked.
+    """
+    found: dict[str, Floor] = {}
+    for bound in file.imports:
+        need = bound.symbol.version
+        match = None if need is None or need.weak or need.library in own else _VERSION.match(need.name)
+        if need is None or match is None:
+            continue
+        part = _PARTS.get(match[1], match[1])
+        version = tuple(map(int, match[2].split(".")))
+        if part not in found or version > found[part].version:
+            found[part] = Floor(part, version, f"{bound.symbol.name}@{need.name} in {place}")
+    return found

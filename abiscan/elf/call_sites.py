@@ -1,0 +1,386 @@
+"""Where the code calls an import, without a disassembler.
+
+A call reaches an import in one of three ways, and each leaves bytes that can be searched for and then checked by
+arithmetic:
+
+- through a stub of the procedure linkage table, which jumps to what the loader wrote into the import's GOT slot;
+- through the GOT slot itself (`-fno-plt`);
+- by its address, loaded from the GOT slot and called later.
+
+A hit needs 32 bits of displacement to agree with one of a few addresses, so that bytes which only look like a call are
+one in billions; nothing else is decoded. x86-64: Intel SDM volume 2, CALL, JMP, MOV; AArch64: Arm ARM, B, BL, ADRP,
+LDR. Other machines yield nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from abiscan.elf.dynamic_file import DynamicFile
+from abiscan.elf.relocations import GOT, references
+from abiscan.elf.sections import named_sections, static_symbols
+from abiscan.elf.segment import PT_LOAD, Segment
+from abiscan.elf.symbols import STT_FUNC, STT_GNU_IFUNC
+from abiscan.model.facts import CallSite
+from abiscan.model.limits import MAX_CODE
+
+# Sites kept for each import, the first ones in address order.
+MAX_SITES: Final = 100
+# Entries of .symtab read for the names of functions; some 0.4 s.
+_MAX_SYMBOLS: Final = 1 << 20
+PT_GNU_EH_FRAME: Final = 0x6474E550
+
+
+def find_call_sites(elf: DynamicFile, names: Collection[str], lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+    """Where the code uses each import, in address order; names without a site are left out.
+
+    Args:
+        names: mangled names of imports of the file.
+        lines: whether to look for source lines in DWARF, where the file has any.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    got_types = GOT.get(elf.machine)
+    code = [s for s in elf.image.segments if s.type == PT_LOAD and s.flags & 1 and s.file_size]
+    if got_types is None or not elf.image.little_endian or sum(s.file_size for s in code) > MAX_CODE:
+        return {}
+    symbols = {each.index: each.name for each in elf.imports if each.name in names}
+    slots: dict[int, str] = {}
+    lazy: set[int] = set()
+    for each in references(elf.relocations, symbols):
+        if each.type in got_types:
+            slots[each.place] = symbols[each.symbol]
+            if each.type == got_types[1]:
+                lazy.add(each.place)
+    if not slots:
+        return {}
+    search = _x86_64 if elf.machine == "x86_64" else _aarch64
+    hits: dict[str, dict[int, bool]] = {}
+    for name, address, called in search(elf, code, slots, lazy):
+        places = hits.setdefault(name, {})
+        if len(places) < MAX_SITES:
+            places[address] = called or places.get(address, False)
+    addresses = sorted({address for places in hits.values() for address in places})
+    functions = _Functions(elf, addresses)
+    at_line: dict[int, tuple[str, int]] = {}
+    if lines:
+        from abiscan.elf.source_lines import source_lines
+
+        at_line = source_lines(elf, addresses)
+    return {
+        name: tuple(
+            CallSite(
+                address,
+                _offset(code, address),
+                *functions.around(address),
+                places[address],
+                *at_line.get(address, (None, None)),
+            )
+            for address in sorted(places)
+        )
+        for name, places in sorted(hits.items())
+    }
+
+
+def _offset(code: list[Segment], address: int) -> int:
+    return next(s.offset + address - s.address for s in code if s.address <= address < s.address + s.file_size)
+
+
+def _text(elf: DynamicFile, segment: Segment) -> memoryview:
+    end = min(segment.offset + segment.file_size, elf.image.size)
+    elf.image.need(segment.offset, end)
+    return memoryview(elf.image.buffer)[segment.offset : end]
+
+
+# --- x86-64 -----------------------------------------------------------------------------------------------------
+
+# Memory operand [rip + disp32] of call (FF /2), jmp (FF /4) and mov r64 (REX.W 8B /r); call and jmp rel32.
+# Each begins with one fixed byte: the regular expression engine searches for that one ten times as fast as for a set.
+_BY_SLOT = (
+    rb"\xff[\x15\x25]",
+    rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
+    rb"\x4c\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]",
+)
+_DIRECT = (rb"\xe8", rb"\xe9")
+# Bytes searched with one pattern: the smaller, the fewer upper halves a displacement can have, and the more patterns.
+_CHUNK: Final = 1 << 20
+# The same where it is the second byte that is looked at, of which a few targets leave a few values: where most calls
+# are calls of stubs, all upper halves are alike. 53 MiB with a million of those take a third of the time so.
+_PIECE: Final = 1 << 12
+_FEW: Final = 6
+# Bytes of code after which what was searched is let go of: of a library of 250 MB more than half is code.
+_RELEASED: Final = 1 << 24
+
+
+def _displacements(
+    text: memoryview,
+    base: int,
+    opcodes: Sequence[bytes],
+    targets: Collection[int],
+    part: range | None = None,
+    *,
+    release: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[int, int, int]]:
+    """(start of the opcode, end of it, target) of what looks like one of the opcodes and a disp32 with a target among
+    `targets`, at the offsets in `part` of the text (default: all), in the order of addresses.
+
+    Within a piece of code some bytes of the displacement to these targets can only have one of a few values, so that
+    the regular expression itself passes over nearly all other calls.
+
+    Args:
+        release: called now and then with the offsets between which the search is over.
+    """
+    if not targets or not text:
+        return
+    disp = struct.Struct("<i").unpack_from
+    pieces = _group_by_second_byte if len({target >> 8 for target in targets}) <= _FEW else _group_by_upper_half
+    patterns: dict[bytes, list[re.Pattern[bytes]]] = {}
+    released = 0
+    for start, end, following in pieces(
+        sorted(target - base for target in targets), range(len(text)) if part is None else part
+    ):
+        if following not in patterns:
+            patterns[following] = [re.compile(op + rb"(?=" + following + rb")", re.DOTALL) for op in opcodes]
+        found = []
+        for pattern in patterns[following]:
+            for match in pattern.finditer(text, start, min(end + 16, len(text))):
+                behind = match.end()
+                target = base + behind + 4 + disp(text, behind)[0]
+                if target in targets and match.start() < end:
+                    found.append((match.start(), behind, target))
+        yield from sorted(found)
+        if release is not None and start - released >= _RELEASED:
+            release(released, start)
+            released = start
+
+
+def _group_by_upper_half(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
+    """(start, end, pattern of a displacement) of pieces of a text; the targets are offsets in it."""
+    for start in range(part.start, part.stop, _CHUNK):
+        end = min(start + _CHUNK, part.stop)
+        upper = _upper_halves(targets[0] - end - 16 >> 16, targets[-1] - start >> 16)
+        yield start, end, rb"..(?:" + upper + rb")"
+
+
+def _group_by_second_byte(targets: Sequence[int], part: range) -> Iterator[tuple[int, int, bytes]]:
+    """The same; the patterns come again every 64 KiB."""
+    first, last = targets[0] - part.stop - 16 >> 24, targets[-1] - part.start >> 24
+    # Addresses of a hostile file lie anywhere in 64 bits; 256 numbers in a row have every last byte.
+    tops = _class(range(first, min(last, first + 255) + 1))
+    patterns = []
+    for start in range(0, 1 << 16, _PIECE):
+        values = [each for t in targets for each in range(t - start - _PIECE - 16 >> 8, (t - start >> 8) + 1)]
+        patterns.append(b"." + _class(values) + b"." + tops)
+    for start in range(part.start & -_PIECE, part.stop, _PIECE):
+        yield max(start, part.start), min(start + _PIECE, part.stop), patterns[start // _PIECE % len(patterns)]
+
+
+def _class(values: Iterable[int]) -> bytes:
+    """A pattern for a byte that is one of the values, modulo 256."""
+    return b"[" + b"".join(re.escape(bytes([value])) for value in sorted({each & 0xFF for each in values})) + b"]"
+
+
+def _upper_halves(first: int, last: int) -> bytes:
+    """A pattern for the upper two bytes of displacements whose upper half lies in a range."""
+    if last - first > 1024:
+        return rb".."
+    by_top: dict[int, list[int]] = {}
+    for half in range(first, last + 1):
+        by_top.setdefault(half >> 8 & 0xFF, []).append(half & 0xFF)
+    return b"|".join(
+        b"[" + re.escape(bytes([low[0]])) + b"-" + re.escape(bytes([low[-1]])) + b"]" + re.escape(bytes([top]))
+        for top, low in by_top.items()
+    )
+
+
+def _x86_64(
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], lazy: Collection[int]
+) -> Iterator[tuple[str, int, bool]]:
+    stubs: dict[int, str] = {}
+    direct: list[tuple[str, int, bool]] = []
+    plt = _plt_ranges(elf)
+    for text, base, start, slot in _slot_reads(elf, code, slots, lazy, plt):
+        name = slots[slot]
+        if text[start] == 0xFF and text[start + 1] == 0x25:
+            # A stub, or a tail call of -fno-plt: the same bytes; a stub is where direct calls lead.
+            stubs[base + _stub_start(text, start)] = name
+            stubs[base + start] = name
+        direct.append((name, base + start, text[start] == 0xFF))
+    called: set[int] = set()
+    for segment in code if stubs else ():
+        text, base, offset = _text(elf, segment), segment.address, segment.offset
+
+        def release(start: int, end: int, offset: int = offset) -> None:
+            elf.image.release(offset + start, offset + end)
+
+        for start, _end, stub in _displacements(text, base, _DIRECT, stubs, release=release):
+            called.add(stub)
+            yield stubs[stub], base + start, True
+    for name, address, is_call in direct:
+        if address in stubs and (any(start <= address < end for start, end in plt) or _leads(called, address)):
+            continue
+        yield name, address, is_call
+
+
+def _slot_reads(
+    elf: DynamicFile, code: list[Segment], slots: Collection[int], lazy: Collection[int], plt: list[tuple[int, int]]
+) -> list[tuple[memoryview, int, int, int]]:
+    """(text, its address, offset in it, slot) of what reads one of the slots."""
+    texts = [(_text(elf, segment), segment.address) for segment in code]
+    # A slot that is bound lazily is read by its stub alone: linkers give what loads the address a slot of its own.
+    found = [
+        (text, base, start, slot)
+        for text, base in texts
+        for first, last in plt
+        if (part := range(max(first - base, 0), min(last - base, len(text))))
+        for start, _end, slot in _displacements(text, base, _BY_SLOT[:1], lazy, part)
+    ]
+    others = set(slots) - {slot for _text, _base, _start, slot in found}
+    found += [
+        (text, base, start, slot)
+        for text, base in texts
+        for start, _end, slot in _displacements(text, base, _BY_SLOT, others)
+    ]
+    return sorted(found, key=lambda each: each[1] + each[2])
+
+
+def _stub_start(text: memoryview, jump: int) -> int:
+    """The first byte of the stub: `endbr64` and the `bnd` prefix stand before the jump where CET is on."""
+    if jump and text[jump - 1] == 0xF2:
+        jump -= 1
+    if jump >= 4 and bytes(text[jump - 4 : jump]) == b"\xf3\x0f\x1e\xfa":
+        jump -= 4
+    return jump
+
+
+def _leads(called: set[int], jump: int) -> bool:
+    return any(jump - back in called for back in (0, 1, 4, 5))
+
+
+def _plt_ranges(elf: DynamicFile) -> list[tuple[int, int]]:
+    sections = named_sections(elf.image)
+    return [(each.address, each.address + each.size) for name, each in sections if name.startswith(b".plt")]
+
+
+# --- AArch64 ----------------------------------------------------------------------------------------------------
+
+_BRANCH_TOP = re.compile(rb"[\x14-\x17\x94-\x97]")
+_ADRP_TOP = re.compile(rb"[\x90\xb0\xd0\xf0]")
+# Instructions between an ADRP and the LDR that uses it; compilers schedule others in between.
+_PAIR_DISTANCE = 8
+
+
+def _aarch64(
+    elf: DynamicFile, code: list[Segment], slots: dict[int, str], _lazy: Collection[int]
+) -> Iterator[tuple[str, int, bool]]:
+    word = struct.Struct("<I").unpack_from
+    pages = {slot & ~0xFFF for slot in slots}
+    stubs: dict[int, str] = {}
+    loads: list[tuple[str, int]] = []
+    tops: list[tuple[Segment, memoryview, bytes]] = []
+    for segment in code:
+        text = _text(elf, segment)
+        tops.append((segment, text, bytes(text[3::4])))
+    for segment, text, top in tops:
+        base = segment.address
+        for match in _ADRP_TOP.finditer(top):
+            at = match.start() * 4
+            adrp = word(text, at)[0]
+            immediate = (adrp >> 5 & 0x7FFFF) << 2 | adrp >> 29 & 3
+            if immediate & 1 << 20:
+                immediate -= 1 << 21
+            page = (base + at & ~0xFFF) + (immediate << 12)
+            if page not in pages:
+                continue
+            for later in range(at + 4, min(at + 4 * _PAIR_DISTANCE, len(text) - 3), 4):
+                ldr = word(text, later)[0]
+                # LDR Xt, [Xn, #imm]: 1111 1001 01 imm12 Rn Rt
+                if ldr >> 22 == 0x3E5 and ldr >> 5 & 31 == adrp & 31:
+                    name = slots.get(page + (ldr >> 10 & 0xFFF) * 8)
+                    if name is not None:
+                        if adrp & 31 == 16 and ldr & 31 == 17:
+                            stubs[base + at] = name
+                        else:
+                            loads.append((name, base + later))
+                    break
+    for segment, text, top in tops if stubs else ():
+        base = segment.address
+        for match in _BRANCH_TOP.finditer(top):
+            at = match.start() * 4
+            branch = word(text, at)[0]
+            distance = (branch & 0x3FFFFFF) - (branch << 1 & 0x4000000)
+            name = stubs.get(base + at + distance * 4)
+            if name is not None:
+                yield name, base + at, True
+    for name, address in loads:
+        yield name, address, False
+
+
+# --- functions --------------------------------------------------------------------------------------------------
+
+
+class _Functions:
+    """Names and starts of the functions around some addresses."""
+
+    def __init__(self, elf: DynamicFile, addresses: list[int]) -> None:
+        self._named: dict[int, tuple[str, int]] = {}
+        if addresses:
+            self._read_symtab(elf, addresses)
+            if not self._named:
+                self._read_dynsym(elf, addresses)
+        self._frames = _frame_starts(elf) if addresses else []
+
+    def _read_symtab(self, elf: DynamicFile, addresses: list[int]) -> None:
+        for name, end, info, section, value, length in static_symbols(elf.image, _MAX_SYMBOLS, addresses):
+            if section and info & 0xF in (STT_FUNC, STT_GNU_IFUNC):
+                raw = elf.image.string(name, end)
+                for address in _addresses_within(addresses, value, length):
+                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), value))
+
+    def _read_dynsym(self, elf: DynamicFile, addresses: list[int]) -> None:
+        for symbol in elf.symbols.table():
+            if symbol.section and symbol.size and symbol.type in (STT_FUNC, STT_GNU_IFUNC):
+                for address in _addresses_within(addresses, symbol.value, symbol.size):
+                    raw = elf.symbols.name_of(symbol)
+                    self._named.setdefault(address, (raw.decode("utf-8", "surrogateescape"), symbol.value))
+
+    def around(self, address: int) -> tuple[str | None, int | None]:
+        """The name and the start of the function around an address."""
+        named = self._named.get(address)
+        if named is not None:
+            return named
+        at = bisect_right(self._frames, address) - 1
+        return None, self._frames[at] if at >= 0 else None
+
+
+def _addresses_within(addresses: list[int], start: int, length: int) -> list[int]:
+    """Those of the sorted `addresses` that lie in a range."""
+    at = bisect_left(addresses, start)
+    if at == len(addresses) or addresses[at] >= start + length:
+        return []
+    return addresses[at : bisect_left(addresses, start + length)]
+
+
+def _frame_starts(elf: DynamicFile) -> list[int]:
+    """First addresses of all functions with unwind information, sorted: the table of .eh_frame_hdr (LSB core generic,
+    chapter 10.6), in the one encoding that linkers write."""
+    image = elf.image
+    for segment in image.segments:
+        if segment.type != PT_GNU_EH_FRAME or segment.offset + segment.file_size > image.size or segment.file_size < 12:
+            continue
+        head = image.buffer[segment.offset : segment.offset + 12]
+        # version 1; eh_frame_ptr sdata4 pc-relative; fde_count udata4; table sdata4 relative to the header
+        if head[:4] != b"\x01\x1b\x03\x3b":
+            return []
+        count = min(struct.unpack(image.endian + "I", head[8:12])[0], (segment.file_size - 12) // 8)
+        view = image.words(segment.offset + 12, count * 2, "I", "the exception frame table")
+        base = segment.address
+        return sorted(
+            (base + start) & 0xFFFFFFFF if start & 0x80000000 else base + start for start in view[::2].tolist()
+        )
+    return []

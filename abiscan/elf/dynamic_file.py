@@ -1,0 +1,354 @@
+"""One open ELF file with its dynamic section: names looked up in it, and the facts of it as a value.
+
+It imports nothing that takes it: analyses (call sites, vtables, debug information) are modules of their own, and
+`file.ElfFile` has them as methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from functools import cached_property, lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from abiscan.elf import notes
+from abiscan.elf.dynamic import Dynamic, read_dynamic
+from abiscan.elf.hashing import gnu_hashes
+from abiscan.elf.image import Image, Sparse
+from abiscan.elf.relocations import Table, packed_places, relocation_tables, symbol_references
+from abiscan.elf.symbols import (
+    SHN_UNDEF,
+    STB_GNU_UNIQUE,
+    STB_LOCAL,
+    STT_TLS,
+    STV_HIDDEN,
+    STV_INTERNAL,
+    VERSYM_HIDDEN,
+    RawSymbol,
+    SymbolTable,
+)
+from abiscan.errors import UnreadableFile
+from abiscan.model.facts import (
+    Export,
+    Import,
+    SharedObject,
+    SymbolBinding,
+    SymbolType,
+    VersionNeed,
+    Visibility,
+)
+
+if TYPE_CHECKING:
+    import mmap
+    import os
+
+_BINDINGS = {
+    STB_LOCAL: SymbolBinding.LOCAL,
+    1: SymbolBinding.GLOBAL,
+    2: SymbolBinding.WEAK,
+    STB_GNU_UNIQUE: SymbolBinding.UNIQUE,
+}
+_TYPES = {
+    0: SymbolType.NOTYPE,
+    1: SymbolType.OBJECT,
+    2: SymbolType.FUNC,
+    3: SymbolType.SECTION,
+    4: SymbolType.FILE,
+    5: SymbolType.COMMON,
+    STT_TLS: SymbolType.TLS,
+    10: SymbolType.IFUNC,
+}
+_VISIBILITIES = (Visibility.DEFAULT, Visibility.INTERNAL, Visibility.HIDDEN, Visibility.PROTECTED)
+
+
+class DynamicFile:
+    """An ELF file with a dynamic section: shared object or dynamically linked executable.
+
+    Attributes:
+        path: as the user would write it; used in messages.
+        mapped: path of the file on disk that `buffer` is a map of.
+        image, dynamic, symbols: the layers below, for stages that need the raw tables.
+
+    Raises:
+        UnreadableFile: it is no such file; the message says what it is.
+    """
+
+    def __init__(
+        self,
+        buffer: bytes | mmap.mmap,
+        path: str,
+        sparse: Sparse | None = None,
+        *,
+        mapped: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.path = path
+        self.mapped = mapped
+        self.image = Image(buffer, path, sparse)
+        self._sha256 = None if sparse is None else sparse.sha256
+        cut = self.image.truncated_segment()
+        if cut is not None:
+            raise UnreadableFile(
+                path,
+                f"truncated ELF file: a segment ends at byte {cut.offset + cut.file_size}, the file has "
+                f"{self.image.size}; copy or build it again",
+            )
+        self.dynamic: Dynamic = read_dynamic(self.image)
+        self.symbols = SymbolTable(self.image, self.dynamic)
+
+    # --- plain facts --------------------------------------------------------------------------------------------
+
+    @property
+    def machine(self) -> str:
+        """`x86_64`, `aarch64`, ..."""
+        return self.image.machine
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.image.size
+
+    @property
+    def buffer(self) -> bytes | mmap.mmap:
+        """The whole file."""
+        self.image.need(0, self.image.size)
+        return self.image.buffer
+
+    def sha256(self) -> str:
+        """Of the whole file, in hexadecimal digits; what was left out is not unpacked for it."""
+        if self._sha256 is None:
+            from hashlib import sha256
+
+            self._sha256 = sha256(self.buffer).hexdigest()
+        return self._sha256
+
+    @cached_property
+    def soname(self) -> str | None:
+        """DT_SONAME."""
+        return None if self.dynamic.soname is None else _text(self.dynamic.soname)
+
+    @cached_property
+    def needed(self) -> tuple[str, ...]:
+        """DT_NEEDED, in order."""
+        return tuple(_text(raw) for raw in self.dynamic.needed)
+
+    @cached_property
+    def rpath(self) -> str | None:
+        """DT_RPATH, unexpanded."""
+        return None if self.dynamic.rpath is None else _text(self.dynamic.rpath)
+
+    @cached_property
+    def runpath(self) -> str | None:
+        """DT_RUNPATH, unexpanded."""
+        return None if self.dynamic.runpath is None else _text(self.dynamic.runpath)
+
+    # --- symbols ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def relocations(self) -> tuple[Table, ...]:
+        """See `relocations.relocation_tables`."""
+        return relocation_tables(self.image, self.dynamic)
+
+    def packed_places(self) -> list[int]:
+        """See `relocations.packed_places`."""
+        return packed_places(self.image, self.dynamic)
+
+    @cached_property
+    def _looked_up(self) -> tuple[int, ...]:
+        return symbol_references(self.relocations, self.machine)
+
+    @property
+    def _info_shift(self) -> int:
+        return 32 if self.image.is64 else 8
+
+    @cached_property
+    def referred(self) -> tuple[int, ...]:
+        """The symbols that relocations look up, each once, in the order in which the loader first meets them."""
+        shift = self._info_shift
+        return tuple(dict.fromkeys([info >> shift for info in self._looked_up]))
+
+    def relocated(self, symbols: Container[int] | None = None) -> list[tuple[int, int]]:
+        """(symbol index, relocation type), each pair once, in the same order, of these symbols (default: of all)."""
+        shift = self._info_shift
+        mask = (1 << shift) - 1
+        return [(info >> shift, info & mask) for info in self._looked_up if symbols is None or info >> shift in symbols]
+
+    @cached_property
+    def open_references(self) -> list[RawSymbol]:
+        """Those of them that may be found nowhere; see `SymbolTable.open_references`."""
+        return self.symbols.open_references(self.referred, defines=True)
+
+    @cached_property
+    def _at_least(self) -> int:
+        return max(self.referred, default=-1) + 1
+
+    @cached_property
+    def symbol_count(self) -> int:
+        """How many entries of the symbol table count: those that are referred to, and those that can be found."""
+        return self.symbols.count(self._at_least)
+
+    def undefined(self) -> list[RawSymbol]:
+        """Raw undefined entries, in table order."""
+        return self.symbols.undefined(self._at_least)
+
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        """Every undefined entry of .dynsym that has a name, in table order."""
+        relocated = set(self.referred)
+        table = self.symbols
+        versions = {
+            number: VersionNeed(each.library, each.name, each.weak)
+            for number, each in (table.version_records.versions if table.has_versions else {}).items()
+            if each.library is not None
+        }
+        entries = [symbol for symbol in self.undefined() if symbol.binding != STB_LOCAL]
+        numbers = [symbol.number for symbol in entries]
+        found = []
+        for symbol, raw, version in zip(entries, table.names_at(numbers), table.version_indices(numbers), strict=True):
+            if not raw:
+                continue
+            found.append(
+                Import(
+                    name=_text(raw),
+                    binding=_BINDINGS.get(symbol.binding, SymbolBinding.OTHER),
+                    type=_TYPES.get(symbol.type, SymbolType.OTHER),
+                    visibility=_VISIBILITIES[symbol.visibility],
+                    version=versions.get(version & 0x7FFF),
+                    relocated=symbol.number in relocated,
+                    index=symbol.number,
+                )
+            )
+        return tuple(found)
+
+    def exports_name(self, name: str | bytes) -> bool:
+        """Whether some entry of this name can satisfy an unversioned reference's name test: defined, not local, not
+        hidden. Versions are not weighed; `loader` does that."""
+        raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
+        table = self.symbols.hash_table
+        return table is not None and any(self._is_export(self.symbols.raw(index)) for index in table.find(raw))
+
+    def exported_among(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Those for which `exports_name` is true."""
+        table = self.symbols.hash_table
+        if table is None:
+            return frozenset()
+        raws, hashes = _hashed(names)
+        return frozenset(
+            names[i]
+            for i in table.screen(hashes, range(len(names)))
+            if any(self._is_export(self.symbols.raw(index)) for index in table.find_screened(raws[i], hashes[i]))
+        )
+
+    @staticmethod
+    def _is_export(symbol: RawSymbol) -> bool:
+        return (
+            symbol.section != SHN_UNDEF
+            and symbol.binding != STB_LOCAL
+            and symbol.visibility not in (STV_HIDDEN, STV_INTERNAL)
+        )
+
+    def export(self, name: str) -> Export | None:
+        """The export of this name (the default version first), looked up through the hash table."""
+        raw = name.encode("utf-8", "surrogateescape")
+        table = self.symbols.hash_table
+        numbers = () if table is None else table.find(raw)
+        found = [s for s in map(self.symbols.raw, numbers) if self._is_export(s)]
+        exports = [self._to_export(s, name) for s in found]
+        return min(exports, key=lambda e: e.hidden_version, default=None)
+
+    def exports(self) -> Iterator[Export]:
+        """Every export, in table order. This enumerates: 0.3 s for libtorch_cpu; a plain scan never calls it."""
+        for symbol in self.symbols.table():
+            if self._is_export(symbol):
+                name = _text(self.symbols.name_of(symbol))
+                if name:
+                    yield self._to_export(symbol, name)
+
+    def _to_export(self, symbol: RawSymbol, name: str) -> Export:
+        raw = self.symbols.version_index(symbol.number)
+        version = self.symbols.version_records.versions.get(raw & 0x7FFF) if self.symbols.has_versions else None
+        return Export(
+            name=name,
+            binding=_BINDINGS.get(symbol.binding, SymbolBinding.OTHER),
+            type=_TYPES.get(symbol.type, SymbolType.OTHER),
+            visibility=_VISIBILITIES[symbol.visibility],
+            value=symbol.value,
+            size=symbol.size,
+            version=version.name if version is not None and raw & 0x7FFF > 1 else None,
+            hidden_version=bool(raw & VERSYM_HIDDEN),
+        )
+
+    def names_with_prefix(self, prefix: str, limit: int = 1000) -> tuple[str, ...]:
+        """Exports whose mangled name starts with `prefix`, sorted, at most `limit`.
+
+        Found by searching .dynstr for the bytes, which takes milliseconds where enumerating takes a third of a second;
+        each hit is then confirmed through the hash table. A name whose string is shared as the tail of a longer one
+        is found too.
+        """
+        wanted = prefix.encode("utf-8", "surrogateescape")
+        if not wanted:
+            return ()
+        at, end = self.dynamic.strtab, self.dynamic.strings_end
+        self.image.need(at, end)
+        buffer = self.image.buffer
+        found: set[str] = set()
+        while len(found) < limit:
+            at = buffer.find(wanted, at, end)
+            if at < 0:
+                break
+            raw = self.image.string(at, end)
+            if raw and self.exports_name(raw):
+                found.add(_text(raw))
+            at += len(wanted)
+        return tuple(sorted(found))
+
+    # --- the frozen facts ---------------------------------------------------------------------------------------
+
+    @property
+    def version_definitions(self) -> tuple[str, ...]:
+        """Names of .gnu.version_d, the file's own included."""
+        return tuple(version.name for version, _index, _flags in self.symbols.version_records.definitions)
+
+    def facts(self) -> SharedObject:
+        """Everything that later stages read of the file, as a value."""
+        needs = tuple(
+            VersionNeed(library, version.name, version.weak)
+            for library, entries in self.symbols.version_records.needs
+            for version, _index in entries
+        )
+        return SharedObject(
+            path=self.path,
+            size=self.size,
+            machine=self.machine,
+            bits=64 if self.image.is64 else 32,
+            little_endian=self.image.little_endian,
+            soname=self.soname,
+            needed=self.needed,
+            rpath=self.rpath,
+            runpath=self.runpath,
+            build_id=notes.build_id(self.image),
+            imports=self.imports,
+            version_needs=needs,
+            version_definitions=self.version_definitions,
+            compilers=notes.compilers(self.image),
+            has_sections=notes.has_sections(self.image),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # The map is released with its last view; closing it here would break views that callers still hold.
+        return None
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+# The files of a package are asked for the names of one of them, one file after the other.
+@lru_cache(maxsize=2)
+def _hashed(names: tuple[str, ...]) -> tuple[list[bytes], list[int]]:
+    raws = [name.encode("utf-8", "surrogateescape") for name in names]
+    return raws, gnu_hashes(raws)

@@ -1,0 +1,85 @@
+"""An open ELF file with all that is read of it: the facade of this room.
+
+Few files are asked for these, and each is a module of its own, imported then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from abiscan.elf.dynamic_file import DynamicFile
+
+if TYPE_CHECKING:
+    from abiscan.model.device_code import DeviceImages
+    from abiscan.model.facts import BuildMarks, CallSite, DerivedClass, Export, VtableWord
+
+
+class ElfFile(DynamicFile):
+    """A `binary.Binary`: `DynamicFile`, and the analyses of its code, data and debug information."""
+
+    def vtables(self, tables: Iterable[Export]) -> dict[str, tuple[VtableWord, ...]]:
+        """See `vtables.read_vtables`."""
+        from abiscan.elf.vtables import read_vtables
+
+        return read_vtables(self, tables)
+
+    def derived_classes(self, bases: Collection[str] | None = None) -> tuple[DerivedClass, ...]:
+        """See `typeinfo.derived_classes`."""
+        from abiscan.elf.typeinfo import derived_classes
+
+        return derived_classes(self, bases)
+
+    def call_sites(self, names: Collection[str], *, lines: bool = False) -> dict[str, tuple[CallSite, ...]]:
+        """See `call_sites.find_call_sites`."""
+        from abiscan.elf.call_sites import find_call_sites
+
+        return find_call_sites(self, names, lines)
+
+    def call_constants(self, names: Collection[str], position: int) -> dict[str, tuple[tuple[int | None, ...], ...]]:
+        """See `call_constants.call_constants`."""
+        from abiscan.elf.call_constants import call_constants
+
+        return call_constants(self, names, position)
+
+    def device_images(self) -> DeviceImages:
+        """See `device_images.device_images`."""
+        from abiscan.elf.device_images import device_images
+
+        return device_images(self.image, self.mapped)
+
+    def strings_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """See `strings.strings_with`."""
+        from abiscan.elf.strings import strings_with
+
+        return strings_with(self.image, part, gap)
+
+    def symbol_names_with(self, part: bytes, gap: int | None = None) -> Iterator[bytes]:
+        """See `strings.symbol_names_with`."""
+        from abiscan.elf.strings import symbol_names_with
+
+        return symbol_names_with(self.image, part, gap)
+
+    def record_sizes(self, wanted: Collection[str]) -> dict[str, int]:
+        """See `record_sizes.record_sizes`."""
+        from abiscan.elf.record_sizes import record_sizes
+
+        return record_sizes(self, wanted)
+
+    def record_holders(self, wanted: Collection[str], foreign: tuple[str, ...]) -> dict[str, str]:
+        """See `record_holders.record_holders`."""
+        from abiscan.elf.record_holders import record_holders
+
+        return record_holders(self, wanted, foreign)
+
+    def build_marks(self) -> BuildMarks:
+        """See `build_marks.build_marks`."""
+        from abiscan.elf.build_marks import build_marks
+
+        return build_marks(self.image)
+
+    def lookup_ranges(self) -> list[tuple[int, int]]:
+        """See `lookup_ranges.lookup_ranges`."""
+        from abiscan.elf.lookup_ranges import lookup_ranges
+
+        return lookup_ranges(self)

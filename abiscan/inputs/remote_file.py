@@ -1,0 +1,61 @@
+"""A wheel or archive on a server, as a value: its URL, what is shown of it, what identifies its contents."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from msgspec import Struct
+
+# File names of wheels for other systems (PyPA, "Platform compatibility tags").
+_OTHER_SYSTEMS = re.compile(r"-(?:win32|win_\w+|macosx_\w+|ios_\w+|android_\w+)\.whl$")
+
+
+class RemoteFile(Struct, frozen=True):
+    """A wheel or archive on a server.
+
+    Attributes:
+        url: as it is asked for, credentials and all; never shown.
+        display: how to call it: without credentials, query and fragment.
+        sha256: of the index that listed it; None where nobody says.
+        size: in bytes, where it is known.
+        etag: of the store that listed it.
+    """
+
+    url: str
+    display: str
+    sha256: str | None = None
+    size: int | None = None
+    etag: str | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """What tells its contents from others without reading them: the index's hash, or the store's ETag and size."""
+        if self.sha256 is not None:
+            return f"sha256:{self.sha256}"
+        return None if self.etag is None else f"etag:{self.etag}:{self.size}"
+
+
+def named(url: str) -> RemoteFile:
+    """One file by its URL; a fragment `#sha256=...` says what it must hold (PEP 503)."""
+    fragment = urlsplit(url).fragment
+    digest = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+    return RemoteFile(url.partition("#")[0], shown(url), sha256=digest)
+
+
+def shown(url: str) -> str:
+    """A URL for people: without credentials, which messages must not tell, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return unquote(urlunsplit((parts.scheme, host, parts.path, "", "")))
+
+
+def is_for_linux(file_name: str) -> bool:
+    """Whether a wheel may hold what this looks at: by its platform tag, it is for no other system."""
+    return file_name.endswith(".whl") and _OTHER_SYSTEMS.search(file_name) is None
+
+
+def words(error: BaseException) -> str:
+    """An error of somebody's library in a line, without the URL's secrets."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"://[^/\s@]*@", "://", re.sub(r"\?[^\s)'\"]*", "", text))[:300]

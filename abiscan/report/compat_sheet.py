@@ -1,0 +1,87 @@
+"""`abiscan together` for a person: what all work on, what each works on, and which of them excludes what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from abiscan.model.compat_report import CompatReport
+from abiscan.model.compatibility import Aspect, Compared, Compatibility, windows_of
+from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.wording import python_words, system_words
+
+_NAMES = {Aspect.TORCH: "torch", Aspect.PYTHON: "CPython", Aspect.GPU: "GPU", Aspect.SYSTEM: "system"}
+_ALL = "together"
+
+
+def sheet(found: CompatReport) -> Sheet:
+    """The answer as a page."""
+    aspects = [aspect for aspect in _NAMES if any(_words(aspect, t.reach) for t in found.targets)]
+    labels = _labels(found.targets)
+    rows = tuple(row for aspect in aspects for row in _rows(aspect, found, labels))
+    names = ", ".join(labels)
+    alone = len(labels) == 1
+    if found.conflicts:
+        word, tone = "CONFLICT", Tone.BAD
+        headline = (
+            f"{names}: no {' and no '.join(_NAMES[aspect] for aspect in found.conflicts)} that "
+            f"{'it works' if alone else 'all of them work'} on"
+        )
+    else:
+        word, tone = ("UNDECIDED", Tone.DOUBT) if found.undecided else ("TOGETHER", Tone.GOOD)
+        parts = [f"{_NAMES[aspect]} {_words(aspect, found.common)}" for aspect in aspects]
+        headline = (
+            f"{names}: {'works' if alone else 'all work'} on {'; '.join(parts) or 'everything that abiscan knows of'}"
+        )
+    return Sheet(word, headline, tone, (Table(("what", "target", "works on"), rows),), (*found.notes, *found.undecided))
+
+
+def _labels(targets: Sequence[Compared]) -> list[str]:
+    """The label of each; of a file as much of its path's end as tells it from the others."""
+    labels = []
+    for number, target in enumerate(targets):
+        parts = target.label.split("/")
+        others = ["/" + other.label for other in (*targets[:number], *targets[number + 1 :])]
+        ends = ("/".join(parts[-depth:]) for depth in range(1, len(parts)))
+        labels.append(next((end for end in ends if not any(o.endswith("/" + end) for o in others)), target.label))
+    return labels
+
+
+def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Row]:
+    rows = []
+    for target, label in zip(found.targets, labels, strict=True):
+        if len(labels) == 1:
+            break  # what all work on is what it works on
+        alone = [e.text for e in found.exclusions if e.target == target.path and e.aspect is aspect]
+        tail = f"; alone excludes {alone[0]}" if alone else ""
+        tone = Tone.DOUBT if alone else Tone.PLAIN
+        rows.append(Row((_NAMES[aspect], label, f"{_words(aspect, target.reach) or 'any'}{tail}"), tone))
+    bad = aspect in found.conflicts
+    details = tuple(f"{f.text}: {f.because}" for f in found.common.floors) if aspect is Aspect.SYSTEM else ()
+    common = _words(aspect, found.common) or "nothing"
+    rows.append(
+        Row((_NAMES[aspect], labels[0] if len(labels) == 1 else _ALL, common), Tone.BAD if bad else Tone.GOOD, details)
+    )
+    return rows
+
+
+def _words(aspect: Aspect, reach: Compatibility) -> str:
+    """What something works on of one aspect; empty for any."""
+    match aspect:
+        case Aspect.TORCH:
+            return "" if reach.torch is None else _torch(reach)
+        case Aspect.PYTHON:
+            return "" if reach.pythons is None else python_words(reach.pythons) or "none"
+        case Aspect.GPU:
+            return "" if reach.gpus is None else " ".join(reach.gpus) or "none"
+        case _:
+            return ", ".join(
+                [
+                    *reach.machines,
+                    *filter(None, [system_words(reach)]),
+                    *(f"CUDA {version}'s libraries" for version in reach.cuda),
+                ]
+            )
+
+
+def _torch(reach: Compatibility) -> str:
+    return windows_of(reach.torch or (), lambda build: build.works).text(last=", ") or "no known release"

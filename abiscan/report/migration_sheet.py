@@ -1,0 +1,67 @@
+"""`abiscan stable` for a person: how far along, what to write instead of what, and where."""
+
+from __future__ import annotations
+
+from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFile, Replacement
+from abiscan.report.sheet import Row, Sheet, Table, Tone
+from abiscan.report.wording import counted, source_place
+
+# Names and places that a row tells without -v.
+_NAMES, _SITES = 2, 1
+_TONES = {CounterpartKind.NONE: Tone.BAD, CounterpartKind.UNKNOWN: Tone.DOUBT}
+
+
+def sheet(plan: MigrationPlan) -> Sheet:
+    """The plan as a page."""
+    todo = [r for r in plan.replacements if r.kind is not CounterpartKind.GOES]
+    left = sum(len(r.names) for r in todo)
+    without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
+    if plan.done is None and not plan.replacements:
+        return Sheet("NO TORCH", f"{plan.target}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
+    word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
+    parts = [f"{plan.target}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
+    if without:
+        parts.append(f"{without} of them without a counterpart")
+    if plan.minimum:
+        target = f"then torch {plan.minimum} or newer, with TORCH_TARGET_VERSION set to that"
+        parts.append(target if left else f"needs torch {plan.minimum} or newer")
+    rows = tuple(_row(replacement, plan) for replacement in plan.replacements)
+    tables = [Table(("what", "since", "names", "write instead"), rows)]
+    if len(plan.files) > 1:
+        tables.append(Table(("stable", "to rewrite", "go with them", "file"), tuple(map(_file, plan.files)), "files"))
+    return Sheet(word, "; ".join(parts), tone, tuple(tables), plan.errors, plan.done or 0.0)
+
+
+def _row(replacement: Replacement, plan: MigrationPlan) -> Row:
+    names = [plan.readable.get(name, name) for name in replacement.names]
+    places = [place for site in replacement.sites if (place := _place(site)) is not None]
+    words = replacement.use + (f" ({replacement.header})" if replacement.header else "")
+    shown = ", ".join(_short(name) for name in names[:_NAMES])
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    tail = f" for {shown}{more}"
+    if places:
+        rest = f" and {counted(replacement.total - _SITES, 'more place')}" if replacement.total > _SITES else ""
+        tail += f"; at {', '.join(_short(place) for place in places[:_SITES])}{rest}"
+    details = (*names, *(f"at {place}" for place in places))
+    tone = _TONES.get(replacement.kind, Tone.PLAIN)
+    cells = (replacement.kind.value, replacement.since, str(len(names)), words + tail)
+    return Row(cells, tone, details)
+
+
+def _place(site: object) -> str | None:
+    from abiscan.model.finding import Location
+
+    assert isinstance(site, Location)
+    place = source_place(site)
+    if place is not None:
+        return place
+    return site.function if site.function is not None else None
+
+
+def _short(text: str, limit: int = 70) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _file(file: PlanFile) -> Row:
+    tone = Tone.GOOD if not file.rewrite else Tone.BAD if file.none else Tone.PLAIN
+    return Row((str(file.stable), str(file.rewrite), str(file.goes), file.path), tone)

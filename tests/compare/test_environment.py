@@ -1,0 +1,63 @@
+"""What to do with the packages of an environment, typed in."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.compare.environment import InspectedEnvironment, environment_report
+from abiscan.compare.file_outcome import FileOutcome
+from abiscan.model.binding import NeededLibrary
+from abiscan.model.environment_report import Action, PackageState
+from abiscan.model.report import ArtifactVerdict
+from abiscan.report import sheet
+from abiscan.report.environment_sheet import sheet as page_of
+from abiscan.report.style import Style
+from tests.compare.typed import distribution
+
+LOADS = FileOutcome("p/_C.so", "/p/_C.so", ArtifactVerdict.LOADS, "", True, False, False, (("2.13.0", True),), ())
+FAILS = replace(LOADS, verdict=ArtifactVerdict.FAILS, why="a name is gone", releases=(("2.13.0", False),))
+REFUSED = replace(LOADS, place="p/video.so", path="/p/video.so", why="libavutil.so.56 is not found")
+REFUSED = replace(REFUSED, needed=(NeededLibrary("libavutil.so.56", None),))
+OTHERWISE = replace(REFUSED, why="GLIBC_2.99 not found", needed=())
+PLAIN = replace(LOADS, uses_torch=False, verdict=ArtifactVerdict.NOT_TORCH, releases=())
+
+
+def looked(
+    *files: FileOutcome, torch: str | None = "2.13.0+cpu", later: tuple[FileOutcome, ...] | None = None
+) -> InspectedEnvironment:
+    package = distribution("p", "torch")
+    after = None if later is None else "2.14.1"
+    then = {} if later is None else {"p": later}
+    return InspectedEnvironment("Python 3.11 at /v", torch, after, (package,), 0, {"p": files}, then, ())
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "action"),
+    [
+        (looked(LOADS), PackageState.LOADS, Action.KEEP),
+        (looked(FAILS), PackageState.FAILS, Action.REPLACE),
+        (looked(LOADS, REFUSED), PackageState.PARTLY, Action.INSTALL),
+        # It is no better and no worse for the upgrade, and still wants its library.
+        (looked(LOADS, REFUSED, later=(LOADS, REFUSED)), PackageState.PARTLY, Action.INSTALL),
+        (looked(FAILS, later=(FAILS,)), PackageState.FAILS, Action.REPLACE),
+        # No other torch helps a package all of whose files want what is not there.
+        (looked(REFUSED, later=(REFUSED, REFUSED)), PackageState.FAILS, Action.INSTALL),
+        (looked(FAILS, REFUSED), PackageState.FAILS, Action.REPLACE),
+        (looked(LOADS, OTHERWISE), PackageState.PARTLY, Action.CHECK),
+        (looked(LOADS, torch=None), PackageState.FAILS, Action.INSTALL),
+        (looked(LOADS, torch=None, later=(LOADS,)), PackageState.LOADS, Action.KEEP),
+        (looked(PLAIN, torch=None), PackageState.NOT_TORCH, Action.KEEP),
+    ],
+)
+def test_what_to_do(found: InspectedEnvironment, state: PackageState, action: Action) -> None:
+    (row,) = environment_report(found).packages
+    assert ((row.after or row.now).state, row.action) == (state, action)
+    assert (row.step is None) == (action is Action.KEEP)
+    shown = sheet.text(page_of(environment_report(found)), Style(verbose=True))
+    assert (f"1. {action.value}" if row.step else action.value) in shown
+
+
+def test_a_package_that_loads_nowhere_says_so() -> None:
+    (row,) = page_of(environment_report(looked(FAILS))).tables[0].rows
+    assert row.cells[-1] == "p/_C.so: a name is gone; loads on no known release of torch"

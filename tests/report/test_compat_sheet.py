@@ -1,0 +1,35 @@
+"""What `together` calls its targets, and one target alone."""
+
+from __future__ import annotations
+
+from abiscan.compare.compat import intersect_compatibility
+from abiscan.model.compatibility import Compared, Compatibility
+from abiscan.report.compat_sheet import sheet
+
+REACH = Compatibility(("x86_64",), None, ("3.11",), None, ())
+
+
+def rows(*targets: Compared) -> list[tuple[str, ...]]:
+    (table,) = sheet(intersect_compatibility(targets)).tables
+    return [row.cells for row in table.rows]
+
+
+def test_files_are_called_by_what_tells_them_apart() -> None:
+    paths = ("/a/b/1.0/lib/x.so", "/a/b/2.0/lib/x.so", "/a/b/y.so", "x.so/z.so")
+    files = [Compared(path, None, None, 1, REACH) for path in paths]
+    named = Compared("/w/p.whl", "p", "1.0", 1, REACH)
+    found = rows(*files, named)
+    assert [label for what, label, _ in found if what == "CPython"] == [
+        *("1.0/lib/x.so", "2.0/lib/x.so", "y.so", "z.so", "p 1.0", "together"),
+    ]
+
+
+def test_the_same_file_twice_keeps_its_path() -> None:
+    twice = [Compared("/a/x.so", None, None, 1, REACH)] * 2
+    assert {label for _, label, _ in rows(*twice)} == {"/a/x.so", "together"}
+
+
+def test_one_target_has_one_row_of_each() -> None:
+    one = Compared("/a/x.so", None, None, 1, REACH)
+    assert rows(one) == [("CPython", "x.so", "3.11"), ("system", "x.so", "x86_64")]
+    assert sheet(intersect_compatibility((one,))).headline == "x.so: works on CPython 3.11; system x86_64"

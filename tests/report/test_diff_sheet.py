@@ -1,0 +1,16 @@
+"""The headline of `diff` where not everything could be read."""
+
+from __future__ import annotations
+
+from abiscan.model.compatibility import Aspect, Compared, Compatibility
+from abiscan.model.diff_report import Change, DiffReport, Effect
+from abiscan.report.diff_sheet import sheet
+
+SIDE = Compared("a.whl", None, None, 1, Compatibility((), None, None, None, ()))
+
+
+def test_what_was_seen_is_counted_beside_what_was_not() -> None:
+    none = DiffReport("1", SIDE, SIDE, (), {}, ("a.whl!x.so: undecided",))
+    assert sheet(none).headline == "a.whl -> a.whl: not everything could be compared; no change seen"
+    one = DiffReport("1", SIDE, SIDE, (Change(Aspect.FILE, Effect.GAINED, "brings y.so"),), {}, ("undecided",))
+    assert sheet(one).headline.endswith("; 1 change told")
