@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -137,21 +137,29 @@ def _nothing_known(text: str, near: Sequence[str]) -> str:
 
 
 def _explain_text(words: Sequence[str]) -> str:
-    limit = MAX_TEXT_FILE
     if list(words) == ["-"] or not words:
         if not words and sys.stdin.isatty():
             raise UsageError("name a symbol, an error message or a file, or pipe a log into abiscan explain")
-        return _decoded(sys.stdin.buffer.read(limit), "standard input")
+        return _text_of(sys.stdin.buffer, "standard input")
     if len(words) == 1 and len(words[0]) < 4096 and "\n" not in words[0] and os.path.isfile(words[0]):
         with open(words[0], "rb") as file:
-            data = file.read(limit + 1)
-            text = _decoded(data, words[0])
-            if len(data) > limit:
-                raise UsageError(f"{words[0]}: larger than {limit >> 20} MiB: name the part of the log with the error")
-            return text
+            return _text_of(file, words[0])
     if len(words) == 1 and _FILE.fullmatch(words[0]) and not (os.path.exists(words[0]) or _LIBRARY.search(words[0])):
         raise UsageError(f"{words[0]}: no such file")
     return " ".join(words)
+
+
+def _text_of(file: BinaryIO, name: str) -> str:
+    """The whole text of a file.
+
+    Raises:
+        UsageError: it is larger than `MAX_TEXT_FILE`, or no text.
+    """
+    data = file.read(MAX_TEXT_FILE + 1)
+    text = _decoded(data, name)
+    if len(data) > MAX_TEXT_FILE:
+        raise UsageError(f"{name}: larger than {MAX_TEXT_FILE >> 20} MiB: pass the part of the log with the error")
+    return text
 
 
 # Where a text has none, a binary soon has a zero byte.

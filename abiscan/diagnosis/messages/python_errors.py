@@ -82,7 +82,8 @@ def _is_module(name: str, context: str) -> bool:
     """Whether a name is that of a compiled module, and is used as a module is."""
     if name in ("_C", "_ext"):
         return True
-    return name.endswith(("_cuda", "_cpp")) and re.search(rf"\b{name}\.\w{{1,128}}\(", context) is not None
+    used = rf"\b{re.escape(name)}\.\w{{1,128}}\("
+    return name.endswith(("_cuda", "_cpp")) and re.search(used, context) is not None
 
 
 def _not_imported(name: str) -> Candidates:

@@ -154,7 +154,7 @@ def _no_module_of_python_2(hit: Hit) -> Iterator[Mention]:
 def _python_of_file(hit: Hit, name: str) -> str | None:
     """The CPython of the file `NAME.cpython-38-x86_64-linux-gnu.so` that the lines around show."""
     base = name.rpartition(".")[2]
-    found = re.search(rf"\b{base}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
+    found = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
     return f"{found[1]}.{found[2]}" if found is not None else None
 
 

@@ -1,0 +1,51 @@
+"""Names in a log that mean something in a regular expression: they are looked for as they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.messages.read_text import read_text
+
+_UNBALANCED = (
+    "a(b",
+    "a[b",
+    "a)b",
+    "*a",
+    "+",
+    "a{2}{3}",
+    "a\\",
+    "(?P<x",
+    "(?<=a+)",
+    "[z-a]",
+    "a**",
+    "\\1",
+    "(?i",
+    "|",
+    "^$",
+)
+_MESSAGES = (
+    "ModuleNotFoundError: No module named '{}'",
+    "ModuleNotFoundError: No module named 'mmcv.{}'",
+    "ImportError: cannot import name '{}' from 'mmcv'",
+    "ImportError: cannot import name '_C' from '{}'",
+    "ImportError: No module named {}",
+    "NameError: name '{}' is not defined",
+    "AttributeError: module '{}' has no attribute '{}'",
+    "ImportError: /a/{}.so: undefined symbol: {}",
+    "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped: {}",
+)
+
+
+@pytest.mark.parametrize("message", _MESSAGES)
+def test_a_name_of_marks_is_no_pattern(message: str, nothing: Knowledge) -> None:
+    for name in _UNBALANCED:
+        explain(f"import torch\n{message.replace('{}', name)}\n{name}.cpython-38-x86_64-linux-gnu.so", nothing)
+
+
+def test_a_name_matches_itself_alone() -> None:
+    """`a+` would match `aa` as a pattern: the file of another module says nothing of this one's Python."""
+    text = "No module named 'mmcv.{}'\nbuild/lib/mmcv/{}.cpython-38-x86_64-linux-gnu.so"
+    (of_it,) = read_text(text.format("a+", "a+")).mentions
+    assert of_it.version == "3.8"
+    assert not read_text(text.format("a+", "aa")).mentions
