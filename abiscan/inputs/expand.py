@@ -177,6 +177,10 @@ def _find(target: str, cwd: str, environment_paths: Sequence[str], options: Opti
     path = os.path.normpath(os.path.join(cwd, target)) if target else ""
     if target and not named and files.is_named(path):
         return _Target(path, options.called.get(path) or (path if files.root else display_path(target, cwd)))
+    if files.root and not named and is_fetched(target):
+        from abiscan.inputs.remote_file import shown
+
+        raise UsageError(f"{shown(target)}: not a path in --root {files.shown}; nothing is fetched with --root")
     if "://" in target and not named:
         from abiscan.inputs.remote import readable
         from abiscan.inputs.remote_file import shown
@@ -239,7 +243,7 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
     a comment after white space; empty lines are skipped.
 
     Raises:
-        UsageError: it cannot be read, or is no text.
+        UsageError: it cannot be read, is not text, or names no target.
     """
     from abiscan.inputs.named_file import read_named
 
@@ -257,4 +261,6 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
         text = text.partition(" #")[0].partition("\t#")[0].rstrip()
         if text:
             targets.append(text)
+    if not targets:
+        raise UsageError(f"{path}: empty list of targets: write one target a line")
     return targets

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,23 @@ def test_a_script_in_the_place_of_the_interpreter_is_not_run(image: Path) -> Non
     done, events = run(image, "/opt/_user.so")
     assert_confined(image, events)
     assert not (image.parent / "was-run").exists()
+
+
+@pytest.mark.parametrize("target", ["local://{}", "file://{}", "http://localhost:1/x.whl", "einops==0.7.0"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_nothing_is_fetched_into_a_root(tmp_path: Path, target: str, listed: bool) -> None:
+    """`local` is fsspec's scheme of files here (`fsspec.implementations.local`)."""
+    (tmp_path / "image").mkdir()
+    outside = tmp_path / "outside-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(outside, "w") as wheel:
+        wheel.write(FIXTURES / "empty-library.so", "x.so")
+    (tmp_path / "list").write_text(target.format(outside))
+    words = ["-r", "list"] if listed else [target.format(outside)]
+    done, events = run(tmp_path / "image", *words)
+    assert done.returncode == 2, done.stdout
+    assert not done.stdout
+    assert [line.endswith("nothing is fetched with --root") for line in done.stderr.splitlines()] == [True]
+    assert not any(str(outside) in path for _, path in events)
 
 
 def test_a_root_that_is_none(tmp_path: Path) -> None:

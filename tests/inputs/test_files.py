@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,28 @@ def test_a_list_of_targets(tmp_path: Path) -> None:
     for path in ("bin", "gone.txt", "."):
         with pytest.raises(UsageError):
             read_target_list(path, cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "# a.so\n\t# b.so\n"])
+def test_a_list_without_a_target_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "list.txt").write_text(content)
+    with pytest.raises(UsageError, match=r"^list\.txt: empty list of targets"):
+        read_target_list("list.txt", cwd=str(tmp_path))
+
+
+def test_a_list_from_a_pipe_is_read_from_its_first_writer_to_its_last(tmp_path: Path) -> None:
+    """fifo(7): a reader that opens without blocking reads nothing until a writer has opened the pipe."""
+    os.mkfifo(tmp_path / "pipe")
+    script = "sleep 0.3; exec 3> pipe; echo a.so >&3; sleep 0.3; echo b.so >&3"
+    with subprocess.Popen(["sh", "-c", script], cwd=tmp_path):
+        assert read_target_list("pipe", cwd=str(tmp_path)) == ["a.so", "b.so"]
+
+
+def test_a_pipe_without_a_writer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr("abiscan.inputs.named_file.MAX_PIPE_SILENCE", 0.1)
+    with pytest.raises(UsageError, match="no data from the pipe"):
+        read_target_list("pipe", cwd=str(tmp_path))
 
 
 def test_what_is_named_as_an_archive_and_cannot_be_read_is_told(tmp_path: Path) -> None:
