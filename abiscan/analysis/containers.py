@@ -86,17 +86,23 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
         named = [each for each in family if _is_for(each)]
+        chosen = {each.display for each in named}
+        # The first of each verdict and release: families may have as many members as an archive.
+        first: dict[tuple[ArtifactVerdict, str | None], tuple[int, ArtifactReport]] = {}
+        for number, each in enumerate(family):
+            if not _lacks_kernels(each):
+                first.setdefault((each.verdict, _release(each)), (number, each))
         for each in family:
-            if named and each not in named:
+            if named and each.display not in chosen:
                 release = named[0].target.torch if named[0].target is not None else ""
                 served[each.display] = named[0], f"for torch {release} its package has another build"
             elif each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
                 # One that is for another release stands in for nothing.
-                alike = [e for e in family if _release(e) == _release(each) or _release(e) is None]
-                by = next((e for e in alike if e.verdict in serving and not _lacks_kernels(e)), None)
+                alike = (first.get((verdict, r)) for verdict in serving for r in (_release(each), None))
+                by = min((found for found in alike if found is not None), default=None, key=lambda found: found[0])
                 if by is not None:
-                    served[each.display] = by, "another build of it loads here"
+                    served[each.display] = by[1], "another build of it loads here"
     return [_served(member, *served[member.display]) if member.display in served else member for member in members]
 
 

@@ -95,7 +95,8 @@ def scan_items(
     notes: list[str] = []
     if batch.sources:
         yield from context.source_errors
-    opened: set[str] = set()
+    # Path of the container, for each group that was met.
+    opened: dict[str, str | None] = {}
     number = silent = 0
     division = Division(batch.parts)
     progress = options.progress
@@ -105,11 +106,14 @@ def scan_items(
             if (batch.parts > 1 and division.part_of(item) != batch.part) or item.display in batch.skip:
                 continue
             starts(item.display)
-            container = container_of(item.group)
-            if container is not None and item.group.key not in opened:
-                opened.add(item.group.key)
-                notes += (f"{container.path}: {unread}" for unread in unread_of(item.group.facts))
-                yield OpenedContainer(container)
+            group = item.group
+            if group.key not in opened:
+                container = container_of(group)
+                opened[group.key] = None if container is None else container.path
+                if container is not None:
+                    notes += (f"{container.path}: {unread}" for unread in unread_of(group.facts))
+                    yield OpenedContainer(container)
+                del container
             if progress is not None:
                 progress.at(item.display)
             reports: tuple[ArtifactReport, ...] = ()
@@ -124,8 +128,8 @@ def scan_items(
                 yield InputError(error.path, error.reason)
             context.loader.forget()
             large = item.disk_path is None and item.size > _LARGE
-            yield ScannedArtifact(item.display, None if container is None else container.path, reports)
-            del item
+            yield ScannedArtifact(item.display, opened[group.key], reports)
+            del item, group
             if large:
                 # What it was unpacked into is held by cycles of the loader's model.
                 gc.collect()

@@ -62,11 +62,15 @@ def expand(
     files = options.files
     found = [_find(target, cwd, environment_paths, options) for target in targets]
     seen: set[tuple[str, str | None]] = set()
+    last = path = ""
     for target in found:
         for item in _expand_one(target, environment_paths, options):
             if isinstance(item, Artifact):
-                here = target.path if target.path in options.called else os.path.join(cwd, item.path)
-                path = files.real(item.disk_path or here)
+                here = item.disk_path or (
+                    target.path if target.path in options.called else os.path.join(cwd, item.path)
+                )
+                if here != last:  # the members of an archive have one path
+                    last, path = here, files.real(here)
                 if (path, item.member) in seen:
                     continue
                 seen.add((path, item.member))
