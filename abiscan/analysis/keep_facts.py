@@ -16,7 +16,7 @@ from abiscan.binary.stored_values import StoredFile, StoredImports
 from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE
 from abiscan.inputs import Artifact, Group
-from abiscan.loader.integrity import first_problem
+from abiscan.loader.file_problem import first_problem
 from abiscan.model.binding import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of

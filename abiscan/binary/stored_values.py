@@ -93,8 +93,8 @@ class StoredFile(Struct, frozen=True):
         strings: text -> the strings of its read-only data with that text.
         record_sizes: in bytes, of those of torch's records that had several layouts when it was read.
         record_holders: of the same records the class of the file that holds one by value.
-        problem: `loader.integrity.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends on
-            the torch that the file is judged against.
+        problem: `loader.file_problem.first_problem`; operators: `analysis.read_operators.operators_of`: neither depends
+            on the torch that the file is judged against.
         constants: import -> what each use of it passes, of those and of the argument that `analysis.dispatch_keys` has.
         sites: import -> where it is used, of those that are torch's.
         calls: of a model that calls operators by name; None for others, and where it was read before this was kept.

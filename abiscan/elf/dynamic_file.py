@@ -15,7 +15,7 @@ from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.hashing import gnu_hashes
 from abiscan.elf.image import Image, Sparse
-from abiscan.elf.relocations import Table, packed_places, relocation_tables, symbol_references
+from abiscan.elf.relocations import PackedRelocations, Table, packed_relocations, relocation_tables, symbol_references
 from abiscan.elf.symbols import (
     SHN_UNDEF,
     STB_GNU_UNIQUE,
@@ -148,9 +148,10 @@ class DynamicFile:
         """See `relocations.relocation_tables`."""
         return relocation_tables(self.image, self.dynamic)
 
-    def packed_places(self) -> list[int]:
-        """See `relocations.packed_places`."""
-        return packed_places(self.image, self.dynamic)
+    @cached_property
+    def packed(self) -> PackedRelocations:
+        """See `relocations.packed_relocations`."""
+        return packed_relocations(self.image, self.dynamic)
 
     @cached_property
     def _looked_up(self) -> tuple[int, ...]:

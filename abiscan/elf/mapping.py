@@ -8,10 +8,11 @@ what the loader reads there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
-from abiscan.elf.segment import Segment
+from abiscan.elf.segment import PT_GNU_RELRO, Segment
 
 PF_X, PF_W, PF_R = 1, 2, 4
 # Every machine here has pages of at least 4 KiB; files for larger ones have segments aligned to those.
@@ -79,6 +80,29 @@ def _paint(areas: list[Area], new: Area) -> list[Area]:
             offset = None if each.offset is None else each.offset + cut
             kept.append(Area(each.start + cut, each.end, offset, each.flags))
     return sorted([*kept, new], key=lambda each: each.start)
+
+
+def read_only_pages(segments: Sequence[Segment]) -> tuple[int, int]:
+    """(start, end) of the pages that the loader makes read-only once it has relocated the file, equal where there are
+    none: those of the last PT_GNU_RELRO, the last page only where it is covered whole (`_dl_protect_relro` in
+    elf/dl-reloc.c)."""
+    relro = next((s for s in reversed(segments) if s.type == PT_GNU_RELRO), None)
+    if relro is None or not relro.memory_size:
+        return 0, 0
+    return page_start(relro.address), page_start(relro.address + relro.memory_size)
+
+
+def protected(areas: tuple[Area, ...], start: int, end: int) -> tuple[Area, ...]:
+    """The areas with an address range made read-only, and no code any more."""
+    if start >= end:
+        return areas
+    found: list[Area] = []
+    for area in areas:
+        cuts = sorted({area.start, area.end, *(at for at in (start, end) if area.start < at < area.end)})
+        for first, last in pairwise(cuts):
+            offset = None if area.offset is None else area.offset + first - area.start
+            found.append(Area(first, last, offset, PF_R if start <= first < end else area.flags))
+    return tuple(found)
 
 
 def refusal(loads: Sequence[Segment]) -> str | None:

@@ -11,6 +11,8 @@ from abiscan.elf.segment import PT_NOTE
 _NT_GNU_BUILD_ID = 3
 _NT_GNU_PROPERTY_TYPE_0 = 5
 _X86_ISA_1_NEEDED = 0xC0008002
+# GNU_PROPERTY_1_NEEDED, GNU_PROPERTY_X86_FEATURE_1_AND and the levels: values of four bytes.
+_FOUR_BYTES = (0xB0008000, 0xC0000002, _X86_ISA_1_NEEDED)
 _MAX_NOTES = 64
 _MAX_COMMENT = 1 << 16
 
@@ -40,22 +42,48 @@ def build_id(image: Image) -> str | None:
 
 def x86_isa_needed(image: Image) -> int:
     """GNU_PROPERTY_X86_ISA_1_NEEDED: a bit for each level that the file asks of the CPU (1 baseline, 2 x86-64-v2, 4 v3,
-    8 v4); 0 where it asks nothing (x86-64 psABI, "Program Property")."""
+    8 v4); 0 where it asks nothing (x86-64 psABI, "Program Property").
+
+    The loader goes through the note segments backward and takes none but the first that is aligned to 8 bytes, whatever
+    it holds (`_dl_process_property_note` in sysdeps/x86/dl-prop.h of glibc).
+    """
+    segment = next((s for s in reversed(image.segments) if s.type == PT_NOTE and s.align == 8), None)
+    if segment is None:
+        return 0
     head = struct.Struct(image.endian + "III")
+    at, end = segment.offset, min(segment.offset + segment.memory_size, image.size)
+    found: int | None = None
+    while at + head.size < end:
+        name_size, desc_size, kind = head.unpack_from(image.buffer, at)
+        if name_size == 4 and kind == _NT_GNU_PROPERTY_TYPE_0 and image.buffer[at + 12 : at + 16] == b"GNU\0":
+            if found is not None:
+                return 0
+            found = _isa_property(image, at + 16, desc_size)
+            if found is None:
+                return 0
+        desc_at = at + -(-(head.size + name_size) // 8) * 8
+        at = desc_at + -(-desc_size // 8) * 8
+    return found or 0
+
+
+def _isa_property(image: Image, at: int, size: int) -> int | None:
+    """The levels of one property note; None where the loader gives the note up."""
     entry = struct.Struct(image.endian + "II")
-    for segment in image.segments:
-        if segment.type != PT_NOTE or segment.align != 8:
-            continue
-        at, end = segment.offset, min(segment.offset + segment.file_size, image.size)
-        if at + 16 > end or head.unpack_from(image.buffer, at)[::2] != (4, _NT_GNU_PROPERTY_TYPE_0):
-            continue
-        end = min(end, at + 16 + head.unpack_from(image.buffer, at)[1])
-        at += 16
-        while at + 12 <= end:
-            kind, size = entry.unpack_from(image.buffer, at)
-            if kind == _X86_ISA_1_NEEDED and size == 4:
-                return int.from_bytes(image.buffer[at + 8 : at + 12], "little")
-            at += 8 + -(-size // 8) * 8
+    end = at + size
+    if size < 8 or size % 8 or end > image.size:
+        return None
+    last = 0
+    while end - at >= entry.size:
+        kind, length = entry.unpack_from(image.buffer, at)
+        at += entry.size
+        if kind < last or at + length > end or (kind in _FOUR_BYTES and length != 4):
+            return None
+        last = kind
+        if kind == _X86_ISA_1_NEEDED:
+            return int.from_bytes(image.buffer[at : at + 4], "little")
+        if kind > _X86_ISA_1_NEEDED:
+            break
+        at += -(-length // 8) * 8
     return 0
 
 

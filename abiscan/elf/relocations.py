@@ -103,15 +103,28 @@ class Table(Struct, frozen=True):
         mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
 
-    def written(self, start: int, end: int, relative: int | None) -> dict[int, int | None]:
-        """What the loader writes in an address range: an address of the file, or None for a symbol's."""
-        mask = self.mask
-        found: dict[int, int | None] = {}
-        places = self.places()
-        for at in [at for at, place in enumerate(places) if start <= place < end]:
-            kind = self.words[at * self.fields + 1] & mask
-            found[places[at]] = self.words[at * 3 + 2] if kind == relative and self.fields == 3 else None
+    def within(self, start: int, end: int) -> list[Reference]:
+        """The relocations whose place is in an address range, in the order in which the loader applies them: those of
+        indirect functions (R_*_IRELATIVE) come last, which is for who takes them to see to."""
+        mask, shift, fields, words = self.mask, self.shift, self.fields, self.words
+        found = []
+        for at in [at for at, place in enumerate(self.places()) if start <= place < end]:
+            info = words[at * fields + 1]
+            addend = words[at * 3 + 2] if fields == 3 else 0
+            found.append(Reference(words[at * fields], info >> shift, info & mask, addend))
         return found
+
+    def of_types(self, kinds: Collection[int]) -> list[Reference]:
+        """The relocations of some types, in order."""
+        if self.types.isdisjoint(kinds):
+            return []
+        mask, shift, fields, words = self.mask, self.shift, self.fields, self.words
+        wanted = {info for info in (*self.leading, *self.others) if info & mask in kinds}
+        return [
+            Reference(words[at * fields], info >> shift, info & mask, words[at * 3 + 2] if fields == 3 else 0)
+            for at, info in enumerate(self.infos())
+            if info in wanted
+        ]
 
 
 def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:
@@ -169,29 +182,47 @@ def _size(image: Image, values: dict[int, int], tag: int) -> int:
     return values[tag]
 
 
-def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
-    """The places that DT_RELR has, in order (gABI, "Relative Relocation Table").
+class PackedRelocations(Struct, frozen=True):
+    """The words that DT_RELR adds the load address to (gABI, "Relative Relocation Table").
+
+    Attributes:
+        places: in the order in which the loader goes through them.
+        unplaced: the first of those that bitmaps name before any address does: the loader counts them from 0, and not
+            from where the file lies; None without such.
+    """
+
+    places: list[int]
+    unplaced: int | None
+
+
+def packed_relocations(image: Image, dynamic: Dynamic) -> PackedRelocations:
+    """Read DT_RELR, as `ELF_DYNAMIC_DO_RELR` in elf/dynamic-link.h of glibc does: an entry that DT_RELRSZ cuts off is
+    taken whole.
 
     Raises:
         UnreadableFile: the table lies outside of the file, has no size, or more than MAX_PACKED_RELOCATIONS places.
     """
     if DT_RELR not in dynamic.values:
-        return []
+        return PackedRelocations([], None)
     word = 8 if image.is64 else 4
-    size = _size(image, dynamic.values, DT_RELRSZ)
-    offset = image.offset_of(dynamic.values[DT_RELR], "the packed relocations", size)
+    count = -(-_size(image, dynamic.values, DT_RELRSZ) // word)
+    offset = image.offset_of(dynamic.values[DT_RELR], "the packed relocations", count * word)
     found: list[int] = []
-    place = 0
-    for entry in image.words(offset, size // word, "Q" if image.is64 else "I", "the packed relocations"):
+    unplaced: int | None = None
+    place, is_placed = 0, False
+    for entry in image.words(offset, count, "Q" if image.is64 else "I", "the packed relocations"):
         if not entry & 1:
             found.append(entry)
-            place = entry + word
+            place, is_placed = entry + word, True
             continue
         bits = entry >> 1
         at = place
         while bits:
             if bits & 1:
-                found.append(at)
+                if is_placed:
+                    found.append(at)
+                elif unplaced is None:
+                    unplaced = at
             bits >>= 1
             at += word
         place += word * (8 * word - 1)
@@ -199,7 +230,7 @@ def packed_places(image: Image, dynamic: Dynamic) -> list[int]:
             raise UnreadableFile(
                 image.path, f"more than {MAX_PACKED_RELOCATIONS} packed relocations, which are not read"
             )
-    return found
+    return PackedRelocations(found, unplaced)
 
 
 def symbol_references(tables: Iterable[Table], machine: str) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.process import Process, build_process
 from abiscan.loader.resolution import Resolution
 from abiscan.loader.resolve_in_process import resolve_in_process
-from abiscan.loader.tls import StaticTls
+from abiscan.loader.tls import static_references
 from abiscan.model.binding import LoaderPrediction
 from abiscan.ownership.torch_names import is_torch_library
 
@@ -71,7 +71,7 @@ class Loader:
         closure = first.closure
         # Everything the file needs is loaded in any case: what else the process has makes no difference.
         alone = all(m is closure.root or not first.is_new(m) for m in closure.maps)
-        if not closure.missing and alone and not StaticTls.wanted_by(closure.root):
+        if not closure.missing and alone and not static_references(elf):
             return first
         # A torch library that is missing stays so: no module of the standard library or of numpy brings one along, and
         # the attempt ends with it.

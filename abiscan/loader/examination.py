@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from abiscan.elf import ElfFile
 from abiscan.elf.notes import x86_isa_needed
+from abiscan.elf.symbols import STT_GNU_IFUNC
+from abiscan.loader.bound_symbols import ABSENT, UNKNOWN, Binder, Definition, binds_locally
+from abiscan.loader.called_functions import check_resolver, check_resolvers, check_started
 from abiscan.loader.closure import Closure
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.integrity import check_needed_revision, check_revisions
@@ -14,14 +17,10 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.lookup import Binding, Scope, check_version_asserted
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
-from abiscan.loader.relocate import (
-    Lookup,
-    bind,
-    first_missing,
-    lookups_of,
-)
-from abiscan.loader.relocation_checks import check_relocated, check_resolvers, check_started, unknown_relocation
+from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_for, lookups_of, type_class
+from abiscan.loader.relocation_checks import check_read, check_relocated, unknown_relocation
 from abiscan.loader.symbol_versions import check_versions
+from abiscan.loader.tls import check_blocks
 from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 
 
@@ -139,29 +138,43 @@ class Examination:
         if linker.machine == "x86_64" and linker.flavour is Flavour.GLIBC:
             self._check_isa(order)
         static_tls = self.process.static_tls()
+        is_glibc = linker.flavour is Flavour.GLIBC
         for item in reversed(order):
-            stop = first_missing(item, self.lookups(item), self.bindings(item))
-            if stop is None and item.elf is not None:
+            found = self.bindings(item)
+            stop = first_missing(item, self.lookups(item), found)
+            if item.elf is None:
+                continue
+            binder = _ProcessBinder(self, item)
+            if stop is None:
                 stop = unknown_relocation(item.elf, item.name)
-                if linker.flavour is Flavour.GLIBC and stop is None:
-                    self._check(item, check_revisions, check_relocated, check_resolvers)
-            if static_tls.wanted_by(item) and not static_tls.take(item):
-                raise LoadFailure(LoaderStop(StopKind.STATIC_TLS, item.name))
+                if is_glibc and stop is None:
+                    for check in (check_revisions, check_relocated):
+                        self._check(item, check)
+                    for bound_check in (check_read, check_blocks, check_resolvers):
+                        self._check(item, bound_check, binder)
+                    self._check_other_resolvers(item, binder, found)
+            static_tls.take_for(item.elf, binder)
             if stop is not None:
                 raise LoadFailure(stop)
-        for item in reversed(order):
-            if linker.flavour is Flavour.GLIBC:
-                self._check(item, check_started)
+        for item in reversed(order) if is_glibc else ():
+            self._check(item, check_started, _ProcessBinder(self, item), item is self.closure.root)
 
-    def _check(self, item: LinkMap, *checks: Callable[[ElfFile, str], None]) -> None:
+    def _check_other_resolvers(self, item: LinkMap, binder: Binder, found: list[Binding | None]) -> None:
+        """Indirect functions of other new files that a file's relocations name. Those of the process have been called
+        before."""
+        assert item.elf is not None
+        for binding in found:
+            if binding is not None and binding[1].type == STT_GNU_IFUNC and self.is_new(binding[0]):
+                check_resolver(item.elf, item.name, Definition(binding[0].elf, binding[1], binding[0]), binder)
+
+    def _check(self, item: LinkMap, check: Callable[..., None], *arguments: object) -> None:
         """Ask once of a library that several files of a run bring; the file itself is not kept."""
         if item.elf is None:
             return
         passed = set() if item is self.closure.root else self.process.passed.setdefault(item.elf, set())
-        for check in checks:
-            if check not in passed:
-                check(item.elf, item.name)
-                passed.add(check)
+        if check not in passed:
+            check(item.elf, item.name, *arguments)
+            passed.add(check)
 
     def _check_isa(self, order: list[LinkMap]) -> None:
         """dl_isa_level_check in sysdeps/x86/dl-prop.h: the levels that a file is marked as needing."""
@@ -174,6 +187,29 @@ class Examination:
                         f"{item.name} is for better CPUs than the baseline; which it will run on is unknown"
                     )
                 raise LoadFailure(LoaderStop(StopKind.ISA_LEVEL, item.name))
+
+
+class _ProcessBinder:
+    """Resolves the symbols of one file in the process that it is opened in."""
+
+    def __init__(self, examination: Examination, item: LinkMap) -> None:
+        self._examination = examination
+        self._item = item
+        self.executable = examination.process.main.elf
+
+    def __call__(self, index: int, kind: int) -> Definition:
+        """See `bound_symbols.Binder`."""
+        item, examination = self._item, self._examination
+        if item.elf is None:
+            return UNKNOWN
+        symbol = item.elf.symbols.raw(index)
+        if binds_locally(symbol):
+            return Definition(item.elf, symbol, item)
+        lookups = lookups_for(item, [(symbol, type_class(item.elf.machine, kind))])
+        [found] = bind(item, lookups, examination.process.scope, examination.search_list)
+        if found is None:
+            return ABSENT
+        return Definition(found[0].elf, found[1], found[0])
 
 
 def _is_called(item: LinkMap, name: str) -> bool:

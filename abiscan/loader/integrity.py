@@ -1,15 +1,13 @@
 """Whether glibc's loader comes through a file at all: what it reads, writes and calls must be mapped, and be what its
 assertions want. Nothing here depends on the machine or on other libraries.
 
-Each function follows one stage of the loader and stops at the first thing that ends it; `relocation_checks` has the
-stages from relocation on. What no file tells (which bytes lie beside the file in memory) is left open and never taken
-for sound.
+Each function follows one stage of the loader and stops at the first thing that ends it; `relocation_checks` and
+`called_functions` have the stages from relocation on, `file_problem` all of them in order. What no file
+tells (which bytes lie beside the file in memory) is left open and never taken for sound.
 """
 
 from __future__ import annotations
 
-from abiscan.binary import Binary
-from abiscan.binary.stored_binary import StoredBinary
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import (
     DT_PLTREL,
@@ -22,54 +20,16 @@ from abiscan.elf.dynamic import (
     DT_VERSYM,
 )
 from abiscan.elf.hash_table import GnuHashTable
-from abiscan.elf.image import ET_DYN
 from abiscan.elf.mapping import PAGE, covers, doubt, page_end, page_start, refusal, writable_runs
 from abiscan.elf.relocations import RELA_ONLY
-from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment
+from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment, thread_local
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable, crash, failed_assertion
-from abiscan.loader.relocation_checks import (
-    check_own_names,
-    check_relocated,
-    check_resolvers,
-    check_started,
-    unknown_relocation,
-)
 from abiscan.model.binding import LoaderStop, StopKind
 
 PT_PHDR, PT_GNU_PROPERTY = 6, 0x6474E553
 _INFO = "get-dynamic-info.h: {line}: elf_get_dynamic_info: Assertion `{text}' failed!"
 _POWER = "dl-setup_hash.c: 36: _dl_setup_hash: Assertion `(bitmask_nwords & (bitmask_nwords - 1)) == 0' failed!"
-
-
-def first_problem(elf: Binary) -> LoaderStop | str | None:
-    """What ends the loading of a shared object whatever it is loaded into: where the loader stops, or why that cannot
-    be known, in a sentence; None where nothing does.
-
-    Raises:
-        UnreadableFile: a table lies outside of the file.
-    """
-    if isinstance(elf, StoredBinary):
-        return elf.problem
-    if not isinstance(elf, ElfFile) or elf.image.type != ET_DYN or not elf.image.loads:
-        return None
-    try:
-        check_mapped(elf, elf.path)
-        check_flags(elf, elf.path)
-        check_hash(elf, elf.path)
-        check_revisions(elf, elf.path)
-        stop = unknown_relocation(elf, elf.path)
-        if stop is not None:
-            return stop
-        check_relocated(elf, elf.path)
-        check_resolvers(elf, elf.path)
-        check_own_names(elf, elf.path)
-        check_started(elf, elf.path)
-    except LoadFailure as failure:
-        return failure.stop
-    except Undecidable as reason:
-        return str(reason)
-    return None
 
 
 # --- _dl_map_object_from_fd (elf/dl-load.c) ----------------------------------------------------------------------
@@ -140,10 +100,11 @@ def check_flags(elf: ElfFile, path: str) -> None:
         reads = segment.type == PT_GNU_PROPERTY or (segment.type == PT_NOTE and segment.align == 8)
         if reads and segment.memory_size and not _is_in_place(elf, segment):
             raise Undecidable(f"{path} has a note segment that is not mapped as its program header says")
-        if segment.type == PT_TLS and segment.memory_size:
-            odd = segment.align & (segment.align - 1) or segment.file_size > segment.memory_size
-            if odd or segment.align >= PAGE << 8 or (segment.file_size and not _is_in_place(elf, segment)):
-                raise Undecidable(f"{path} has thread-local variables whose first values are not mapped as they should")
+    variables = thread_local(segments)
+    if variables is not None:
+        odd = variables.align & (variables.align - 1) or variables.file_size > variables.memory_size
+        if odd or variables.align >= PAGE << 8 or (variables.file_size and not _is_in_place(elf, variables)):
+            raise Undecidable(f"{path} has thread-local variables whose first values are not mapped as they should")
 
 
 def _is_in_place(elf: ElfFile, segment: Segment) -> bool:

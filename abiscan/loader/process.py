@@ -40,7 +40,7 @@ class Process(Struct):
         stack_is_executable: whether some object has asked for that.
         started: how many objects were there before main.
         lookups: what the relocations of libraries look up that several files of a run may bring.
-        passed: the checks of `integrity` that these have passed.
+        passed: the checks of files that these have passed.
         kept_scope: `scope`, once it was asked for.
     """
 
@@ -55,7 +55,7 @@ class Process(Struct):
     stack_is_executable: bool = False
     started: int = 0
     lookups: dict[ElfFile, list[Lookup]] = field(default_factory=dict)
-    passed: dict[ElfFile, set[Callable[[ElfFile, str], None]]] = field(default_factory=dict)
+    passed: dict[ElfFile, set[Callable[..., None]]] = field(default_factory=dict)
     kept_scope: Scope | None = None
 
     @property

@@ -24,6 +24,11 @@ _TYPE_CLASSES: dict[str, dict[int, int]] = {
 }
 
 
+def type_class(machine: str, kind: int) -> int:
+    """The class of a relocation type, by which a lookup leaves out some definitions."""
+    return _TYPE_CLASSES.get(machine, {}).get(kind, 0)
+
+
 class Lookup(Struct, frozen=True, gc=False):
     """One lookup of an object's relocation.
 

@@ -1,46 +1,37 @@
-"""Whether glibc's loader comes through the relocations of a file that it has mapped, and through the functions that it
-calls then: what it writes to must be the file's own, and what it calls must be code. Nothing here depends on the
-machine or on other libraries; `integrity` has what comes before.
+"""Whether glibc's loader comes through the relocations of a file that it has mapped: what it writes to must be the
+file's own, and what it reads must be there. `integrity` has what comes before, `called_functions` what comes after.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from abiscan.elf import ElfFile
-from abiscan.elf.dynamic import (
-    DF_STATIC_TLS,
-    DT_FLAGS,
-    DT_GNU_HASH,
-    DT_HASH,
-    DT_INIT,
-    DT_INIT_ARRAY,
-    DT_INIT_ARRAYSZ,
-    DT_STRTAB,
-    DT_SYMTAB,
-    DT_VERSYM,
-)
+from abiscan.elf.dynamic import DT_GNU_HASH, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_VERSYM
 from abiscan.elf.hash_table import GnuHashTable
-from abiscan.elf.mapping import PF_X, Area, covers, mapped_runs, page_end, page_start, writable_runs
-from abiscan.elf.relocations import IRELATIVE, RELATIVE, Table
-from abiscan.elf.segment import PT_TLS, Segment
+from abiscan.elf.mapping import (
+    MAX_ADDRESS_SPACE,
+    Area,
+    covers,
+    mapped_runs,
+    page_end,
+    read_only_pages,
+    writable_runs,
+)
+from abiscan.elf.relocations import RELATIVE, Reference, Table
 from abiscan.elf.symbols import STB_WEAK
+from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
+from abiscan.loader.written_words import Effect, types_with
 from abiscan.model.binding import LoaderStop, StopKind
 
-PT_GNU_RELRO = 0x6474E552
-# Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
-_FUNCTION_DESCRIPTORS = frozenset(("ppc64",))
 _RELATIVE_TYPE = (
     "../sysdeps/x86_64/dl-machine.h: 487: elf_machine_rela_relative: Assertion "
     "`ELFW(R_TYPE) (reloc->r_info) == R_X86_64_RELATIVE' failed!"
 )
-# Relocation types that write an offset into a block of thread-local variables (x86-64 psABI, table 4.10), and the one
-# among them that needs static TLS.
-_TLS_TYPES = {"x86_64": frozenset((16, 17, 18, 36))}
-_STATIC_TLS_TYPE = {"x86_64": 18}
-_COPY_TYPE = {"x86_64": 5, "aarch64": 1024}
+# Below it a process maps nothing (vm.mmap_min_addr).
+_LOWEST_ADDRESS = 1 << 16
 
 
 # --- _dl_relocate_object (elf/dl-reloc.c, do-rel.h) ---------------------------------------------------------------
@@ -71,11 +62,17 @@ def check_relocated(elf: ElfFile, path: str) -> None:
     """
     image = elf.image
     writable = mapped_runs(image.areas) if elf.dynamic.has_text_relocations else writable_runs(image.areas)
-    allowed = list(_without(writable, sorted(_tables_in(elf, writable))))
-    tls = next((s for s in image.segments if s.type == PT_TLS and s.memory_size), None)
-    places = elf.packed_places()
+    allowed = list(_without(writable, sorted(loader_tables(elf, writable))))
+    packed = elf.packed
+    if packed.unplaced is not None:
+        if packed.unplaced < _LOWEST_ADDRESS:
+            raise crash(
+                path, f"its packed relocations (DT_RELR) begin with a bitmap: the loader writes to {packed.unplaced:#x}"
+            )
+        raise Undecidable(f"{path}: its packed relocations (DT_RELR) begin with a bitmap, without an address")
+    places = packed.places[:]
     for table in elf.relocations:
-        places += _check_table(elf, table, path, has_tls=tls is not None)
+        places += _check_table(elf, table, path)
     places.sort()
     inside = sum(
         max(bisect_right(places, end - (8 if image.is64 else 4)) - bisect_left(places, start), 0)
@@ -83,12 +80,10 @@ def check_relocated(elf: ElfFile, path: str) -> None:
     )
     if inside != len(places):
         _refuse_place(image.areas, places, writable, path)
-    relro = next((s for s in reversed(image.segments) if s.type == PT_GNU_RELRO), None)
-    if relro is not None:
-        _check_relro(elf, relro, path)
+    _check_relro(elf, path)
 
 
-def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> list[int]:
+def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
     """The places that a table's relocations write to."""
     relative = RELATIVE.get(elf.machine)
     if table.relative and relative is not None:
@@ -97,45 +92,66 @@ def _check_table(elf: ElfFile, table: Table, path: str, *, has_tls: bool) -> lis
             if elf.machine == "x86_64":
                 raise failed_assertion(path, _RELATIVE_TYPE)
             raise Undecidable(f"{path} counts relocations as relative (DT_RELACOUNT) that are not")
-    kinds = table.types
-    if kinds & _TLS_TYPES.get(elf.machine, frozenset()):
-        flags = elf.dynamic.values.get(DT_FLAGS, 0)
-        if _STATIC_TLS_TYPE[elf.machine] in kinds and not flags & DF_STATIC_TLS:
-            raise Undecidable(f"{path} has relocations for static TLS and is not marked so (DF_STATIC_TLS)")
-        if not has_tls and not _all_name_others(elf, table):
-            raise Undecidable(f"{path} has relocations for thread-local variables and none of these")
-    resolver = IRELATIVE.get(elf.machine)
-    if resolver in kinds:
-        tables = tuple(_tables_in(elf, mapped_runs(elf.image.areas)))
-        for address in table.addends(resolver):
-            _check_code(elf, address, path, "resolver of an indirect function", tables)
     places = table.places()
-    # R_*_NONE is 0 everywhere; it writes nothing.
-    copy = _COPY_TYPE.get(elf.machine)
-    if kinds & {0, copy}:
-        places = [p for p, info in zip(places, table.infos(), strict=True) if info & table.mask not in (0, copy)]
-        places += _copied(elf, table, copy, path) if copy in kinds else ()
+    kinds = table.types
+    # Those that write nothing, and those that write more than a word.
+    nothing, copies, descriptors = (
+        types_with(elf.machine, effect) & kinds for effect in (Effect.NOTHING, Effect.COPY, Effect.TLS_DESCRIPTOR)
+    )
+    if nothing or copies:
+        skipped = nothing | copies
+        places = [p for p, info in zip(places, table.infos(), strict=True) if info & table.mask not in skipped]
+        places += _copied(elf, table.of_types(copies), path)
+    word = 8 if elf.image.is64 else 4
+    places += [each.place + word for each in table.of_types(descriptors)]
     return places
 
 
-def _copied(elf: ElfFile, table: Table, kind: int | None, path: str) -> Iterator[int]:
+def _copied(elf: ElfFile, copies: list[Reference], path: str) -> Iterator[int]:
     """The first and the last word that each copy relocation writes: as many bytes as the file has for it, or fewer
     where its definition has."""
     writable = writable_runs(elf.image.areas)
-    for place, info in zip(table.places(), table.infos(), strict=True):
-        if info & table.mask == kind:
-            size = elf.symbols.raw(info >> table.shift).size
-            if size and not covers(writable, place, size):
-                raise Undecidable(f"{path} has {size} bytes copied to {place:#x}, which is more than it has room for")
-            if size >= 8:
-                yield from (place, place + size - 8)
+    for copy in copies:
+        size = elf.symbols.raw(copy.symbol).size
+        if size and not covers(writable, copy.place, size):
+            raise Undecidable(f"{path} has {size} bytes copied to {copy.place:#x}, which is more than it has room for")
+        if size >= 8:
+            yield from (copy.place, copy.place + size - 8)
 
 
-def _all_name_others(elf: ElfFile, table: Table) -> bool:
-    """Whether each relocation for a thread-local variable is for one of another library."""
-    types = _TLS_TYPES[elf.machine]
-    indices = {info >> table.shift for info in (*table.leading, *table.others) if info & table.mask in types}
-    return all(index and not elf.symbols.raw(index).section for index in indices)
+def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
+    """What relocations read of the symbols that they name is there: the bytes that are copied, the size of a symbol.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
+    """
+    sizes = types_with(elf.machine, Effect.SIZE, Effect.HALF_SIZE)
+    copies = types_with(elf.machine, Effect.COPY)
+    for table in elf.relocations:
+        for index, kind in dict.fromkeys((each.symbol, each.type) for each in table.of_types(sizes | copies)):
+            found = bind(index, kind)
+            if kind in sizes:
+                if found.is_absent:
+                    raise crash(path, "a relocation asks for the size of a symbol that nothing defines")
+            elif found.symbol is not None and found.elf is not None:
+                size = min(found.symbol.size, elf.symbols.raw(index).size)
+                _check_source(path, found, size)
+
+
+def _check_source(path: str, found: Definition, size: int) -> None:
+    """The bytes that a copy relocation reads."""
+    symbol, other = found.symbol, found.elf
+    if not size or symbol is None or other is None:
+        return
+    if found.is_absolute:
+        if symbol.value < _LOWEST_ADDRESS or symbol.value >= MAX_ADDRESS_SPACE:
+            raise crash(
+                path, f"{size} bytes are copied from the absolute address {symbol.value:#x}, where nothing is mapped"
+            )
+        raise Undecidable(f"{path} has {size} bytes copied from the absolute address {symbol.value:#x}")
+    readable = mapped_runs(tuple(area for area in other.image.areas if area.is_readable))
+    if not covers(readable, symbol.value, size):
+        raise Undecidable(f"{path} has {size} bytes copied from {symbol.value:#x} of {other.path}, which it has not")
 
 
 def _refuse_place(areas: tuple[Area, ...], places: list[int], writable: list[tuple[int, int]], path: str) -> None:
@@ -148,10 +164,10 @@ def _refuse_place(areas: tuple[Area, ...], places: list[int], writable: list[tup
     raise Undecidable(f"{path}: a relocation writes over a table that the loader still reads")
 
 
-def _check_relro(elf: ElfFile, relro: Segment, path: str) -> None:
+def _check_relro(elf: ElfFile, path: str) -> None:
     """`_dl_protect_relro`: whole pages that are mapped can be protected, others cannot."""
-    start, end = page_start(relro.address), page_start(relro.address + relro.memory_size)
-    if start == end or not relro.memory_size:
+    start, end = read_only_pages(elf.image.segments)
+    if start == end:
         return
     at = start
     for first, last in mapped_runs(elf.image.areas):
@@ -164,7 +180,7 @@ def _check_relro(elf: ElfFile, relro: Segment, path: str) -> None:
         )
 
 
-def _tables_in(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def loader_tables(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """(start, end) of the tables that the loader goes on reading while it writes, those that lie in writable memory."""
     values, wide = elf.dynamic.values, elf.image.is64
     count = elf.symbol_count
@@ -182,83 +198,6 @@ def _tables_in(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tuple[
     for start, end in found:
         if any(start < last and first < end for first, last in writable):
             yield start, end
-
-
-# --- call_init (elf/dl-init.c) ------------------------------------------------------------------------------------
-
-
-def check_started(elf: ElfFile, path: str) -> None:
-    """Functions that are called at the end of loading lie in the file's code.
-
-    Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
-    """
-    if elf.machine in _FUNCTION_DESCRIPTORS:
-        return
-    values = elf.dynamic.values
-    if DT_INIT not in values and DT_INIT_ARRAY not in values:
-        return
-    tables = tuple(_tables_in(elf, mapped_runs(elf.image.areas)))
-    if DT_INIT in values:
-        _check_code(elf, values[DT_INIT], path, "initialisation function (DT_INIT)", tables)
-    if DT_INIT_ARRAY not in values:
-        return
-    if DT_INIT_ARRAYSZ not in values:
-        raise crash(path, "its dynamic section has DT_INIT_ARRAY without DT_INIT_ARRAYSZ, which the loader reads")
-    word = 8 if elf.image.is64 else 4
-    start, count = values[DT_INIT_ARRAY], values[DT_INIT_ARRAYSZ] // word
-    if not count:
-        return
-    if not covers(mapped_runs(elf.image.areas), start, count * word):
-        raise Undecidable(f"{path} has initialisation functions in a table (DT_INIT_ARRAY) that is not all mapped")
-    end = start + count * word
-    written: dict[int, int | None] = {}
-    for place in elf.packed_places():
-        if start <= place < end:
-            written[place] = _word_at(elf, place, word)
-    relative = RELATIVE.get(elf.machine)
-    for table in elf.relocations:
-        written |= table.written(start, end, relative)
-    if relative is None and not written:
-        return
-    for place in range(start, end, word):
-        if place not in written:
-            raise crash(path, f"the initialisation function at {place:#x} is an address that nothing relocates")
-        address = written[place]
-        if address is not None:
-            _check_code(elf, address, path, "initialisation function (DT_INIT_ARRAY)", tables)
-    strays = [place for place in written if (place - start) % word]
-    if strays:
-        raise Undecidable(f"{path}: a relocation writes over a part of an initialisation function's address")
-
-
-def _word_at(elf: ElfFile, place: int, word: int) -> int | None:
-    offset = elf.image.offset_of(place, "an initialisation function", word)
-    return int.from_bytes(elf.image.buffer[offset : offset + word], "little" if elf.image.little_endian else "big")
-
-
-def _check_code(elf: ElfFile, address: int, path: str, what: str, tables: Sequence[tuple[int, int]]) -> None:
-    area = next((a for a in elf.image.areas if a.start <= address < a.end), None)
-    if area is None:
-        raise Undecidable(f"{path}: its {what} is at {address:#x}, which is no place of the file")
-    if not area.flags & PF_X:
-        raise crash(path, f"its {what} is at {address:#x}, which is no code")
-    if area.offset is not None and area.offset + address - area.start < elf.image.header_table[1]:
-        raise Undecidable(f"{path}: its {what} is at {address:#x}, in the headers of the file")
-    if any(start <= address < end for start, end in tables):
-        raise Undecidable(f"{path}: its {what} is at {address:#x}, in a table of the file")
-
-
-def check_resolvers(elf: ElfFile, path: str) -> None:
-    """Indirect functions of its own that its relocations name: the loader calls them.
-
-    Raises:
-        LoadFailure, Undecidable: as the loader ends, or may.
-    """
-    resolvers = elf.symbols.resolvers(elf.referred)
-    tables = tuple(_tables_in(elf, mapped_runs(elf.image.areas))) if resolvers else ()
-    for symbol in resolvers:
-        _check_code(elf, symbol.value, path, "resolver of an indirect function", tables)
 
 
 def check_own_names(elf: ElfFile, path: str) -> None:

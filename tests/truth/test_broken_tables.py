@@ -14,7 +14,7 @@ from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
 from abiscan.errors import UnreadableFile
 from abiscan.loader import Loader, LoaderSettings
-from abiscan.loader.integrity import first_problem
+from abiscan.loader.file_problem import first_problem
 from abiscan.model.binding import LoaderOutcome, LoaderStop
 from tests.fixtures import crafted
 from tests.truth.oracle import ask

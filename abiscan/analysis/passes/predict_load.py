@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.loader.integrity import first_problem
+from abiscan.loader.file_problem import first_problem
 from abiscan.model.binding import LoaderOutcome, LoaderPrediction, Owner
 from abiscan.ownership.names import owner_of
 

@@ -1,0 +1,296 @@
+"""Functions of a file that the loader calls: resolvers of indirect functions, and initialisation functions. Each must
+be code once the file is mapped, relocated and protected.
+
+`check_code` is the one place that decides whether a call can be survived. What it cannot decide is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from abiscan.elf import ElfFile
+from abiscan.elf.dynamic import DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ
+from abiscan.elf.image import ET_EXEC
+from abiscan.elf.mapping import (
+    MAX_ADDRESS_SPACE,
+    PF_W,
+    PF_X,
+    Area,
+    covers,
+    mapped_runs,
+    page_end,
+    page_start,
+    protected,
+    read_only_pages,
+)
+from abiscan.elf.symbols import STT_GNU_IFUNC
+from abiscan.loader.bound_symbols import Binder, Definition
+from abiscan.loader.failure import Undecidable, crash
+from abiscan.loader.relocation_checks import loader_tables
+from abiscan.loader.written_words import Effect, Word, final_words, initial_word, is_followed, memory_bytes, types_with
+
+# Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
+_FUNCTION_DESCRIPTORS = frozenset(("ppc64",))
+# Nothing is mapped below where executables are linked to by default (x86-64 psABI 3.3.3), and above it, below 4 GiB,
+# nothing but an executable that is not position-independent.
+_LOWEST_CODE = 0x400000
+_ABOVE_EXECUTABLES = 1 << 32
+_INIT, _INIT_ARRAY, _RESOLVER = (
+    "initialisation function (DT_INIT)",
+    "initialisation function (DT_INIT_ARRAY)",
+    "resolver of an indirect function",
+)
+# First bytes at which x86-64 raises a signal in a user's process, whatever the registers hold: invalid opcodes,
+# breakpoints, instructions of ring 0 (Intel SDM volume 2; volume 1, 19.5).
+_FAULTING_BYTES = frozenset(
+    bytes((byte,))
+    for byte in (
+        *(
+            0x06,
+            0x07,
+            0x0E,
+            0x16,
+            0x17,
+            0x1E,
+            0x1F,
+            0x27,
+            0x2F,
+            0x37,
+            0x3F,
+            0x60,
+            0x61,
+            0x82,
+            0x9A,
+            0xCE,
+            0xD4,
+            0xD6,
+            0xEA,
+        ),
+        *(0xCC, 0xF1),
+        *(0x6C, 0x6D, 0x6E, 0x6F, 0xE4, 0xE5, 0xE6, 0xE7, 0xEC, 0xED, 0xEE, 0xEF, 0xF4, 0xFA, 0xFB),
+    )
+)
+# The same of two bytes: UD0 to UD2, CLTS, INVD, WBINVD, and interrupts but that of 32-bit system calls.
+_FAULTING_PAIRS = frozenset((b"\x0f\x0b", b"\x0f\xb9", b"\x0f\xff", b"\x0f\x06", b"\x0f\x08", b"\x0f\x09")) | {
+    bytes((0xCD, number)) for number in range(256) if number != 0x80
+}
+# Bytes of a function that a relocation must not overwrite for its beginning to be known.
+_BEGINNING = 16
+
+
+class _Called(Struct, frozen=True):
+    """The memory of a file when the loader calls into it.
+
+    Attributes:
+        areas: with what the loader has made read-only, where it has.
+        tables: (start, end) of tables of the file, in which no code lies.
+    """
+
+    elf: ElfFile
+    path: str
+    areas: tuple[Area, ...]
+    tables: tuple[tuple[int, int], ...]
+
+
+def _called(elf: ElfFile, path: str, *, relocated: bool) -> _Called:
+    areas = elf.image.areas
+    if relocated:
+        areas = protected(areas, *read_only_pages(elf.image.segments))
+    return _Called(elf, path, areas, tuple(loader_tables(elf, mapped_runs(areas))))
+
+
+# --- while it relocates (elf/do-rel.h) ----------------------------------------------------------------------------
+
+
+def check_resolvers(elf: ElfFile, path: str, bind: Binder) -> None:
+    """Resolvers of indirect functions that its relocations have the loader call: IRELATIVE's, and those of symbols.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
+    """
+    kinds = types_with(elf.machine, Effect.RESOLVER)
+    addresses = {address for table in elf.relocations for kind in kinds for address in table.addends(kind)}
+    symbols = elf.symbols.resolvers(elf.referred)
+    if not addresses and not symbols:
+        return
+    called = _called(elf, path, relocated=False)
+    for address in addresses:
+        check_code(called, address, _RESOLVER, bind)
+    referred = {symbol.number: symbol for symbol in symbols}
+    for index, kind in elf.relocated(referred):
+        check_resolver(elf, path, bind(index, kind), bind)
+
+
+def check_resolver(elf: ElfFile, path: str, found: Definition, bind: Binder) -> None:
+    """The resolver that a relocation of `elf` has the loader call where its symbol is an indirect function.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
+    """
+    symbol, other = found.symbol, found.elf
+    if symbol is None or other is None or symbol.type != STT_GNU_IFUNC or not symbol.section:
+        return
+    if found.is_absolute:
+        _check_number(symbol.value, path, _RESOLVER, bind)
+    elif other is elf:
+        check_code(_called(elf, path, relocated=False), symbol.value, _RESOLVER, bind)
+    else:
+        name = other.path if found.item is None else found.item.name
+        check_code(_called(other, name, relocated=True), symbol.value, _RESOLVER, bind)
+
+
+# --- _dl_init, call_init (elf/dl-init.c) --------------------------------------------------------------------------
+
+
+def check_started(elf: ElfFile, path: str, bind: Binder, is_opened: bool) -> None:
+    """Functions that are called at the end of loading are code.
+
+    Args:
+        is_opened: the file is what dlopen was called for: its DT_PREINIT_ARRAY counts.
+
+    Raises:
+        LoadFailure, Undecidable: as the loader ends, or may.
+    """
+    values = elf.dynamic.values
+    if elf.machine in _FUNCTION_DESCRIPTORS or values.keys().isdisjoint((DT_INIT, DT_INIT_ARRAY, DT_PREINIT_ARRAY)):
+        return
+    called = _called(elf, path, relocated=True)
+    if is_opened and DT_PREINIT_ARRAY in values and DT_PREINIT_ARRAYSZ in values:
+        _check_array(called, "DT_PREINIT_ARRAY", values[DT_PREINIT_ARRAY], values[DT_PREINIT_ARRAYSZ], bind)
+    if DT_INIT in values:
+        check_code(called, values[DT_INIT], _INIT, bind)
+    if DT_INIT_ARRAY in values:
+        if DT_INIT_ARRAYSZ not in values:
+            raise crash(path, "its dynamic section has DT_INIT_ARRAY without DT_INIT_ARRAYSZ, which the loader reads")
+        _check_array(called, "DT_INIT_ARRAY", values[DT_INIT_ARRAY], values[DT_INIT_ARRAYSZ], bind)
+
+
+def _check_array(called: _Called, tag: str, start: int, size: int, bind: Binder) -> None:
+    elf, path = called.elf, called.path
+    width = 8 if elf.image.is64 else 4
+    # The loader counts in 32 bits.
+    count = size // width & 0xFFFFFFFF
+    if not count:
+        return
+    end = start + count * width
+    if not covers(mapped_runs(called.areas), start, count * width):
+        raise Undecidable(f"{path} has initialisation functions in a table ({tag}) that is not all mapped")
+    what = f"initialisation function ({tag})"
+    written = final_words(elf, start, end, bind)
+    for place in range(start, end, width):
+        word = written.get(place)
+        if word is None:
+            number = initial_word(elf, place).number
+            _check_number(number, path, f"{what}, which nothing relocates,", bind)
+        elif is_followed(elf.machine):
+            _check_word(called, word, what, place, bind)
+
+
+def _check_word(called: _Called, word: Word, what: str, place: int, bind: Binder) -> None:
+    path = called.path
+    if word.unknown:
+        raise Undecidable(f"{path}: the address of its {what} at {place:#x} {word.unknown}")
+    if word.times > 1:
+        raise crash(path, f"the address of its {what} at {place:#x} is relocated {word.times} times")
+    if word.elf is None:
+        _check_number(word.number, path, what, bind)
+    elif word.elf is called.elf:
+        check_code(called, word.number, what, bind)
+    else:
+        other = _called(word.elf, path, relocated=True)
+        area = _area_at(other.areas, word.number)
+        if area is not None and not area.flags & PF_X:
+            raise crash(path, f"its {what} is at {word.number:#x} of {word.elf.path}, which is no code")
+        raise Undecidable(f"{path}: its {what} lies in {word.elf.path}, and what it does there is unknown")
+
+
+def _check_number(number: int, path: str, what: str, bind: Binder) -> None:
+    """A call of an address to which no load address is added."""
+    executable = bind.executable
+    nowhere = number < _LOWEST_CODE or number >= MAX_ADDRESS_SPACE
+    if not nowhere and number < _ABOVE_EXECUTABLES and executable is not None:
+        area = _area_at(executable.image.areas, number) if executable.image.type == ET_EXEC else None
+        nowhere = area is None or not area.flags & PF_X
+    if nowhere:
+        raise crash(path, f"its {what} is at the absolute address {number:#x}, where no code is mapped")
+    raise Undecidable(f"{path}: its {what} is at the absolute address {number:#x}; what is mapped there is unknown")
+
+
+# --- code ---------------------------------------------------------------------------------------------------------
+
+
+def check_code(called: _Called, address: int, what: str, bind: Binder) -> None:
+    """A call of an address of the file itself.
+
+    Raises:
+        LoadFailure: it is certain to end the process.
+        Undecidable: it may.
+    """
+    elf, path, loads = called.elf, called.path, called.elf.image.loads
+    area = _area_at(called.areas, address)
+    if area is None:
+        room = page_start(loads[0].address) <= address < page_end(loads[-1].address + loads[-1].memory_size)
+        if room or MAX_ADDRESS_SPACE <= address < (1 << 64) - MAX_ADDRESS_SPACE:
+            raise crash(path, f"its {what} is at {address:#x}, where nothing is mapped")
+        raise Undecidable(f"{path}: its {what} is at {address:#x}, outside of the file's own memory")
+    if not area.flags & PF_X:
+        raise crash(path, f"its {what} is at {address:#x}, which is no code")
+    if area.offset is not None and area.offset + address - area.start < elf.image.header_table[1]:
+        raise Undecidable(f"{path}: its {what} is at {address:#x}, in the headers of the file")
+    if any(start <= address < end for start, end in called.tables):
+        raise Undecidable(f"{path}: its {what} is at {address:#x}, in a table of the file")
+    is_written = area.flags & PF_W or elf.dynamic.has_text_relocations
+    if is_written and final_words(elf, address, address + _BEGINNING, bind):
+        raise Undecidable(f"{path}: relocations write over its {what} at {address:#x}")
+    if elf.machine == "x86_64":
+        _check_beginning(called, address, what)
+
+
+def _check_beginning(called: _Called, address: int, what: str) -> None:
+    """The first bytes of a function: no instruction that faults, and no zeros (`add %al, (%rax)`, again and again)."""
+    path = called.path
+    first = memory_bytes(called.elf, called.areas, address, 2)
+    if first[:1] in _FAULTING_BYTES or first in _FAULTING_PAIRS:
+        raise crash(
+            path, f"its {what} at {address:#x} begins with an instruction that ends the process ({first.hex()})"
+        )
+    if first.strip(b"\0"):
+        return
+    end = _end_of_zeros(called, address)
+    if end is None:
+        raise Undecidable(f"{path}: its {what} at {address:#x} begins with zero bytes")
+    # Whatever they add to, there is no way back from them.
+    raise crash(path, f"its {what} at {address:#x} is zero bytes up to the end of the code at {end:#x}")
+
+
+def _end_of_zeros(called: _Called, address: int) -> int | None:
+    """Where code ends that is zero from an address on; None where other bytes follow, or code of another file may."""
+    at = address
+    for area in called.areas:
+        if area.end <= at:
+            continue
+        if area.start > at or not area.flags & PF_X:
+            break
+        if area.offset is not None and not _is_zero(called.elf, area, at):
+            return None
+        at = area.end
+    loads = called.elf.image.loads
+    return at if at < page_end(loads[-1].address + loads[-1].memory_size) else None
+
+
+def _is_zero(elf: ElfFile, area: Area, start: int) -> bool:
+    at, end = start - area.start + (area.offset or 0), area.end - area.start + (area.offset or 0)
+    return all(not elf.image[part : min(part + _STEP, end)].strip(b"\0") for part in _steps(at, end))
+
+
+_STEP = 1 << 16
+
+
+def _steps(start: int, end: int) -> Iterator[int]:
+    return iter(range(start, end, _STEP))
+
+
+def _area_at(areas: tuple[Area, ...], address: int) -> Area | None:
+    return next((area for area in areas if area.start <= address < area.end), None)

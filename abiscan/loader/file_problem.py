@@ -1,0 +1,49 @@
+"""The first problem of a file that no process makes up for: the checks of all stages, in the loader's order, without
+knowing what else the process has loaded."""
+
+from __future__ import annotations
+
+from abiscan.binary import Binary
+from abiscan.binary.stored_binary import StoredBinary
+from abiscan.elf import ElfFile
+from abiscan.elf.image import ET_DYN
+from abiscan.loader.bound_symbols import FileBinder
+from abiscan.loader.called_functions import check_resolvers, check_started
+from abiscan.loader.failure import LoadFailure, Undecidable
+from abiscan.loader.integrity import check_flags, check_hash, check_mapped, check_revisions
+from abiscan.loader.relocation_checks import check_own_names, check_read, check_relocated, unknown_relocation
+from abiscan.loader.tls import check_blocks
+from abiscan.model.binding import LoaderStop
+
+
+def first_problem(elf: Binary) -> LoaderStop | str | None:
+    """What ends the loading of a shared object whatever it is loaded into: where the loader stops, or why that cannot
+    be known, in a sentence; None where nothing does.
+
+    Raises:
+        UnreadableFile: a table lies outside of the file.
+    """
+    if isinstance(elf, StoredBinary):
+        return elf.problem
+    if not isinstance(elf, ElfFile) or elf.image.type != ET_DYN or not elf.image.loads:
+        return None
+    try:
+        check_mapped(elf, elf.path)
+        check_flags(elf, elf.path)
+        check_hash(elf, elf.path)
+        check_revisions(elf, elf.path)
+        stop = unknown_relocation(elf, elf.path)
+        if stop is not None:
+            return stop
+        check_relocated(elf, elf.path)
+        bind = FileBinder(elf)
+        check_read(elf, elf.path, bind)
+        check_blocks(elf, elf.path, bind)
+        check_resolvers(elf, elf.path, bind)
+        check_own_names(elf, elf.path)
+        check_started(elf, elf.path, bind, True)
+    except LoadFailure as failure:
+        return failure.stop
+    except Undecidable as reason:
+        return str(reason)
+    return None

@@ -1,0 +1,253 @@
+"""What words of a file's memory hold once the loader has relocated it: `_dl_relocate_object` in elf/dl-reloc.c of
+glibc.
+
+The order is the loader's: the bytes of the file, DT_RELR, then each table; in a table, indirect functions last. Only
+the words that are asked for are followed.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from abiscan.elf import ElfFile
+from abiscan.elf.mapping import Area
+from abiscan.elf.relocations import Reference
+from abiscan.elf.symbols import STT_GNU_IFUNC
+from abiscan.loader.bound_symbols import Binder, Definition
+
+
+class Effect(enum.Enum):
+    """What a relocation type writes."""
+
+    NOTHING = enum.auto()
+    RELATIVE = enum.auto()
+    SYMBOL_AND_ADDEND = enum.auto()
+    SYMBOL = enum.auto()
+    SIZE = enum.auto()
+    # Four bytes.
+    HALF = enum.auto()
+    HALF_SIZE = enum.auto()
+    COPY = enum.auto()
+    RESOLVER = enum.auto()
+    TLS_MODULE = enum.auto()
+    TLS_OFFSET = enum.auto()
+    STATIC_TLS = enum.auto()
+    TLS_DESCRIPTOR = enum.auto()
+
+
+# By machine: x86-64 psABI, table 4.10, and sysdeps/x86_64/dl-machine.h; AArch64 ELF ABI 5.7, and
+# sysdeps/aarch64/dl-machine.h, whose GLOB_DAT and JUMP_SLOT have the addend added.
+EFFECTS: dict[str, dict[int, Effect]] = {
+    "x86_64": {
+        0: Effect.NOTHING,
+        1: Effect.SYMBOL_AND_ADDEND,
+        2: Effect.HALF,
+        5: Effect.COPY,
+        6: Effect.SYMBOL,
+        7: Effect.SYMBOL,
+        8: Effect.RELATIVE,
+        10: Effect.HALF,
+        16: Effect.TLS_MODULE,
+        17: Effect.TLS_OFFSET,
+        18: Effect.STATIC_TLS,
+        32: Effect.HALF_SIZE,
+        33: Effect.SIZE,
+        36: Effect.TLS_DESCRIPTOR,
+        37: Effect.RESOLVER,
+        38: Effect.RELATIVE,
+    },
+    "aarch64": {
+        0: Effect.NOTHING,
+        256: Effect.NOTHING,
+        257: Effect.SYMBOL_AND_ADDEND,
+        258: Effect.HALF,
+        1024: Effect.COPY,
+        1025: Effect.SYMBOL_AND_ADDEND,
+        1026: Effect.SYMBOL_AND_ADDEND,
+        1027: Effect.RELATIVE,
+        1028: Effect.TLS_MODULE,
+        1029: Effect.TLS_OFFSET,
+        1030: Effect.STATIC_TLS,
+        1031: Effect.TLS_DESCRIPTOR,
+        1032: Effect.RESOLVER,
+    },
+    # What static TLS asks, and nothing else.
+    "i386": {14: Effect.STATIC_TLS, 37: Effect.STATIC_TLS, 41: Effect.TLS_DESCRIPTOR},
+    "riscv64": {11: Effect.STATIC_TLS},
+    "loongarch64": {11: Effect.STATIC_TLS},
+    "ppc64le": {73: Effect.STATIC_TLS},
+    "s390x": {56: Effect.STATIC_TLS},
+}
+# A TLS offset this near to 0 cannot be an address: no static TLS block is larger.
+_SMALL = 1 << 16
+_WRAP = 1 << 64
+
+
+class Word(Struct, frozen=True):
+    """What a word holds.
+
+    Attributes:
+        number: modulo 2**64.
+        elf: the file whose load address is added to it; None for a plain number.
+        times: how often the load address is added.
+        unknown: why it is unknown, in words that follow "the word"; empty where it is known.
+    """
+
+    number: int = 0
+    elf: ElfFile | None = None
+    times: int = 0
+    unknown: str = ""
+
+
+def is_followed(machine: str) -> bool:
+    """Whether all relocation types of a machine are in the table."""
+    return Effect.RELATIVE in EFFECTS.get(machine, {}).values()
+
+
+def types_with(machine: str, *effects: Effect) -> frozenset[int]:
+    """The relocation types of a machine that have one of these effects."""
+    return frozenset(kind for kind, effect in EFFECTS.get(machine, {}).items() if effect in effects)
+
+
+def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, Word]:
+    """The words from `start` on, up to `end`, that relocations write to, by address; what a machine's table does not
+    have is unknown.
+
+    Raises:
+        UnreadableFile: a table of relocations lies outside of the file.
+    """
+    width = 8 if elf.image.is64 else 4
+    written = _Words(elf, start, end, width)
+    for place in elf.packed.places:
+        if start - width < place < end:
+            written.add_base(place)
+    effects = EFFECTS.get(elf.machine, {})
+    copies = types_with(elf.machine, Effect.COPY)
+    for table in elf.relocations:
+        # A descriptor takes two words; what is copied, any number.
+        found = table.within(start - 2 * width + 1, end)
+        if not table.types.isdisjoint(copies):
+            found = [each for each in found if each.type not in copies]
+            found += [each for each in table.of_types(copies) if _reaches(elf, each, start, end)]
+        resolved = [each for each in found if effects.get(each.type) is Effect.RESOLVER]
+        for each in [each for each in found if effects.get(each.type) is not Effect.RESOLVER] + resolved:
+            _apply(written, each, effects.get(each.type), bind)
+    return written.words
+
+
+def _reaches(elf: ElfFile, copy: Reference, start: int, end: int) -> bool:
+    """Whether a copy relocation may write into an address range; how many bytes it writes is looked up later."""
+    return copy.place < end and copy.place + elf.symbols.raw(copy.symbol).size > start
+
+
+def initial_word(elf: ElfFile, place: int) -> Word:
+    """What stands in the file for a word, before any relocation."""
+    width = 8 if elf.image.is64 else 4
+    data = memory_bytes(elf, elf.image.areas, place, width)
+    return Word(int.from_bytes(data, "little" if elf.image.little_endian else "big"))
+
+
+def memory_bytes(elf: ElfFile, areas: Iterable[Area], address: int, size: int) -> bytes:
+    """Up to `size` bytes of memory from an address on, as the file and the loader's zeros fill it; fewer where the
+    memory of the file ends."""
+    found = bytearray()
+    for area in areas:
+        at = address + len(found)
+        if area.start <= at < area.end and len(found) < size:
+            length = min(area.end - at, size - len(found))
+            data = b""
+            if area.offset is not None:
+                offset = area.offset + at - area.start
+                data = elf.image[offset : offset + length]
+            found += data.ljust(length, b"\0")
+    return bytes(found)
+
+
+class _Words:
+    def __init__(self, elf: ElfFile, start: int, end: int, width: int) -> None:
+        self.elf, self.start, self.end, self.width = elf, start, end, width
+        self.words: dict[int, Word] = {}
+
+    def write(self, place: int, size: int, word: Word) -> None:
+        """Write `size` bytes: of a word that they cover only in part nothing is known then."""
+        width = self.width
+        if (place - self.start) % width == 0 and size == width:
+            if self.start <= place < self.end:
+                self.words[place] = word
+            return
+        first = max(place, self.start)
+        last = min(place + size, self.end)
+        if word.unknown and last > first:
+            odd = word
+        else:
+            odd = Word(unknown=f"is overwritten in part by a relocation at {place:#x}")
+        for at in range(first - (first - self.start) % width, last, width):
+            self.words[at] = odd
+
+    def add_base(self, place: int) -> None:
+        """Add the load address to what stands there."""
+        if (place - self.start) % self.width:
+            self.write(place, self.width, Word())
+            return
+        old = self.words[place] if place in self.words else initial_word(self.elf, place)
+        self.words[place] = Word(old.number, self.elf, old.times + 1, old.unknown)
+
+
+def _apply(written: _Words, each: Reference, effect: Effect | None, bind: Binder) -> None:
+    width = written.width
+    if effect is Effect.NOTHING:
+        return
+    if effect is Effect.RELATIVE:
+        written.write(each.place, width, Word(each.addend, written.elf, 1))
+        return
+    if effect is None or effect is Effect.RESOLVER:
+        what = "is filled by a relocation type that is not followed" if effect is None else "is chosen by a resolver"
+        written.write(each.place, width, Word(unknown=what))
+        return
+    found = bind(each.symbol, each.type)
+    match effect:
+        case Effect.COPY:
+            size = written.elf.symbols.raw(each.symbol).size
+            if found.symbol is not None:
+                size = min(size, found.symbol.size)
+            if not found.is_absent and size:
+                written.write(each.place, size, Word(unknown="is copied from another library"))
+        case Effect.SYMBOL | Effect.SYMBOL_AND_ADDEND:
+            addend = each.addend if effect is Effect.SYMBOL_AND_ADDEND else 0
+            written.write(each.place, width, _address(found, addend))
+        case Effect.SIZE:
+            size = 0 if found.symbol is None else found.symbol.size
+            known = "" if found.symbol is not None else "is the size of an unknown symbol"
+            written.write(each.place, width, Word((size + each.addend) % _WRAP, unknown=known))
+        case Effect.HALF | Effect.HALF_SIZE:
+            written.write(each.place, 4, Word())
+        case Effect.TLS_MODULE:
+            if not found.is_absent:
+                written.write(each.place, width, Word(1))
+        case Effect.TLS_OFFSET | Effect.STATIC_TLS:
+            if not found.is_absent:
+                written.write(each.place, width, _offset(found, each.addend))
+        case Effect.TLS_DESCRIPTOR:
+            written.write(each.place, 2 * width, Word(unknown="is part of a TLS descriptor"))
+
+
+def _address(found: Definition, addend: int) -> Word:
+    if found.is_absent:
+        return Word(addend % _WRAP)
+    if found.symbol is None or found.elf is None:
+        return Word(unknown="is the address of a symbol that this file does not define")
+    if found.symbol.type == STT_GNU_IFUNC and found.symbol.section:
+        return Word(unknown="is chosen by a resolver")
+    number = (found.symbol.value + addend) % _WRAP
+    return Word(number) if found.is_absolute else Word(number, found.elf, 1)
+
+
+def _offset(found: Definition, addend: int) -> Word:
+    if found.symbol is None:
+        return Word(unknown="is a TLS offset")
+    number = (found.symbol.value + addend) % _WRAP
+    # What static TLS subtracts is small.
+    return Word(number) if number < _SMALL else Word(unknown="is a TLS offset")
