@@ -1,42 +1,47 @@
-"""The table of causes in `docs/diagnosis.md`, and `docs/causes/ID.md`, a page for each, made of the rows in
-`abiscan/diagnosis/registry.py`."""
+"""The table of causes in `docs/diagnosis.md`, and `docs/causes/ID.md`, a page for each, made of the files in
+`abiscan/diagnosis/catalogue/causes`."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
-from abiscan.diagnosis.registry import CAUSES, CauseRow, summary
+from abiscan.model.cause import CausePage
+from abiscan.report.cause_page import render_markdown
+from tools.cause_data import causes
 
 TEXTS = Path(__file__).parents[1] / "tests" / "diagnosis" / "data" / "texts.toml"
 TARGET = Path(__file__).parents[1] / "docs" / "diagnosis.md"
-_BEGIN = "<!-- causes: made by tools/cause_docs.py from abiscan/diagnosis/registry.py -->\n"
+_BEGIN = "<!-- causes: made by tools/cause_docs.py from abiscan/diagnosis/catalogue/causes -->\n"
 _END = "<!-- end of causes -->\n"
+_MADE = "<!-- Made by tools/generate.py from abiscan/diagnosis/catalogue/causes. -->"
+# Messages that a page shows.
+_EXAMPLES = 3
 
 
 def pages() -> dict[str, Callable[[str], str]]:
     """File -> what makes its text."""
-    return {f"docs/causes/{row.id}.md": partial(_page, row) for row in CAUSES}
+    return {f"docs/causes/{page.id}.md": partial(_page, page) for page in causes()}
 
 
-def _page(row: CauseRow, _current: str) -> str:
-    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["text"]
-    examples = [each for each in texts if each.get("cause") == row.id][:3]
-    lines = [f"# {row.id}", "", "<!-- Made by tools/generate.py from abiscan/diagnosis/registry.py. -->", ""]
-    lines += [summary(row.id), "", "## What it is read from", "", f"{row.facts[:1].upper()}{row.facts[1:]}.", ""]
-    if examples:
-        lines += ["## What users see", "", "Texts that `abiscan explain` reads so, of its own tests:", ""]
-        for example in examples:
-            # Indented, so that no text can end the block.
-            lines += [*(f"    {line}" for line in example["text"].splitlines()), ""]
-            lines += ["<!-- -->", ""]
-    lines += ["## What to do", "", "`abiscan explain` and `abiscan FILE` write the fix for the very file, torch and"]
-    lines += [
-        f"Python; `abiscan explain {row.id}` prints this page's first lines. All causes:",
-        "[diagnosis.md](../diagnosis.md).",
-    ]
+@cache
+def _texts() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["text"]
+    return found
+
+
+def _page(page: CausePage, _current: str) -> str:
+    title, _, rest = render_markdown(page).partition("\n\n")
+    lines = [title, "", _MADE, "", rest, ""]
+    examples = [each for each in _texts() if page.id in (each["cause"], each.get("also"))][:_EXAMPLES]
+    lines += ["## Error messages", "", "`abiscan explain` gives this cause for:", ""]
+    for example in examples:
+        # Indented, so that no text can end the block.
+        lines += [*(f"    {line}" for line in example["text"].splitlines()), "", "<!-- -->", ""]
+    lines += [f"`abiscan explain {page.id}` prints this page. All causes: [diagnosis.md](../diagnosis.md)."]
     return "\n".join(lines) + "\n"
 
 
@@ -54,6 +59,9 @@ def render(current: str | None = None) -> str:
     _old, end, after = rest.partition(_END)
     if not (begin and end):
         raise ValueError(f"{TARGET.name}: no {_BEGIN.strip()} and {_END.strip()}")
-    rows = [f"| [`{row.id}`](causes/{row.id}.md) | {summary(row.id)} | {row.facts} |" for row in CAUSES]
-    table = ["| cause | what it says | facts it is read from |", "| --- | --- | --- |", *rows]
+    rows = [
+        f"| [`{page.id}`](causes/{page.id}.md) | {page.title_for()} | {' '.join(page.detection.split())} |"
+        for page in causes()
+    ]
+    table = ["| cause | problem | detected from |", "| --- | --- | --- |", *rows]
     return before + begin + "\n" + "\n".join(table) + "\n\n" + end + after

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
 
 from tools import (  # noqa: E402
+    cause_data,
     cause_docs,
     limit_docs,
     pass_docs,
@@ -31,6 +32,7 @@ from tools.shown_output import with_output  # noqa: E402
 # File -> what makes its text of the text that it has now. A new generated file is a new row.
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
+    "abiscan/data/causes.json": cause_data.render,
     "abiscan/data/report-v1.schema.json": schema_enums.render,
     "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,

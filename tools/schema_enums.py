@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
-from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.cause import CauseId, Confidence, Situation
 from abiscan.model.compatibility import Aspect
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.diff_report import Effect
@@ -51,6 +51,7 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/target/properties/kind": _values(TargetKind),
     "$defs/cause/properties/cause": _values(CauseId),
     "$defs/cause_group/properties/cause": _values(CauseId),
+    "$defs/explain/properties/cause/properties/fix/items/properties/situation": _values(Situation),
     "$defs/confidence": _values(Confidence),
     "$defs/severity": _values(Severity),
     "$defs/import/properties/demangled_by": _values(DemangledBy),

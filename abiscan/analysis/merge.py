@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
 from abiscan.analysis.containers import judge_container
-from abiscan.model.cause import Confidence
+from abiscan.model.cause import CausePage, Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import Target
@@ -100,7 +100,18 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
         notes=tuple(dict.fromkeys((*within, *told, *unlisted, *(note for end in ends for note in end.notes)))),
         containers=tuple(sorted(containers, key=lambda c: c.path)),
         root=root,
+        cause_pages=_cause_pages(artifacts),
     )
+
+
+def _cause_pages(artifacts: Iterable[ArtifactReport]) -> tuple[CausePage, ...]:
+    causes = {group.cause for artifact in artifacts for group in artifact.causes}
+    if not causes:
+        return ()
+    # Most runs have none.
+    from abiscan.diagnosis.cause_catalogue import cause_pages
+
+    return cause_pages(causes)
 
 
 def _defined_twice(artifacts: Iterable[ArtifactReport], containers: Iterable[Container]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from abiscan.cli.exit_status import INCOMPLETE
 from abiscan.cli.options import scan_options, style_for
 from abiscan.errors import UsageError
 from abiscan.model.limits import MAX_TEXT_FILE
+from abiscan.report.style import Style
 
 # An id of a cause or of a rule; whatever else is written so is a word.
 _ID = re.compile(r"[a-z][a-z0-9-]{2,63}")
@@ -48,14 +49,14 @@ def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: An
 
     line = CommandLine(**given)
     asked = _explain_text(text)
-    if _ID.fullmatch(asked) and _explained_id(asked, form == "json"):
+    if _ID.fullmatch(asked) and _explained_id(asked, style_for(line, sys.stdout), form == "json"):
         return
     subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
     # A word of sources that no torch exports is a rule's subject, not a missing name.
     unknown = needed_by is None and not any(subject.windows for subject in subjects)
     rules = _rules_of_word(asked) if unknown and _WORD.fullmatch(asked) else ()
     if rules:
-        _print_rules(rules, form == "json")
+        _print_rules(rules, style_for(line, sys.stdout), form == "json")
         return
     near = () if subjects else _near_ids(asked)
     if form == "json":
@@ -68,29 +69,29 @@ def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: An
         sys.exit(INCOMPLETE)
 
 
-def _explained_id(text: str, as_json: bool) -> bool:
+def _explained_id(text: str, style: Style, as_json: bool) -> bool:
     """Print the cause or the rule of this id; whether there is one."""
-    from abiscan.diagnosis.registry import CAUSES, summary
-    from abiscan.report import explain_text, explain_v1
+    from abiscan.model.cause import CauseId
 
-    row = next((row for row in CAUSES if row.id == text), None)
-    if row is not None:
-        about = {"id": row.id.value, "summary": summary(row.id), "facts": row.facts}
-        click.echo(explain_v1.render_cause(about) if as_json else explain_text.render_cause(about), nl=False)
-        return True
-    return _print_rules((text,), as_json)
+    if text not in set(CauseId):
+        return _print_rules((text,), style, as_json)
+    from abiscan.diagnosis.cause_catalogue import load_causes
+    from abiscan.report import cause_page, explain_v1
+
+    page = load_causes()[CauseId(text)]
+    click.echo(explain_v1.render_cause(page) if as_json else cause_page.render_text(page, style), nl=False, color=True)
+    return True
 
 
-def _print_rules(ids: Sequence[str], as_json: bool) -> bool:
+def _print_rules(ids: Sequence[str], style: Style, as_json: bool) -> bool:
     """Print the rules of these ids; whether there is any."""
     from abiscan.cli.every_rule import every_rule
     from abiscan.report import explain_v1, rules_text
 
     infos = tuple(info for info in every_rule() if info.id in ids)
     if infos:
-        width = style_for(CommandLine(), sys.stdout).width
         document = explain_v1.render_rules(infos) if as_json else None
-        click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=width), nl=False)
+        click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=style.width), nl=False)
     return bool(infos)
 
 
@@ -117,9 +118,9 @@ def _near_ids(text: str) -> tuple[str, ...]:
     import difflib
 
     from abiscan.cli.every_rule import every_rule
-    from abiscan.diagnosis.registry import CAUSES
+    from abiscan.model.cause import CauseId
 
-    known = [row.id.value for row in CAUSES] + [info.id for info in every_rule()]
+    known = [cause.value for cause in CauseId] + [info.id for info in every_rule()]
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     return tuple(near or [each for each in known if len(word) >= _BEGINNING and each.startswith(word)])
 

@@ -1,7 +1,7 @@
 """A missing import or an error message -> causes, evidence, fixes.
 
 `diagnose` answers for a file whose imports were bound, `explain` for a text: a symbol, an error message, a whole log.
-Both ask the modules of `registry.CAUSES` about each name, with what a `Knowledge` says of the target, the releases and
+Both ask the modules of `causes.MODULES` about each name, with what a `Knowledge` says of the target, the releases and
 the machine. What they need is imported when they are called: a scan that finds nothing missing needs none of it.
 """
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
-from abiscan.diagnosis.registry import summary
 from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
@@ -189,7 +189,7 @@ def _groups(
         if (rows and lacking) or len(lacking) > 1:
             evidence.append(f"Not found: {', '.join(lacking)}.")
         groups.append(
-            CauseGroup(cause, best.confidence, summary(cause, knowledge.target), tuple(evidence), best.fix, names)
+            CauseGroup(cause, best.confidence, title(cause, knowledge.target), tuple(evidence), best.fix, names)
         )
     of_torch = {candidate.cause for soname, candidate in libraries.items() if is_torch_library(soname)}
     missing = {bound.name for bound, _candidates in settled if bound.status is Status.MISSING}

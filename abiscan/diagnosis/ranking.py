@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.diagnosis.registry import MODULES, position
+from abiscan.diagnosis.causes import MODULES
 from abiscan.model.cause import Cause, CauseId, Confidence
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _HIGH, _MEDIUM = 0.8, 0.5
 _LEAST = 0.1
 # Causes beyond this many are noise to who reads them.
 _MOST = 5
+_PLACES = {cause: place for place, cause in enumerate(CauseId)}
 
 
 class Candidate(Struct, frozen=True):
@@ -52,17 +53,17 @@ Candidates = Iterator[Candidate]
 
 
 def ranked(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Best first, each cause once (its best reading); the order of the table of causes settles a tie."""
+    """Best first, each cause once (its best reading); the order of `CauseId` settles a tie."""
     best: dict[CauseId, Candidate] = {}
     for candidate in candidates:
         known = best.get(candidate.cause)
         if candidate.score >= _LEAST and (known is None or candidate.score > known.score):
             best[candidate.cause] = candidate
-    return tuple(sorted(best.values(), key=lambda candidate: (-candidate.score, position(candidate.cause))))
+    return tuple(sorted(best.values(), key=lambda candidate: (-candidate.score, _PLACES[candidate.cause])))
 
 
 def causes_of(missing: MissingName) -> tuple[Candidate, ...]:
     """The causes of a missing name, best first."""
     # A scan without a missing name loads none of them.
-    modules = [importlib.import_module(f"abiscan.diagnosis.{name}") for name in MODULES]
+    modules = [importlib.import_module(f"abiscan.diagnosis.causes.{name}") for name in MODULES]
     return ranked(candidate for module in modules for candidate in module.causes(missing))[:_MOST]

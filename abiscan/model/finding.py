@@ -41,6 +41,8 @@ class Location(Struct, frozen=True):
 
 DOES_NOT_LOAD = "does-not-load"
 """The rule of a file that fails although no other rule says so as an error."""
+EXPLAINED_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-library"})
+"""The rules that report of each import what the causes of the file explain."""
 
 
 class Finding(Struct, frozen=True):

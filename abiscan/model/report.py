@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
-from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.cause import Cause, CauseGroup, CausePage
 from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.operators import CalledOperator, Operator
@@ -170,6 +170,7 @@ class Report(Struct, frozen=True):
 
     Attributes:
         rules: every rule that the run could have fired, for formats that list them.
+        cause_pages: the page of each cause that an artifact has.
         containers: the wheels, packages and archives that artifacts are members of, by path.
         notes: sentences about the run as a whole (several torches on the path, no GNU demangler here).
         fail_on: the lowest severity that fails the run, by the gate's policy; None for none.
@@ -190,6 +191,7 @@ class Report(Struct, frozen=True):
     containers: tuple[Container, ...] = ()
     root: str | None = None
     imports_shown: ImportsShown = "all"
+    cause_pages: tuple[CausePage, ...] = ()
 
     def failing(self, finding: Finding) -> bool:
         """Whether this finding fails the run."""

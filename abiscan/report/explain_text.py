@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from abiscan.model.binding import DemangledBy
 from abiscan.model.cause import Cause
@@ -20,14 +20,6 @@ def render(subjects: Sequence[Subject], style: Style | None = None) -> str:
     style = style or Style()
     blocks = ["\n".join(_block(subject, style)) for subject in subjects]
     return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
-def render_cause(about: Mapping[str, str], style: Style | None = None) -> str:
-    """What one cause says, and what it is read from."""
-    style = style or Style()
-    lines = [style.strong(about["id"]), *wrap(about["summary"], style, "  ", "  ")]
-    lines += wrap(about["facts"], style, "  read from: ", "    ")
-    return "\n".join(lines) + "\n"
 
 
 def _word(subject: Subject) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
 from abiscan import __version__
+from abiscan.model.cause import CausePage
 from abiscan.model.finding import RuleInfo
 from abiscan.model.subject import Subject
 from abiscan.report import json_v1
@@ -17,9 +18,9 @@ def render(subjects: Sequence[Subject], near: Sequence[str] = ()) -> str:
     return json_v1.explain(subjects, __version__, near=near)
 
 
-def render_cause(about: Mapping[str, str]) -> str:
+def render_cause(page: CausePage) -> str:
     """One cause by its id: no subject was asked about."""
-    return json_v1.explain((), __version__, cause=about)
+    return json_v1.explain((), __version__, cause=page)
 
 
 def render_rules(infos: Sequence[RuleInfo]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Status
-from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.cause import Cause, CauseGroup, CausePage
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import CalledOperator, Operator
@@ -83,14 +83,14 @@ def explain(
     subjects: Sequence[Subject],
     version: str,
     *,
-    cause: Mapping[str, str] | None = None,
+    cause: CausePage | None = None,
     rules: Sequence[Mapping[str, object]] = (),
     near: Sequence[str] = (),
 ) -> str:
     """The answer of `explain`, in the order in which the text named its subjects (`$defs/explain` of the schema).
 
     Args:
-        cause: what one cause says, where its id was asked about.
+        cause: the page of a cause, where its id was asked about.
         rules: the rules of that id, as `abiscan rules -f json` has them.
         near: ids that the text is nearly.
     """
@@ -100,7 +100,8 @@ def explain(
         "subjects": [_subject(subject) for subject in subjects],
     }
     if cause is not None:
-        document["cause"] = dict(cause)
+        # The torch of the title is known of no file here.
+        document["cause"] = {**plain(cause), "title": cause.title_for()}
     if rules:
         document["rules"] = [dict(rule) for rule in rules]
     if near:

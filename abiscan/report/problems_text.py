@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.cause import CauseGroup
-from abiscan.model.finding import DOES_NOT_LOAD, Finding, Severity
+from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Severity
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
@@ -15,8 +15,6 @@ from abiscan.report.wording import counted, place_words, readable_names
 # How many of each a file's block may show before `-v` is named.
 _CAUSES, _SYMBOLS_FIRST, _SYMBOLS_OTHER, _FINDINGS, _EVIDENCE = 3, 4, 2, 3, 2
 SEVERITY_COLOR = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36"}
-# Findings that say of each import what the causes say already, once, above.
-_TOLD_BY_CAUSES = frozenset({"missing-import", "unreachable-import", "missing-library"})
 
 
 def cause_lines(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -77,7 +75,7 @@ def finding_lines(artifact: ArtifactReport, style: Style) -> list[str]:
             for f in shown
             if (f.severity is not Severity.NOTE or style.fails(f.severity))
             and f.rule != DOES_NOT_LOAD  # the lines above say so
-            and not (f.rule in _TOLD_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
+            and not (f.rule in EXPLAINED_BY_CAUSES and artifact.causes and explained.issuperset(f.all_symbols))
         ]
     by_rule: dict[str, list[Finding]] = {}
     for finding in shown:

@@ -11,13 +11,17 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from abiscan.model.finding import Finding, Location, RuleInfo, Severity
+from abiscan.model.cause import CauseId, CausePage
+from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Location, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.report.cause_page import render_markdown, render_text
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
+from abiscan.report.style import Style
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # `python tools/generate.py` writes the address of `[project.urls]` here.
@@ -26,6 +30,7 @@ MAX_RESULTS = 25_000
 MAX_LOCATIONS = 100
 MAX_COMPRESSED = 10_000_000
 _MAX_DESCRIPTION = 1024
+_UNWRAPPED = Style(width=None)
 
 # SARIF's levels and precisions are our severities and confidences; this property of GitHub's differs in one word.
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "recommendation"}
@@ -112,7 +117,8 @@ def uri(path: str, member: str | None = None) -> str:
 
 
 def _rules(report: Report) -> list[dict[str, Any]]:
-    listed = {rule.id: _rule(rule) for rule in report.rules}
+    pages = _pages_of_rules(report)
+    listed = {rule.id: _rule(rule, pages.get(rule.id, ())) for rule in report.rules}
     for artifact in report.artifacts:
         for finding in artifact.findings:
             # A result must not point at a rule that is not there.
@@ -121,13 +127,25 @@ def _rules(report: Report) -> list[dict[str, Any]]:
     return [listed[rule_id] for rule_id in sorted(listed)]
 
 
-def _rule(rule: RuleInfo) -> dict[str, Any]:
+def _pages_of_rules(report: Report) -> dict[str, tuple[CausePage, ...]]:
+    """The pages of the causes that explain the findings of a rule in this run."""
+    explained: dict[str, set[CauseId]] = {}
+    for artifact in report.artifacts:
+        for rule in {f.rule for f in artifact.findings} & (EXPLAINED_BY_CAUSES | {DOES_NOT_LOAD}):
+            explained.setdefault(rule, set()).update(group.cause for group in artifact.causes)
+    return {rule: tuple(p for p in report.cause_pages if p.id in causes) for rule, causes in explained.items()}
+
+
+def _rule(rule: RuleInfo, pages: Sequence[CausePage] = ()) -> dict[str, Any]:
     described: dict[str, Any] = {
         "id": printable(rule.id),
         "name": "".join(part.capitalize() for part in rule.id.split("-")),
         "shortDescription": {"text": printable_lines(rule.summary)[:_MAX_DESCRIPTION]},
         "fullDescription": {"text": (printable_lines(rule.why) or printable_lines(rule.summary))[:_MAX_DESCRIPTION]},
-        "help": {"text": _help_text(rule), "markdown": _help_markdown(rule)},
+        "help": {
+            "text": "\n\n".join((_help_text(rule), *(render_text(page, _UNWRAPPED).rstrip() for page in pages))),
+            "markdown": "\n\n".join((_help_markdown(rule), *(render_markdown(page, 2) for page in pages))),
+        },
         "defaultConfiguration": {"level": rule.severity.value},
         "properties": {
             "tags": ["pytorch", "abi"],
@@ -186,6 +204,8 @@ def _result(
     message = _message(finding.message)
     if finding.fix:
         message += f"\n\nFix: {_message(finding.fix)}"
+    symbols = set(finding.all_symbols) if finding.rule in EXPLAINED_BY_CAUSES else set()
+    causes = [group.cause.value for group in artifact.causes if symbols.intersection(group.symbols)]
     result: dict[str, Any] = {
         "ruleId": printable(finding.rule),
         "ruleIndex": index[finding.rule],
@@ -201,6 +221,7 @@ def _result(
             "confidence": finding.confidence.value,
             **({"symbol": printable(finding.symbol)} if finding.symbol is not None else {}),
             **({"symbols": [printable(s) for s in finding.symbols]} if finding.symbols else {}),
+            **({"causes": causes} if causes else {}),
         },
     }
     if any(location.file is not None for location in places):

@@ -58,6 +58,28 @@ def wrap(text: str, style: Style, first: str, rest: str, *, chop: bool = False) 
     return [first + lines[0][bare:], *lines[1:]]
 
 
+def wrap_paragraphs(text: str, width: int | None, indent: str = "") -> list[str]:
+    """Prose wrapped; lines that are indented or fenced are code and stay as they are."""
+    lines: list[str] = []
+    fenced = False
+    for block in text.strip("\n").split("\n\n"):
+        if lines:
+            lines.append("")
+        raw = block.splitlines()
+        if fenced or any(line.startswith(("    ", "```", "- ", "| ")) for line in raw):
+            for line in raw:
+                fenced ^= line.startswith("```")
+                lines.append(indent + line)
+        elif width is None:
+            lines.append(indent + " ".join(block.split()))
+        else:
+            wrapper = textwrap.TextWrapper(
+                max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            )
+            lines += wrapper.wrap(" ".join(block.split()))
+    return lines
+
+
 def _visible_length(text: str) -> int:
     length, inside = 0, False
     for character in text:

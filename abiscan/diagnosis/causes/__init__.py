@@ -1,1 +1,22 @@
-"""One module a theme of causes; `diagnosis.registry` lists them."""
+"""One module a theme of causes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MODULES: Final = (
+    "system_libraries",
+    "python_abi",
+    "stable_shims",
+    "template_mangling",
+    "string_abi",
+    "gpu_builds",
+    "signatures",
+    "visibility",
+    "linking",
+    "built_for",
+    "vendor_libraries",
+    "extension_source",
+    "inlined_calls",
+)
+"""The modules that are asked about a missing name, in their order; each has a function `causes`."""

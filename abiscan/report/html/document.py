@@ -11,6 +11,7 @@ import hashlib
 from importlib import resources
 
 from abiscan.errors import UsageError
+from abiscan.report.cause_page import SITUATIONS
 
 
 def document(
@@ -63,6 +64,8 @@ def document(
         return markupsafe.Markup("").join(wrapped)
 
     environment.filters["prose"] = prose
+    # Macros see what is global alone.
+    environment.globals["situations"] = SITUATIONS
     return environment.get_template(template).render(
         **values,
         policy=f"default-src 'none'; style-src {_hash(styles)}; script-src {_hash(scripts)}; img-src data:; "

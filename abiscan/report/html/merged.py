@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from abiscan.model.cause import CauseGroup
+from abiscan.model.cause import CauseGroup, CausePage
 from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
@@ -18,9 +18,10 @@ from abiscan.report.wording import place_words, readable_names
 _PLACES = 12
 
 
-def merged_causes(artifacts: Sequence[ArtifactReport]) -> list[CauseView]:
+def merged_causes(artifacts: Sequence[ArtifactReport], pages: Sequence[CausePage] = ()) -> list[CauseView]:
     """Each cause once, that of most files first. `artifacts` come worst first; their places are the files' numbers."""
     merged: dict[tuple[str, str], CauseView] = {}
+    page_of = {page.id: page for page in pages}
     for number, artifact in enumerate(artifacts):
         names = readable_names(artifact)
         for group in artifact.causes:
@@ -31,6 +32,7 @@ def merged_causes(artifacts: Sequence[ArtifactReport]) -> list[CauseView]:
                     group.confidence.value,
                     printable(group.summary),
                     tuple(printable(sentence) for sentence in group.evidence),
+                    page=page_of.get(group.cause),
                 ),
             )
             _add(view, group, number, names)

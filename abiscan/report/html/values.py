@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
+from abiscan.model.cause import CausePage
 from abiscan.report.html.commands import Step
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.trends import Trend
@@ -48,6 +49,7 @@ class CauseView(Struct):
     Attributes:
         evidence: of the first file: that of many, mixed, would prove nothing.
         fixes: each distinct fix with the files that it is for; the first is shown at once.
+        page: what holds of the cause whatever the file.
     """
 
     cause: str
@@ -57,6 +59,7 @@ class CauseView(Struct):
     fixes: dict[tuple[Step, ...], list[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
+    page: CausePage | None = None
 
     @property
     def shown_symbols(self) -> list[str]:

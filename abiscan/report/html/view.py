@@ -49,7 +49,7 @@ def page_view(
         target=f"torch {printable(target.torch)}" if target is not None else None,
         target_facts=_target_facts(target),
         tallies=_tallies(counts),
-        causes=tuple(merged_causes(artifacts)),
+        causes=tuple(merged_causes(artifacts, report.cause_pages)),
         heat=release_map(units, wheels, files, artifacts),
         apart=tuple(w.title for w in wheels if w.title and not any(artifacts[f.number].releases for f in w.files)),
         failing=tuple(failing_rules(report, artifacts)),

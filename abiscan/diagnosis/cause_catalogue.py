@@ -1,0 +1,37 @@
+"""The causes as `abiscan/data/causes.json` has them, which `tools/generate.py` makes of `catalogue/causes/ID.toml`.
+
+A scan reads it where something is unresolved, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import msgspec
+
+from abiscan.data import data_file
+from abiscan.model.cause import CauseId, CausePage
+from abiscan.model.target import Target
+
+
+@cache
+def load_causes() -> Mapping[CauseId, CausePage]:
+    """The page of every cause, in the order of `CauseId`."""
+    with open(data_file("causes.json"), "rb") as file:
+        pages = msgspec.json.decode(file.read(), type=tuple[CausePage, ...])
+    return {page.id: page for page in pages}
+
+
+def cause_pages(causes: Iterable[CauseId]) -> tuple[CausePage, ...]:
+    """The pages of some causes, each once, in the order of `CauseId`."""
+    wanted = set(causes)
+    return tuple(page for page in load_causes().values() if page.id in wanted) if wanted else ()
+
+
+def title(cause: CauseId, target: Target | None = None) -> str:
+    """What is wrong in a sentence, with the target in it."""
+    if target is None:
+        return load_causes()[cause].title_for()
+    variant = f" ({target.variant})" if target.variant else ""
+    return load_causes()[cause].title_for(f"torch {target.torch}{variant}")

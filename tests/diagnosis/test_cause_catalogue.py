@@ -1,0 +1,151 @@
+"""Every cause has a page that can be followed, and a text of which `explain` concludes it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import abiscan.diagnosis.causes
+from abiscan.diagnosis.cause_catalogue import cause_pages, load_causes, title
+from abiscan.diagnosis.causes import MODULES
+from abiscan.diagnosis.ranking import Candidate, ranked
+from abiscan.model.cause import CauseId, CausePage, Situation
+from abiscan.model.target import Target, TargetKind
+from tests.diagnosis.reported import DATA
+from tools import cause_docs
+from tools.cause_data import CATALOGUE, InvalidCause, causes, read_cause_file
+
+PAGES = causes()
+TEXTS = tomllib.loads((DATA / "texts.toml").read_text(encoding="utf-8"))["text"]
+
+
+@cache
+def abiscan_output(*words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "abiscan", *words], capture_output=True, text=True, check=True, cwd=DATA
+    ).stdout
+
+
+def _commands(page: CausePage) -> list[str]:
+    found = [*(check.commands for check in page.confirm), *(remedy.commands for remedy in page.fix)]
+    return [commands for commands in found if commands]
+
+
+def test_every_cause_has_a_page_in_the_order_of_the_enumeration() -> None:
+    assert [page.id for page in PAGES] == list(CauseId)
+    assert list(load_causes().values()) == PAGES
+    assert cause_pages(()) == ()
+    two = cause_pages((CauseId.UNUSABLE_FILE, CauseId.ROCM_NAMING, CauseId.UNUSABLE_FILE))
+    assert [page.id for page in two] == [CauseId.ROCM_NAMING, CauseId.UNUSABLE_FILE]
+
+
+@pytest.mark.parametrize("cause", CauseId)
+def test_a_labelled_text_shows_the_cause(cause: CauseId) -> None:
+    """`test_texts.py` has each text explained and compares the cause."""
+    assert any(cause in (row["cause"], row.get("also")) for row in TEXTS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
+def test_a_page_says_what_to_do_in_every_situation(page: CausePage) -> None:
+    assert [remedy.situation for remedy in page.fix] == list(Situation)
+    assert len(page.explanation.split()) > 40
+    assert page.confirm
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
+def test_the_commands_of_a_page_can_be_pasted(page: CausePage) -> None:
+    """bash parses them, Python compiles what it is given, and abiscan knows its options."""
+    for commands in _commands(page):
+        parsed = subprocess.run(["bash", "-n"], input=commands, capture_output=True, text=True, check=False)
+        assert (parsed.returncode, parsed.stderr) == (0, ""), commands
+        for code in re.findall(r"""python -c (?:"([^"]*)"|'([^']*)')""", commands):
+            ast.parse("".join(code))
+        for words in re.findall(r"^abiscan ([^|<>\n#]*)", commands, re.MULTILINE):
+            asked = [word.strip("\"'") for word in re.findall(r"\"[^\"]*\"|\S+", words)]
+            options = [word for word in asked if word.startswith("--") or re.fullmatch(r"-[a-z]", word)]
+            command = asked[:1] if asked[0] in ("explain", "fix", "env", "releases") else ["scan"]
+            shown = abiscan_output(*command, "--help")
+            assert [option for option in options if option not in shown] == [], words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
+def test_no_advice_that_a_check_of_abiscan_refutes(page: CausePage) -> None:
+    """The real libtorch 2.13 exports no name that -fclang-abi-compat=17 makes: the flag is named with its releases."""
+    for remedy in page.fix:
+        if "-fclang-abi-compat" in remedy.text + remedy.commands:
+            assert "for torch 2.3 to 2.11" in remedy.text
+            assert "-fclang-abi-compat" not in remedy.commands
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('situation = "wheel"', 'situation = "docker"', "Invalid enum value 'docker'"),
+        ('title = "The ', 'title = "The\\n', "title must be one sentence"),
+        ("prevention =", "prevent =", "missing required field `prevention`"),
+        ('"https://gcc', '"http://gcc', "references must be https links"),
+        ("detection =", "facts = ''\ndetection =", "unknown key 'facts'"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    path = tmp_path / "cxx11-abi-mismatch.toml"
+    text = (CATALOGUE / path.name).read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InvalidCause, match=rf"^cxx11-abi-mismatch\.toml: .*{re.escape(problem)}"):
+        read_cause_file(path)
+
+
+def test_explain_prints_the_page() -> None:
+    shown = abiscan_output("explain", "cxx11-abi-mismatch")
+    for words in (
+        "Detection",
+        "Confirm it by hand",
+        "  Prebuilt wheel",
+        "  Only the binary is available",
+        "Prevention",
+    ):
+        assert f"\n{words}\n" in shown
+    assert "torch.compiled_with_cxx11_abi()" in shown
+    assert "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html" in shown
+
+
+def test_every_module_of_causes_is_asked() -> None:
+    folder = Path(abiscan.diagnosis.causes.__file__).parent
+    assert set(MODULES) == {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
+    assert all(callable(importlib.import_module(f"abiscan.diagnosis.causes.{name}").causes) for name in MODULES)
+
+
+def test_the_table_of_the_documentation_is_made_of_the_pages() -> None:
+    text = cause_docs.TARGET.read_text(encoding="utf-8")
+    assert cause_docs.render(text) == text
+    assert all(text.count(f"| [`{page.id}`](causes/{page.id}.md) |") == 1 for page in PAGES)
+    with pytest.raises(ValueError, match="end of causes"):
+        cause_docs.render("a page without the table")
+
+
+def test_a_title_names_the_target() -> None:
+    target = Target(TargetKind.RELEASE, "2.6.0", "cu124", None, None, None, None, None)
+    assert title(CauseId.DISTRIBUTION_VARIANT, target).startswith("Torch 2.6.0 (cu124) is")
+    assert title(CauseId.DISTRIBUTION_VARIANT).startswith("The installed torch is")
+    assert title(CauseId.OP_NOT_REGISTERED, target).startswith("torch.compile ")
+
+
+def test_the_order_of_the_causes_settles_a_tie() -> None:
+    all_alike = [Candidate(cause, 0.5, (), "") for cause in CauseId]
+    assert [candidate.cause for candidate in ranked(reversed(all_alike))] == list(CauseId)
+    assert ranked([*all_alike, Candidate(CauseId.HALF_INTRINSIC, 0.6, (), "")])[0].cause is CauseId.HALF_INTRINSIC
+
+
+def test_a_scan_without_a_missing_name_loads_no_causes() -> None:
+    code = "import sys, abiscan.diagnosis; print(*(m for m in sys.modules if m.startswith('abiscan.diagnosis.')))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert loaded == ["abiscan.diagnosis.knowledge"]
