@@ -177,3 +177,20 @@ def file_type(mode: int) -> str:
         if test(mode):
             return words
     return "a special file"
+
+
+def other_owner(status: os.stat_result) -> str | None:
+    """Which user a file belongs to, in words, where that is neither the user of this process nor root; else None.
+
+    Args:
+        status: of the opened file (fstat(2)): at the path there may be another one by now.
+    """
+    return None if status.st_uid in (0, os.geteuid()) else f"owned by user id {status.st_uid}"
+
+
+def is_world_writable(directory: str) -> bool:
+    """Whether every user may put files into a directory; the sticky bit of /tmp does not prevent that (inode(7))."""
+    try:
+        return bool(os.stat(directory).st_mode & stat.S_IWOTH)
+    except OSError:
+        return True

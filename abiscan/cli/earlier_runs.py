@@ -18,6 +18,7 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
         UsageError: there is no such directory, or a file in it is no report.
     """
     from abiscan.compare.earlier_runs import read_run
+    from abiscan.inputs.named_file import read_named
 
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".json")]
@@ -27,12 +28,9 @@ def read_earlier_runs(directory: str) -> tuple[RunSummary, ...]:
     for name in sorted(names, key=_order)[-MAX_EARLIER_RUNS:]:
         path = os.path.join(directory, name)
         try:
-            with open(path, "rb") as file:
-                data = file.read(MAX_EARLIER_REPORT + 1)
-        except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}") from None
-        if len(data) > MAX_EARLIER_REPORT:
-            raise UsageError(f"{path}: larger than {MAX_EARLIER_REPORT >> 20} MiB")
+            data = read_named(path, "the report of an earlier run", limit=MAX_EARLIER_REPORT)
+        except FileNotFoundError:
+            raise UsageError(f"{path}: no such file") from None
         try:
             found.append(read_run(data, name.removesuffix(".json")))
         except ValueError as error:

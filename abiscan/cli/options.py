@@ -208,15 +208,11 @@ def style_for(line: CommandLine, stream: object) -> Style:
     return Style(width=width, color=color, verbose=line.verbose, quiet=line.quiet)
 
 
-def policy_of(line: CommandLine) -> Policy:
-    """The configuration file's policy with the command line's options over it."""
+def policy_of(line: CommandLine) -> tuple[Policy, tuple[str, ...]]:
+    """The configuration file's policy with the command line's options over it, and notes on that file."""
     from msgspec.structs import replace
 
-    from abiscan.gate.policy import Policy
-
-    policy = Policy()
-    if line.config is not None or _may_be_configured():
-        policy = _configured(line.config)
+    policy, notes = _configured(line.config)
     if line.fail_on is not None:
         from abiscan.gate.config import parse_fail_on
 
@@ -227,7 +223,7 @@ def policy_of(line: CommandLine) -> Policy:
     if select or ignore:
         policy = replace(policy, select=select, ignore_rules=ignore)
     if line.baseline is not None:
-        policy = replace(policy, baseline=line.baseline)
+        policy = replace(policy, baseline=line.baseline, baseline_found=False)
     if line.no_stale:
         policy = replace(policy, allow_stale=True)
     if line.require_torch is not None:
@@ -248,7 +244,7 @@ def policy_of(line: CommandLine) -> Policy:
 
         known = {build.torch for build in open_index(index_directory()).builds()}
         check_known(policy.require_torch, policy.stable_abi_version, known)
-    return policy
+    return policy, notes
 
 
 def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
@@ -274,35 +270,30 @@ def rules_of(given: Sequence[str], option: str) -> tuple[str, ...]:
     return names
 
 
-def _may_be_configured() -> bool:
-    """Whether a file that could hold a configuration lies upward; reading it is `gate.config`'s affair."""
-    directory = os.getcwd()
-    while True:
-        if any(os.path.isfile(os.path.join(directory, name)) for name in ("abiscan.toml", "pyproject.toml")):
-            return True
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return False
-        directory = parent
+def _configured(named: str | None) -> tuple[Policy, tuple[str, ...]]:
+    """The policy of --config, else of the configuration upward, and notes on which was used and which was not."""
+    from abiscan.cli.find_config import FoundConfig, find_config
+    from abiscan.gate.policy import Policy
 
+    if named is None:
+        found = find_config(os.getcwd())
+    else:
+        from abiscan.inputs.named_file import read_text
 
-def _configured(named: str | None) -> Policy:
-    from pathlib import Path
-
+        try:
+            found = FoundConfig(named, read_text(named, "the configuration"))
+        except FileNotFoundError:
+            raise UsageError(f"{named}: no such configuration") from None
+    notes = tuple(f"configuration not used: {path}: {why} (--config names one)" for path, why in found.ignored)
+    if found.path is None:
+        return Policy(), notes
     from msgspec.structs import replace
 
-    from abiscan.gate.config import find_config, load_config
-    from abiscan.gate.policy import Policy
-    from abiscan.inputs.named_file import read_text
-
-    path = Path(named) if named is not None else find_config(Path.cwd())
-    if path is None:
-        return Policy()
-    try:
-        text = read_text(str(path), "the configuration")
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such configuration") from None
     from abiscan.cli.every_rule import every_rule
+    from abiscan.gate.config import load_config
 
-    policy = load_config(text, str(path), {info.id for info in every_rule()})
-    return policy if policy.baseline is None else replace(policy, baseline=str(path.parent / policy.baseline))
+    policy = load_config(found.text, found.path, {info.id for info in every_rule()})
+    if policy.baseline is not None:
+        baseline = os.path.join(os.path.dirname(found.path), policy.baseline)
+        policy = replace(policy, baseline=baseline, baseline_found=named is None)
+    return policy, (f"configuration: {found.path}", *notes)

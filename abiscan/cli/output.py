@@ -160,11 +160,21 @@ def _mode_for(target: str) -> int:
         return 0o666 & ~mask
 
 
-def read_baseline_file(path: str) -> str:
-    from abiscan.inputs.named_file import read_text
+def read_baseline_file(path: str, *, own: bool = False) -> str:
+    """The text of a baseline.
+
+    Args:
+        own: whether it must belong to this user or root.
+
+    Raises:
+        UsageError: it cannot be read, or belongs to another user.
+    """
+    from abiscan.inputs.named_file import OtherUsersFile, read_text
 
     try:
-        return read_text(path, "the baseline")
+        return read_text(path, "the baseline", own=own)
+    except OtherUsersFile as error:
+        raise UsageError(f"{error} (use --baseline {path} to accept it)") from None
     except FileNotFoundError:
         raise UsageError(f"{path}: no such baseline; make it with --write-baseline {path}") from None
 

@@ -99,7 +99,9 @@ def work_of(line: CommandLine) -> Work:
             f"--torch {torch}: tables are of releases (2.6.0, declared); `abiscan releases add` takes another torch "
             "into your index"
         )
-    policy = policy_of(line)
+    policy, notes = policy_of(line)
+    for note in notes:
+        click.echo(f"abiscan: {safe(note)}", err=True)
     if policy.baseline is not None:
         raise UsageError("a baseline does not go with tables: it is of one report")
     options = of_a_registry(

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from abiscan.cli.exit_status import PASS, STATUS
 from abiscan.cli.options import file_system, policy_of, scan_options, style_for, today
-from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, tell, write
+from abiscan.cli.output import check_writable, emit, outputs_of, read_baseline_file, safe, tell, write
 from abiscan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,12 +50,12 @@ def run_scan(line: CommandLine) -> int:
     targets = [files.inside(target, cwd) for target in targets]
     if not targets:
         raise UsageError("name at least one shared object, wheel, directory or package (see abiscan scan --help)")
-    policy = policy_of(line)
+    policy, notes = policy_of(line)
     baseline = None
     if line.write_baseline is None and policy.baseline is not None:
         from abiscan.gate.baseline import read_baseline
 
-        baseline = read_baseline(read_baseline_file(policy.baseline), policy.baseline)
+        baseline = read_baseline(read_baseline_file(policy.baseline, own=policy.baseline_found), policy.baseline)
     outputs = outputs_of(line.formats)
     earlier = _earlier_runs(line.history, [name for name, _ in outputs])
     names: dict[str, str] = {}
@@ -69,7 +71,11 @@ def run_scan(line: CommandLine) -> int:
     # The text of one file names its operators with -v; looking for them in a large one takes as long as all else.
     operators = len(targets) > 1 or line.verbose or any(name != "text" for name, _ in outputs)
     options = scan_options(line, files, matrix=matrix, within=policy.require_torch, operators=operators, called=names)
+    if ("text", None) not in outputs:
+        for note in notes:
+            tell(f"abiscan: {safe(note)}")
     found = _run(targets, options, line.jobs)
+    found = replace(found, notes=(*notes, *found.notes))
     day = today() if policy.ignores else None
     report = apply(found, policy, baseline, day)
     if target is not None:

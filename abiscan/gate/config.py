@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any, get_args
 
 from abiscan.errors import UsageError
@@ -13,33 +12,10 @@ from abiscan.gate.requirements import GATE_RULES, parse_require_torch, parse_sta
 from abiscan.model.finding import Severity
 from abiscan.model.report import ImportsShown
 
-_FILE = "abiscan.toml"
 _PROJECT = "pyproject.toml"
-_LIMIT = 1 << 20
 
 _KEYS = ("fail-on", "severity", "ignore", "baseline", "allow-stale", "require-torch", "require-stable-abi", "imports")
 _IGNORE_KEYS = ("rule", "symbol", "path", "reason", "expires")
-
-
-def find_config(start: Path) -> Path | None:
-    """The nearest configuration at or above the directory `start`: abiscan.toml, else a pyproject.toml with our table.
-
-    Raises:
-        UsageError: a pyproject.toml on the way names our table and is no TOML.
-    """
-    for directory in (start, *start.parents):
-        own = directory / _FILE
-        if own.is_file():
-            return own
-        project = directory / _PROJECT
-        # Most projects say nothing to abiscan: parse only what mentions it, and leave others' damaged files alone.
-        if (
-            project.is_file()
-            and "abiscan" in (text := _glance(project))
-            and _table(text, str(project), True) is not None
-        ):
-            return project
-    return None
 
 
 def load_config(text: str, where: str, rules: Collection[str]) -> Policy:
@@ -53,7 +29,7 @@ def load_config(text: str, where: str, rules: Collection[str]) -> Policy:
     Raises:
         UsageError: no TOML; an unknown key, rule or severity; an ignore without a reason or without a condition.
     """
-    table = _table(text, where, Path(where).name == _PROJECT)
+    table = policy_table(text, where)
     if table is None:
         return Policy()
     _known_keys(table, _KEYS, where)
@@ -98,16 +74,15 @@ def parse_fail_on(value: str, where: str = "--fail-on") -> Severity | None:
     return _severity(value, where, "fail-on", (*(s.value for s in Severity), "never"))
 
 
-def _glance(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(_LIMIT + 1)
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return text if len(text) <= _LIMIT else ""
+def policy_table(text: str, where: str) -> Mapping[str, Any] | None:
+    """What a configuration file says to abiscan; None for a pyproject.toml without `[tool.abiscan]`.
 
+    Args:
+        where: its path; a name that ends in `pyproject.toml` has the keys below `[tool.abiscan]`.
 
-def _table(text: str, where: str, project: bool) -> Mapping[str, Any] | None:
+    Raises:
+        UsageError: it is not valid TOML.
+    """
     import tomllib
 
     try:
@@ -119,7 +94,7 @@ def _table(text: str, where: str, project: bool) -> Mapping[str, Any] | None:
     except ValueError as error:
         # A number of more digits than Python turns into one, a date that no calendar has.
         raise UsageError(f"{where}: not valid TOML: {error}") from error
-    if not project:
+    if where.rpartition("/")[2] != _PROJECT:
         return whole
     tool = whole.get("tool")
     table = tool.get("abiscan") if isinstance(tool, dict) else None

@@ -73,6 +73,7 @@ class Policy(Struct, frozen=True):
         select: rules whose findings count; empty for all. ignore_rules: rules whose findings do not. The command
             line names both; a configuration file says why, with `ignores`.
         baseline: path of the baseline, as the configuration file gives it (relative to that file).
+        baseline_found: a configuration that nobody named on the command line names it.
         require_torch: a version specifier (PEP 440); every known build that satisfies it must load every file.
         require_stable_abi: only torch's C shims may be used.
         stable_abi_version: ... and only those of this release or older.
@@ -86,6 +87,7 @@ class Policy(Struct, frozen=True):
     ignore_rules: tuple[str, ...] = ()
     allow_stale: bool = False
     baseline: str | None = None
+    baseline_found: bool = False
     require_torch: str | None = None
     require_stable_abi: bool = False
     stable_abi_version: str | None = None

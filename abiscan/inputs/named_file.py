@@ -2,58 +2,96 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
 
 from abiscan.errors import UsageError
-from abiscan.filesystem import file_type
+from abiscan.filesystem import file_type, is_world_writable, other_owner
 from abiscan.model.limits import MAX_PIPE_SILENCE, MAX_TEXT_FILE
 
 
-def read_text(path: str, what: str) -> str:
+class OtherUsersFile(UsageError):  # noqa: N818 - the name is what happened, as in FileNotFoundError's family
+    """A file that another user owns or may have put there.
+
+    Attributes:
+        reason: without the path.
+    """
+
+    def __init__(self, path: str, what: str, reason: str) -> None:
+        super().__init__(f"{path}: {what} is not used: {reason}")
+        self.reason = reason
+
+
+def read_text(path: str, what: str, *, own: bool = False) -> str:
     """The text of a file.
+
+    Args:
+        own: as of `read_named`.
 
     Raises:
         FileNotFoundError, UsageError: as `read_named`; it is not UTF-8.
     """
     try:
-        return read_named(path, what).decode("utf-8")
+        return read_named(path, what, own=own).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: {what} cannot be read: it is not UTF-8 text (byte {error.start})") from error
 
 
-def read_named(path: str, what: str, *, pipes: bool = False) -> bytes:
+def read_named(path: str, what: str, *, pipes: bool = False, own: bool = False, limit: int = MAX_TEXT_FILE) -> bytes:
     """The bytes of a file.
 
     Args:
         what: how to call it in messages ("the baseline").
         pipes: whether it may be a pipe, such as a shell's `<(...)`, which is read until its last writer closes it.
+        own: whether it must belong to the user of this process or to root, as what decides a verdict without being
+            named on the command line.
+        limit: in bytes.
 
     Raises:
         FileNotFoundError: nothing is there.
-        UsageError: it cannot be read, is not a regular file, or is larger than MAX_TEXT_FILE; a pipe was silent for
+        OtherUsersFile: with `own`, it belongs to another user.
+        UsageError: it cannot be read, is not a regular file, or is larger than `limit`; a pipe was silent for
             MAX_PIPE_SILENCE.
     """
+    # In a directory that others can write to, a link to a file of this user may be theirs.
+    directory = os.path.dirname(path) or "."
+    links = not own or _is_own_directory(directory)
     try:
         # O_NONBLOCK: opening a FIFO that has no writer would block without a time limit.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(path, flags if links else flags | os.O_NOFOLLOW)
     except FileNotFoundError:
         raise
     except OSError as error:
+        if error.errno == errno.ELOOP and not links:
+            raise OtherUsersFile(path, what, "a symbolic link in a directory that others can write to") from error
         raise UsageError(f"{path}: {what} cannot be read: {_words(error)}") from error
     try:
-        mode = os.fstat(descriptor).st_mode
+        status = os.fstat(descriptor)
+        mode = status.st_mode
+        owner = other_owner(status) if own else None
+        if owner is not None:
+            raise OtherUsersFile(path, what, owner)
         if not stat.S_ISREG(mode) and not (pipes and (stat.S_ISFIFO(mode) or os.isatty(descriptor))):
             raise UsageError(f"{path}: {what} cannot be read: it is {file_type(mode)}, not a file")
-        return _read(descriptor, path, what)
+        return _read(descriptor, path, what, limit)
     except OSError as error:
         raise UsageError(f"{path}: {what} cannot be read: {_words(error)}") from error
     finally:
         os.close(descriptor)
 
 
-def _read(descriptor: int, path: str, what: str) -> bytes:
+def _is_own_directory(directory: str) -> bool:
+    try:
+        status = os.stat(directory)
+    except OSError:
+        return False
+    return other_owner(status) is None and not is_world_writable(directory)
+
+
+def _read(descriptor: int, path: str, what: str, limit: int) -> bytes:
     parts: list[bytes] = []
     total = 0
     # Reading a FIFO that no writer has opened yet returns nothing, as at its end; poll waits for the first writer
@@ -71,8 +109,8 @@ def _read(descriptor: int, path: str, what: str) -> bytes:
             return b"".join(parts)
         parts.append(part)
         total += len(part)
-        if total > MAX_TEXT_FILE:
-            raise UsageError(f"{path}: {what} cannot be read: larger than {MAX_TEXT_FILE >> 20} MiB")
+        if total > limit:
+            raise UsageError(f"{path}: {what} cannot be read: larger than {limit >> 20} MiB")
 
 
 def _words(error: OSError) -> str:

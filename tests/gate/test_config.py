@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from pathlib import Path
 
 import pytest
 
 from abiscan.errors import UsageError
-from abiscan.gate.config import find_config, load_config, parse_fail_on
+from abiscan.gate.config import load_config, parse_fail_on
 from abiscan.gate.policy import Ignore, Policy, path_matches
 from abiscan.model.finding import Severity
 
@@ -117,27 +116,6 @@ def test_rules_of_the_gate_are_known() -> None:
 )
 def test_fail_on(text: str, expected: Severity | None) -> None:
     assert parse_fail_on(text) is expected
-
-
-def test_the_nearest_configuration_counts(tmp_path: Path) -> None:
-    below = tmp_path / "a" / "b"
-    below.mkdir(parents=True)
-    (tmp_path / "abiscan.toml").write_text("")
-    assert find_config(below) == tmp_path / "abiscan.toml"
-    # A project without our table is not the end of the search, nor is one that cannot be read.
-    (below / "pyproject.toml").write_text("[project]\nname = 'abiscan-user'\n")
-    (tmp_path / "a" / "pyproject.toml").write_bytes(b"\xff\xfe")
-    assert find_config(below) == tmp_path / "abiscan.toml"
-    (below / "pyproject.toml").write_text("[tool.abiscan]\n")
-    assert find_config(below) == below / "pyproject.toml"
-    (below / "abiscan.toml").write_text("")
-    assert find_config(below) == below / "abiscan.toml"
-
-
-def test_a_broken_project_file_that_speaks_to_us_is_told(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool.abiscan\n")
-    with pytest.raises(UsageError, match="not valid TOML"):
-        find_config(tmp_path)
 
 
 @pytest.mark.parametrize(
