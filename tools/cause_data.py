@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from abiscan.model.cause import CauseId, CausePage, Situation
+from abiscan.model.cause import CauseId
+from abiscan.model.cause_page import CausePage, Situation
 
 CATALOGUE = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "causes"
 

@@ -9,8 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from abiscan.model.cause import CausePage
-from abiscan.report.cause_page import render_markdown
+from abiscan.model.cause_page import CausePage
+from abiscan.report.cause_text import render_markdown
 from tools.cause_data import causes
 
 TEXTS = Path(__file__).parents[1] / "tests" / "diagnosis" / "data" / "texts.toml"

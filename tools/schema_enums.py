@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
-from abiscan.model.cause import CauseId, Confidence, Situation
+from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.cause_page import Situation
 from abiscan.model.compatibility import Aspect
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.diff_report import Effect

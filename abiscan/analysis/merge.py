@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from abiscan import __version__
 from abiscan.analysis.batches import BatchEnd, OpenedContainer, Scanned, ScannedArtifact
 from abiscan.analysis.containers import judge_container
-from abiscan.model.cause import CausePage, Confidence
+from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
 from abiscan.model.target import Target
 from abiscan.model.versions import order
 from abiscan.target.declared import without_build
 from abiscan.wheel.requirement_lines import normal_name
+
+if TYPE_CHECKING:
+    from abiscan.model.cause_page import CausePage
 
 Versions = Callable[[str], Sequence[str]]
 """Architecture -> public versions of the known torch builds for it, oldest first."""

@@ -76,10 +76,10 @@ def _explained_id(text: str, style: Style, as_json: bool) -> bool:
     if text not in set(CauseId):
         return _print_rules((text,), style, as_json)
     from abiscan.diagnosis.cause_catalogue import load_causes
-    from abiscan.report import cause_page, explain_v1
+    from abiscan.report import cause_text, explain_v1
 
     page = load_causes()[CauseId(text)]
-    click.echo(explain_v1.render_cause(page) if as_json else cause_page.render_text(page, style), nl=False, color=True)
+    click.echo(explain_v1.render_cause(page) if as_json else cause_text.render_text(page, style), nl=False, color=True)
     return True
 
 

@@ -11,7 +11,8 @@ from functools import cache
 import msgspec
 
 from abiscan.data import data_file
-from abiscan.model.cause import CauseId, CausePage
+from abiscan.model.cause import CauseId
+from abiscan.model.cause_page import CausePage
 from abiscan.model.target import Target
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
-from abiscan.model.cause import Cause, CauseGroup, CausePage
+from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
 from abiscan.model.operators import CalledOperator, Operator
@@ -18,6 +18,9 @@ from abiscan.model.release import ReleaseVerdict
 from abiscan.model.setting import Setting
 from abiscan.model.target import Target
 from abiscan.model.versions import Windows
+
+if TYPE_CHECKING:
+    from abiscan.model.cause_page import CausePage
 
 
 class ArtifactKind(enum.StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from abiscan import __version__
-from abiscan.model.cause import CausePage
+from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import RuleInfo
 from abiscan.model.subject import Subject
 from abiscan.report import json_v1

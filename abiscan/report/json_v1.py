@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Status
-from abiscan.model.cause import Cause, CauseGroup, CausePage
+from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.cause_page import CausePage
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
 from abiscan.model.operators import CalledOperator, Operator

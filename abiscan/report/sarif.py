@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from abiscan.model.cause import CauseId, CausePage
+from abiscan.model.cause import CauseId
+from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import DOES_NOT_LOAD, EXPLAINED_BY_CAUSES, Finding, Location, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.report.cause_page import render_markdown, render_text
+from abiscan.report.cause_text import render_markdown, render_text
 from abiscan.report.escape import code_fence, printable, printable_lines
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings
 from abiscan.report.style import Style

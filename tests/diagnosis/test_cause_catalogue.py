@@ -17,7 +17,8 @@ import abiscan.diagnosis.causes
 from abiscan.diagnosis.cause_catalogue import cause_pages, load_causes, title
 from abiscan.diagnosis.causes import MODULES
 from abiscan.diagnosis.ranking import Candidate, ranked
-from abiscan.model.cause import CauseId, CausePage, Situation
+from abiscan.model.cause import CauseId
+from abiscan.model.cause_page import CausePage, Situation
 from abiscan.model.target import Target, TargetKind
 from tests.diagnosis.reported import DATA
 from tools import cause_docs

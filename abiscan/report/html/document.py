@@ -11,7 +11,7 @@ import hashlib
 from importlib import resources
 
 from abiscan.errors import UsageError
-from abiscan.report.cause_page import SITUATIONS
+from abiscan.report.cause_text import SITUATIONS
 
 
 def document(

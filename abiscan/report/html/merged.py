@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from abiscan.model.cause import CauseGroup, CausePage
+from abiscan.model.cause import CauseGroup
+from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines

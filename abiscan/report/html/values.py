@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from abiscan.model.cause import CausePage
+from abiscan.model.cause_page import CausePage
 from abiscan.report.html.commands import Step
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.trends import Trend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from abiscan.model.cause import CausePage, Situation
+from abiscan.model.cause_page import CausePage, Situation
 from abiscan.report.style import Style, wrap_paragraphs
 
 SITUATIONS = {
