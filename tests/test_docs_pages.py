@@ -25,6 +25,19 @@ def test_links_lead_to_files(page: str) -> None:
         assert not path or (ROOT / page).parent.joinpath(path).exists(), link
 
 
+@pytest.mark.parametrize("page", [*PAGES, "README.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_tests_that_a_page_names_exist(page: str) -> None:
+    """`tests/diagnosis/test_texts.py`, `test_growth.py`, `test_package.py::test_it`."""
+    there = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("*")}
+    by_name = {path.name: path for path in there.values() if path.name.startswith("test_")}
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in re.findall(r"(?<![\w/])tests/[\w/.-]*\w", text):
+        assert name in there, name
+    for name, function in re.findall(r"(?<!\w)(test_\w+\.py)(?:::(\w+))?", text):
+        assert name in by_name, name
+        assert not function or f"def {function}(" in by_name[name].read_text(encoding="utf-8"), function
+
+
 def test_the_site_names_pages_that_are_there() -> None:
     """Those below `project/` are put there by tools/site_hooks.py."""
     named = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,7 +1,7 @@
 """Real reports as cases: what a user has (a symbol, the torch that is installed as the report words it, the file that
 needs it) and what the report's readers found to be the cause.
 
-    python -m tests.diagnosis.reported    writes every answer of today to data/answers.json
+    python -m tests.diagnosis.reported > answers.json    prints every answer: to compare before and after a change
 
 `data/cause_map.toml` says which causes are what readers called one. Each row of `data/*_cases.jsonl` has its URL. A
 row that has a `text` has what its thread shows, in the lines that programs printed (people's names in paths are
@@ -38,7 +38,6 @@ from abiscan.releases.exports import ReleasedExports
 
 DATA = Path(__file__).parent / "data"
 FILES = tuple(sorted(DATA.glob("*_cases.jsonl")))
-ANSWERS = DATA / "answers.json"
 _VERSION = re.compile(r"(?<![\w.])(\d+\.\d+(?:\.\d+)?(?:a0|\.dev\d+)?)(?:\+([a-z]+[\d.]*))?")
 # What --torch takes, at the beginning of what a report says; and words that say more of it than a version does.
 _SPEC = re.compile(r"\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:a0|\.dev\d{8})?(?:\+[\w.]+)?(?=$|[ ,(])")
@@ -204,14 +203,14 @@ def _target(version: str, variant: str, abi: bool | None) -> Target:
 
 
 def main() -> None:
-    """Answer every case again and write the answers down."""
+    """Print the answer to every case as JSON."""
     index = open_index(earlier=True)
     every = [case for path in FILES for case in cases(path)]
     answers = {
         "typed": {case.id: list(typed) for case in every if (typed := case.typed(index)) is not None},
         "pasted": {case.id: list(case.pasted(index)) for case in every},
     }
-    ANSWERS.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(json.dumps(answers, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":
