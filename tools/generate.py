@@ -18,6 +18,7 @@ from tools import (  # noqa: E402
     cause_data,
     cause_docs,
     limit_docs,
+    message_data,
     pass_docs,
     preload_docs,
     readme_output,
@@ -33,6 +34,7 @@ from tools.shown_output import with_output  # noqa: E402
 GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json": cause_data.render,
+    "abiscan/data/messages.json": message_data.render,
     "abiscan/data/report-v1.schema.json": schema_enums.render,
     "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,

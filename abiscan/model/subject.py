@@ -27,6 +27,7 @@ class Subject(Struct, frozen=True):
     """One thing that an error message or a log is about, answered.
 
     Attributes:
+        message: id of the message of the catalogue that the text is; None where code recognised it.
         near: exported names that are nearly this one, where none is it: the text may be mistyped.
     """
 
@@ -43,3 +44,4 @@ class Subject(Struct, frozen=True):
     location: Location | None = None
     notes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    message: str | None = None

@@ -274,6 +274,7 @@ def _subject(value: Subject) -> dict[str, Any]:
         "location": plain(value.location),
         "notes": plain(value.notes),
         "near": plain(value.near),
+        "message": value.message,
     }
 
 

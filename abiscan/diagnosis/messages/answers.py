@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from abiscan.diagnosis import missing_library
+from abiscan.diagnosis.catalogue import answer_messages
+from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
     build_errors,
-    gpu_errors,
     loading_errors,
     missing_operators,
     near_names,
@@ -54,14 +56,18 @@ def answer(
 
 
 def _answers(
-    found: Iterable[Mention], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
+    found: Iterable[Mention | FoundMessage], knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
 ) -> tuple[Subject, ...]:
     demangler = Demangler()
     answered: dict[_Key, Subject] = {}
     echoes: set[_Key] = set()
     found = tuple(found)
-    unfound = tuple(mention.text for mention in found if mention.by_ldd)
+    unfound = tuple(mention.text for mention in found if isinstance(mention, Mention) and mention.by_ldd)
     for mention in found:
+        if isinstance(mention, FoundMessage):
+            message = _answer_message(mention, knowledge, needed_by, file_facts)
+            answered[message.kind, message.text, str(mention.position)] = message
+            continue
         subject = _answer(mention, knowledge, needed_by, file_facts, demangler, unfound=unfound)
         if subject is None:
             continue
@@ -125,14 +131,6 @@ def _answer(
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
         case Complaint.DLL:
             return _subject(mention, ranked(windows_errors.dll(mention, missing)), None, file_name)
-        case Complaint.DEVICE_CODE:
-            return _subject(mention, ranked(gpu_errors.device_code(mention, missing)), None)
-        case Complaint.UNKNOWN_GPU:
-            return _subject(mention, ranked(gpu_errors.unknown_gpu(mention)), None)
-        case Complaint.DRIVER:
-            return _subject(mention, ranked(gpu_errors.driver(mention, missing)), None)
-        case Complaint.WITHOUT_GPU:
-            return _subject(mention, ranked(gpu_errors.without_gpu(mention, missing)), None)
         case Complaint.CUDNN_RELEASES:
             return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
         case Complaint.UNDECLARED:
@@ -173,6 +171,27 @@ def _answer(
             found = ranked(python_errors.no_overload(mention))
     # Ordinary errors of Python and of compilers are nobody's.
     return _subject(mention, found, None) if found else None
+
+
+def _answer_message(
+    found: FoundMessage, knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
+) -> Subject:
+    text = answer_messages.subject_text(found)
+    facts = file_facts(needed_by) if file_facts is not None and needed_by is not None else None
+    missing = MissingName(text, knowledge, file_name=needed_by, file=facts)
+    computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
+    causes = ranked((*computed, *answer_messages.candidates(found, missing)))
+    return Subject(
+        text,
+        found.answer.kind,
+        None,
+        None,
+        DemangledBy.NONE,
+        found.answer.owner,
+        None,
+        tuple(candidate.as_cause() for candidate in causes),
+        message=found.message.id,
+    )
 
 
 def _subject(

@@ -161,8 +161,6 @@ _SINCE: Final = {
     **dict.fromkeys(("span", "source_location", "bit_cast", "remove_cvref_t", "type_identity"), "C++20"),
     **dict.fromkeys(("endian", "ssize", "same_as", "convertible_to", "integral", "type_identity_t"), "C++20"),
 }
-# Of cooperative_groups.h, where it is compiled for compute capability 7.0 or newer (CUDA C++ Programming Guide).
-_SINCE_VOLTA = ("labeled_partition", "binary_partition")
 _OF_TORCH = ("torch", "ATen", "c10")
 _OF_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
 
@@ -186,9 +184,6 @@ def no_member(hit: Hit) -> Iterator[Mention]:
     scope = (scope or "").partition(" ")[0].rstrip("&*")
     if scope == "std" and name in _SINCE and any(word in hit.preceding() + hit.line for word in _OF_TORCH):
         yield Mention(Complaint.OLD_STANDARD, _SINCE[name], hit.at, location=_location(hit.before), context=name)
-        return
-    if scope == "cooperative_groups" and name in _SINCE_VOLTA:
-        yield Mention(Complaint.UNKNOWN_GPU, "sm_70", hit.at, version=f"cooperative_groups::{name}")
         return
     if name is not None and name.isidentifier() and _OF_SCOPE.fullmatch(scope) is not None:
         yield Mention(Complaint.NO_MEMBER, f"{scope}::{name}", hit.at, location=_location(hit.before))

@@ -68,14 +68,6 @@ class Complaint(enum.Enum):
     """The CUDA toolkit was not found."""
     OLD_STANDARD = enum.auto()
     """Torch's headers ask for a newer C++."""
-    DEVICE_CODE = enum.auto()
-    """No device code was found for the GPU."""
-    UNKNOWN_GPU = enum.auto()
-    """A compiler of device code does not know a GPU."""
-    DRIVER = enum.auto()
-    """The GPU's driver does not serve what was built."""
-    WITHOUT_GPU = enum.auto()
-    """A build has no code for a GPU at all."""
     CUDNN_RELEASES = enum.auto()
     """Torch was compiled with another cuDNN than it finds."""
     NOT_LOADABLE = enum.auto()
@@ -114,10 +106,6 @@ _KINDS: Final = {
     Complaint.NO_BACKEND: SubjectKind.RUNTIME_ERROR,
     Complaint.OTHER_PYTHON: SubjectKind.VERSION,
     Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
-    Complaint.DEVICE_CODE: SubjectKind.RUNTIME_ERROR,
-    Complaint.UNKNOWN_GPU: SubjectKind.COMPILE_ERROR,
-    Complaint.DRIVER: SubjectKind.RUNTIME_ERROR,
-    Complaint.WITHOUT_GPU: SubjectKind.RUNTIME_ERROR,
     Complaint.CUDNN_RELEASES: SubjectKind.VERSION,
     Complaint.NOT_LOADABLE: SubjectKind.FILE,
     Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,

@@ -7,6 +7,11 @@ in the text; the number of mentions is bounded.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage, found_message, match_messages
+from abiscan.diagnosis.catalogue.subject_readers import read_subject
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.message_readers import READERS, Reader
 from abiscan.diagnosis.messages.message_text import Hit
@@ -21,27 +26,52 @@ _MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
 _SAID, _SAID_BEFORE = 512, 48
 
 
-def mentions(text: str) -> tuple[Mention, ...]:
+def mentions(text: str) -> tuple[Mention | FoundMessage, ...]:
     """Every distinct thing that a (cleaned) text complains of, in its order, at most `MAX_MENTIONS`."""
-    hits: list[tuple[int, int, str, Reader]] = []
+    hits: list[tuple[int, int, str, Reader | None]] = []
     ascii_only = text.isascii()
-    for rank, (word, reader) in enumerate(READERS):
+    for rank, (word, reader) in enumerate((*READERS, *((anchor, None) for anchor in messages_by_anchor()))):
         if ascii_only and not word.isascii():
             continue
         hits += [(at, rank, word, reader) for at in _places(text, word)]
     hits.sort(key=lambda hit: hit[:2])
     found: dict[tuple[SubjectKind, str, str | None], Mention] = {}
+    messages: list[FoundMessage] = []
     for at, _rank, word, reader in hits[:_MAX_HITS_OF_ALL]:
-        for mention in reader(Hit.of(text, at, word)):
+        hit = Hit.of(text, at, word)
+        for mention in reader(hit) if reader is not None else _read_catalogue(hit):
+            if isinstance(mention, FoundMessage):
+                _add(mention, messages)
+                continue
             if not mention.text.strip():
                 continue
             key = (mention.kind, mention.text, mention.version)
             known = found.get(key)
             if known is None or (known.needed_by is None and mention.needed_by is not None):
                 found[key] = mention
-        if len(found) >= MAX_MENTIONS:
+        if len(found) + len(messages) >= MAX_MENTIONS:
             break
-    return tuple(sorted(found.values(), key=lambda mention: mention.position))
+    return tuple(sorted((*found.values(), *messages), key=lambda mention: mention.position))
+
+
+def _read_catalogue(hit: Hit) -> Iterator[Mention | FoundMessage]:
+    for message, quote, values in match_messages(hit, messages_by_anchor()[hit.word]):
+        if message.subject is not None:
+            yield read_subject(message.subject, hit.at, values)
+        else:
+            yield found_message(hit, message, quote, values)
+
+
+def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
+    """Keep a message, unless it repeats one that was found before; of two the one with more values is kept."""
+    for place, known in enumerate(messages):
+        if known.answer.id == new.answer.id:
+            if new.values.items() <= known.values.items():
+                return
+            if known.values.items() <= new.values.items():
+                messages[place] = new
+                return
+    messages.append(new)
 
 
 def _places(text: str, word: str) -> list[int]:

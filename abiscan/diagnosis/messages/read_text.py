@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.messages.log_facts import LogFacts, log_facts, paths_in
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.mentions import mentions
@@ -21,7 +22,7 @@ class ReadText(Struct, frozen=True):
     """
 
     text: str
-    mentions: tuple[Mention, ...]
+    mentions: tuple[Mention | FoundMessage, ...]
     facts: LogFacts
     paths: tuple[str, ...]
 

@@ -1,0 +1,1 @@
+"""What abiscan has as data about error messages and causes."""

@@ -1,0 +1,85 @@
+"""A message found in a text -> the causes of its answer, with templates filled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.computed_facts import FACTS
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.catalogue.message_row import Line
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, Candidates
+
+PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
+"""A place in a template: the name of a value or fact, and the text where it is absent or unfit for a command."""
+
+
+class _Values:
+    """Captured values and facts, each computed when it is first asked for."""
+
+    def __init__(self, values: Mapping[str, str], missing: MissingName) -> None:
+        self._values = values
+        self._missing = missing
+
+    def get(self, name: str) -> str | None:
+        """The value; None where it is absent."""
+        if name in FACTS:
+            return FACTS[name](self._values, self._missing)
+        return self._values.get(name)
+
+    def hold(self, conditions: Iterable[str]) -> bool:
+        """Whether every condition holds."""
+        return all(self._holds(condition) for condition in conditions)
+
+    def _holds(self, condition: str) -> bool:
+        name, wanted, negated = parse_condition(condition)
+        value = self.get(name)
+        return (bool(value) if wanted is None else value == wanted) != negated
+
+
+def parse_condition(condition: str) -> tuple[str, str | None, bool]:
+    """Name, text that it must equal (None: that it is given) and whether the condition is negated."""
+    rest = condition.removeprefix("not ")
+    name, equals, wanted = rest.partition(" = ")
+    return name, wanted if equals else None, rest != condition
+
+
+def subject_text(found: FoundMessage) -> str:
+    """The text of the subject: of the answer's template, or the matched part of the message."""
+    return PLACE.sub(lambda place: found.values.get(place[1]) or place[2] or "", found.answer.text) or found.quote
+
+
+def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
+    """The causes whose conditions hold."""
+    values = _Values(found.values, missing)
+    for row in found.answer.cause:
+        if values.hold(row.when):
+            evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)
+            yield Candidate(row.cause, row.score, tuple(evidence), "\n".join(fix))
+
+
+def _lines(lines: Iterable[Line], values: _Values, *, command: bool) -> Iterator[str]:
+    for line in lines:
+        if values.hold(line.when):
+            text = _fill(line.text, values, command=command)
+            if text is not None:
+                yield text
+
+
+def _fill(template: str, values: _Values, *, command: bool) -> str | None:
+    """The template with its values; None where one is absent for which it has no other text."""
+    parts: list[str] = []
+    end = 0
+    for place in PLACE.finditer(template):
+        value = values.get(place[1])
+        if value is not None and command and place[1] not in FACTS:
+            value = fixes.word(value, place[2] or "")
+        text = value or place[2]
+        if text is None:
+            return None
+        parts += (template[end : place.start()], text)
+        end = place.end()
+    return "".join((*parts, template[end:]))

@@ -1,0 +1,11 @@
+"""Causes that an answer of the message catalogue takes from facts of the file: a closed table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidates
+
+COMPUTED_CAUSES: Final[Mapping[str, Callable[[MissingName], Candidates]]] = {}

@@ -1,0 +1,71 @@
+"""The facts that templates and conditions of the message catalogue may name beside captured values: a closed table.
+
+Each is computed from the captured values and from what is known of the file and the target, and is None where it is
+unknown. What a fact returns may stand in a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.releases import companions
+
+Values = Mapping[str, str]
+
+
+def _rebuild(values: Values, missing: MissingName) -> str | None:
+    """The command that builds the extension (value `project`, where the message names it) from source."""
+    return fixes.rebuild(missing, project=values.get("project"))
+
+
+def _capability(values: Values, _missing: MissingName) -> str | None:
+    """`8.6` for the value `gpu` sm_86 or compute_86."""
+    found = re.fullmatch(r"(?:sm|compute)_(\d{1,2})(\d)[af]?", values.get("gpu", ""))
+    return None if found is None else f"{found[1]}.{found[2]}"
+
+
+def _target_torch(_values: Values, missing: MissingName) -> str | None:
+    """The target's torch where it is a CUDA build: `torch 2.6.0 (cu124)`."""
+    return missing.target_label if _target_cuda(_values, missing) else None
+
+
+def _target_cuda(_values: Values, missing: MissingName) -> str | None:
+    """The CUDA release of the target's torch."""
+    return None if missing.target is None else missing.target.cuda
+
+
+def _companion(values: Values, _missing: MissingName) -> str | None:
+    """The package, released beside torch, that registers the operators of the value `project`: torchvision."""
+    return companions.registers(values.get("project", ""))
+
+
+def _gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
+    """Given where the value `gpu` is newer than each of `supported`."""
+    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    return "yes" if gpu and any(supported) and gpu > max(supported) else None
+
+
+def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
+    """Given where the value `gpu` is older than each of `supported`, or the message has the value `too_old`."""
+    gpu, supported = _number(values.get("gpu")), [_number(each) for each in values.get("supported", "").split(", ")]
+    return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
+
+
+def _number(name: str | None) -> int:
+    found = re.search(r"\d{1,4}", name or "")
+    return int(found[0]) if found is not None else 0
+
+
+FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
+    "rebuild": _rebuild,
+    "capability": _capability,
+    "target_torch": _target_torch,
+    "target_cuda": _target_cuda,
+    "companion": _companion,
+    "gpu_is_newer": _gpu_is_newer,
+    "gpu_is_older": _gpu_is_older,
+}

@@ -1,0 +1,41 @@
+"""The message catalogue of this release, from `abiscan/data/messages.json`, which `tools/generate.py` makes of the TOML
+files: reading those would take longer than most answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import msgspec
+
+from abiscan.data import data_file
+from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Message
+
+
+@cache
+def load_catalogue() -> Catalogue:
+    """Every row."""
+    with open(data_file("messages.json"), "rb") as file:
+        return msgspec.json.decode(file.read(), type=Catalogue)
+
+
+@cache
+def messages_by_anchor() -> Mapping[str, tuple[Message, ...]]:
+    """The messages of each anchor, in their order."""
+    found: dict[str, tuple[Message, ...]] = {}
+    for message in load_catalogue().message:
+        for anchor in message.anchors:
+            found[anchor] = (*found.get(anchor, ()), message)
+    return found
+
+
+@cache
+def answers_by_id() -> Mapping[str, Answer]:
+    """The answers by their ids."""
+    return {answer.id: answer for answer in load_catalogue().answer}
+
+
+@cache
+def finders_by_name() -> Mapping[str, Finder]:
+    """The finders by their names."""
+    return {finder.name: finder for finder in load_catalogue().finder}

@@ -1,0 +1,145 @@
+"""A place in a text where an anchor stands -> the message of the catalogue that it is, with its captured values.
+
+Every pattern is applied to a window of bounded length, and repeats nothing without bound: the work for one place is
+bounded. A pattern is compiled when its anchor is first met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from msgspec import Struct
+
+from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_name
+from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
+from abiscan.diagnosis.messages.message_text import Hit
+
+# Characters in front of an anchor and behind it that patterns see.
+_BEFORE, _AFTER = 512, 2_048
+_BLANKS = re.compile(r"\s{1,8192}")
+
+
+def _driver_release(number: str) -> str:
+    """`11.4` for 11040 (cuDriverGetVersion: 1000 * major + 10 * minor)."""
+    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
+
+
+CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
+    "capability": lambda text: f"sm_{text.replace('.', '')}",
+    "driver": _driver_release,
+    "list": lambda text: ", ".join(text.replace(",", " ").split()),
+}
+"""What a group's name may end in: `(?P<gpu__capability>8\\.6)` captures `gpu` as `sm_86`. A number stands for no
+conversion: `NAME__1` and `NAME__2` are two groups of one value."""
+
+
+class FoundMessage(Struct, frozen=True):
+    """A message of the catalogue, found in a text.
+
+    Attributes:
+        message: its row.
+        answer: the row of its answer.
+        position: offset in the text.
+        quote: the matched part of the text, on one line.
+        values: what was captured, and what the row sets.
+    """
+
+    message: Message
+    answer: Answer
+    position: int
+    quote: str
+    values: dict[str, str]
+
+
+def match_messages(hit: Hit, messages: tuple[Message, ...]) -> Iterator[tuple[Message, str, dict[str, str]]]:
+    """The first message that matches at a place, if any: its row, the matched text and its values."""
+    for message in messages:
+        found = _match(hit, message)
+        if found is not None:
+            yield message, *found
+            return
+
+
+def found_message(hit: Hit, message: Message, quote: str, values: dict[str, str]) -> FoundMessage:
+    """A match whose message has an answer of the catalogue."""
+    assert message.answer is not None
+    answer = answers_by_id()[message.answer]
+    return FoundMessage(message, answer, hit.at, quote, _find(hit, message, answer.find, values))
+
+
+def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
+    if message.not_prose and _is_prose(hit):
+        return None
+    values = dict(message.set)
+    quote = hit.word
+    if message.before:
+        before = compiled(f"(?:{message.before})\\Z").search(hit.before[-_BEFORE:])
+        if before is None:
+            return None
+        quote = before[0] + quote
+        _take(before, values)
+    if message.after:
+        after = compiled(message.after).match((hit.rest + hit.following(1))[:_AFTER])
+        if after is None:
+            return None
+        quote += after[0]
+        _take(after, values)
+    if message.line:
+        line = compiled(message.line).search(_line(hit))
+        if line is None:
+            return None
+        quote = line[0]
+        _take(line, values)
+    if message.requires or message.unless:
+        around = _around(hit, message)
+        if any(word in around for word in message.unless) or not all(word in around for word in message.requires):
+            return None
+    return _BLANKS.sub(" ", quote.strip()), _find(hit, message, message.find, values)
+
+
+def _is_prose(hit: Hit) -> bool:
+    before = hit.before[-_BEFORE:].rstrip()
+    return before[-1:].isalnum() and "rror" not in before[-48:]
+
+
+def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, str]) -> dict[str, str]:
+    for name in names:
+        finder = finders_by_name()[name]
+        match = next(filter(None, map(compiled(finder.pattern).search, _windows(hit, message, finder))), None)
+        if match is not None:
+            _take(match, values)
+    return values
+
+
+def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
+    if finder.where is Where.BEFORE:
+        return (hit.before[-_BEFORE:],)
+    if finder.where is Where.AFTER:
+        return ((hit.rest + hit.following(1))[:_AFTER],)
+    if finder.where is Where.LINE:
+        return (_line(hit),)
+    return (_line(hit), _around(hit, message))
+
+
+def _line(hit: Hit) -> str:
+    return hit.before[-_BEFORE:] + hit.word + hit.rest[:_AFTER]
+
+
+def _around(hit: Hit, message: Message) -> str:
+    return hit.preceding(message.around) + hit.line + hit.following(message.around)
+
+
+def _take(match: re.Match[str], values: dict[str, str]) -> None:
+    for group, text in match.groupdict().items():
+        if text:
+            name, _, conversion = group.partition("__")
+            values.setdefault(name, CONVERSIONS[conversion](text) if conversion.isalpha() else text)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, compiled once."""
+    return re.compile(pattern)

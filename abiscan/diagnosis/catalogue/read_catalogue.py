@@ -1,0 +1,224 @@
+"""The TOML files of the message catalogue, read and checked: keys and types by `message_row.py`, and here the rest.
+
+Only the tool that makes `abiscan/data/messages.json` and the tests read the files.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from re import _constants as opcodes  # type: ignore[attr-defined]
+from re import _parser as pattern_parser  # type: ignore[attr-defined]
+from typing import Any
+
+import msgspec
+
+from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
+from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.catalogue.computed_facts import FACTS
+from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
+from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Line, Message
+from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS, VALUES
+from abiscan.errors import AbiscanError
+
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+# Keys of an answer that a message may have itself, which is then an answer of its own.
+_ANSWER_KEYS = ("kind", "text", "owner", "cause", "computed")
+
+
+class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
+    """What a file of the catalogue says is no row; the message names the file and the row."""
+
+
+def read_catalogue(folder: Path) -> Catalogue:
+    """The rows of every file of a folder, in the order of the files' names.
+
+    `phrases.toml` has texts that templates name as `{phrase}`; they are put in.
+
+    Raises:
+        InvalidMessage: the first thing that is wrong.
+    """
+    phrases = tomllib.loads((folder / "phrases.toml").read_text(encoding="utf-8"))
+    finders: list[Finder] = []
+    answers: list[Answer] = []
+    messages: list[Message] = []
+    for path in sorted(folder.glob("*.toml")):
+        if path.name == "phrases.toml":
+            continue
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            family = msgspec.convert(_normalised(table, phrases), Catalogue)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+            raise InvalidMessage(f"{path.name}: {error}") from error
+        finders += family.finder
+        answers += family.answer
+        messages += family.message
+    catalogue = Catalogue(finder=tuple(finders), answer=tuple(answers), message=tuple(messages))
+    for problem in _problems(catalogue):
+        raise InvalidMessage(problem)
+    return catalogue
+
+
+# --- what a person may write shorter --------------------------------------------------------------------------------
+
+
+def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any]:
+    """The table with the answer of each message under `answer`, every line as a table, and phrases put in."""
+    answers: list[Any] = table.setdefault("answer", [])
+    for message in table.get("message", ()):
+        own = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
+        if own:
+            if "answer" in message or "subject" in message:
+                raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
+            message["answer"] = message.get("id")
+            answers.append({"id": message.get("id"), **own})
+    for answer in answers:
+        for cause in answer.get("cause", ()):
+            for key in ("evidence", "fix"):
+                cause[key] = list(_lines(cause.get(key, []), phrases, ()))
+    return table
+
+
+def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Lines as tables; `when` has the conditions of the line that the value stands for."""
+    for each in [value] if isinstance(value, str) else value:
+        line = {"text": each} if isinstance(each, str) else dict(each)
+        own = line.get("when", ())
+        conditions = (*when, *((own,) if isinstance(own, str) else own))
+        text = line.get("text", "")
+        phrase = PLACE.fullmatch(text)
+        if phrase is not None and isinstance(phrases.get(phrase[1]), list):
+            yield from _lines(phrases[phrase[1]], phrases, conditions)
+        else:
+            filled = PLACE.sub(lambda place: str(phrases.get(place[1], place[0])), text)
+            yield {**line, "text": filled, "when": conditions}
+
+
+# --- checks ---------------------------------------------------------------------------------------------------------
+
+
+def _problems(catalogue: Catalogue) -> Iterator[str]:
+    answers = {answer.id: answer for answer in catalogue.answer}
+    finders = {finder.name: finder for finder in catalogue.finder}
+    for what, names in (
+        ("finder", [finder.name for finder in catalogue.finder]),
+        ("answer", [answer.id for answer in catalogue.answer]),
+        ("message", [message.id for message in catalogue.message]),
+    ):
+        yield from (f"{what} {name}: there are two of this name" for name in names if names.count(name) > 1)
+        yield from (f"{what} {name}: not lower-case words with hyphens" for name in names if not _ID.fullmatch(name))
+    for message in catalogue.message:
+        yield from (f"message {message.id}: {problem}" for problem in _message_problems(message, answers, finders))
+    used = {message.answer for message in catalogue.message}
+    yield from (f"answer {name}: no message has it" for name in answers.keys() - used)
+    asked = {name for names in (row.find for row in catalogue.answer) for name in names}
+    asked |= {name for names in (row.find for row in catalogue.message) for name in names}
+    yield from (f"finder {name}: nothing asks for it" for name in finders.keys() - asked)
+    for answer in catalogue.answer:
+        values = _values_of([m for m in catalogue.message if m.answer == answer.id], answer, finders)
+        yield from (f"answer {answer.id}: {problem}" for problem in _answer_problems(answer, values))
+
+
+def _message_problems(message: Message, answers: Collection[str], finders: dict[str, Finder]) -> Iterator[str]:
+    if not message.anchors or any(len(anchor.strip()) < 4 for anchor in message.anchors):
+        yield "anchors need four characters or more"
+    if (message.answer is None) == (message.subject is None):
+        yield "needs either `answer` (or `cause`) or `subject`"
+    if message.answer is not None and message.answer not in answers:
+        yield f"no answer {message.answer!r}"
+    if message.subject is not None and message.subject not in SUBJECTS:
+        yield f"no subject {message.subject!r}; known: {', '.join(sorted(SUBJECTS))}"
+    if not message.examples or not message.source:
+        yield "needs an example and a source"
+    yield from (f"no finder {name!r}" for name in message.find if name not in finders)
+    for pattern in (message.before, message.after, message.line):
+        yield from _pattern_problems(pattern)
+    if message.subject is not None:
+        names = _values_of([message], None, finders)
+        yield from (f"{name!r} is no value of a subject: {', '.join(VALUES)}" for name in names if name not in VALUES)
+        if "text" not in names:
+            yield "a subject needs the value `text`"
+
+
+def _answer_problems(answer: Answer, values: Collection[str]) -> Iterator[str]:
+    known = {*values, *FACTS}
+    yield from (f"{name!r} is a captured value and a fact" for name in values if name in FACTS)
+    yield from (f"no computed cause {name!r}" for name in answer.computed if name not in COMPUTED_CAUSES)
+    if not answer.cause and not answer.computed:
+        yield "gives no cause"
+    yield from _template_problems(answer.text, known)
+    for cause in answer.cause:
+        if not 0 < cause.score < 1:
+            yield f"score {cause.score} is not between 0 and 1"
+        yield from _condition_problems(cause.when, known)
+        for line in (*cause.evidence, *cause.fix):
+            yield from _condition_problems(line.when, known)
+            yield from _template_problems(line.text, known)
+        for place in _places(cause.fix):
+            if place[1] in values and place[2] is None:
+                yield f"{place[0]} in a fix needs a text for values that a shell would act upon: {{{place[1]}|TEXT}}"
+
+
+def _places(lines: Iterable[Line]) -> Iterator[re.Match[str]]:
+    return (place for line in lines for place in PLACE.finditer(line.text))
+
+
+def _template_problems(template: str, known: Collection[str]) -> Iterator[str]:
+    for place in PLACE.finditer(template):
+        if place[1] not in known:
+            yield f"{place[0]}: neither captured, nor a fact, nor a phrase"
+    if re.search(r"\{[a-z]", PLACE.sub("", template)):
+        yield f"{template!r}: a brace that is no place"
+
+
+def _condition_problems(conditions: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    for condition in conditions:
+        if parse_condition(condition)[0] not in known:
+            yield f"condition {condition!r}: neither captured nor a fact"
+
+
+def _values_of(messages: Iterable[Message], answer: Answer | None, finders: dict[str, Finder]) -> set[str]:
+    names: set[str] = set()
+    asked = list(() if answer is None else answer.find)
+    for message in messages:
+        names |= message.set.keys()
+        asked += message.find
+        for pattern in (message.before, message.after, message.line):
+            names |= {group.partition("__")[0] for group in re.compile(pattern).groupindex}
+    for name in asked:
+        if name in finders:
+            names |= {group.partition("__")[0] for group in re.compile(finders[name].pattern).groupindex}
+    return names
+
+
+def _pattern_problems(pattern: str) -> Iterator[str]:
+    """A pattern repeats nothing without bound, and converts values by what there is."""
+    try:
+        groups = re.compile(pattern).groupindex
+    except re.error as error:
+        yield f"{pattern!r}: {error}"
+        return
+    for group in groups:
+        _name, separator, conversion = group.partition("__")
+        if separator and not conversion.isdigit() and conversion not in CONVERSIONS:
+            yield f"group {group}: no conversion {conversion!r}; known: {', '.join(CONVERSIONS)}"
+    if _is_unbounded(pattern_parser.parse(pattern)):
+        yield f"{pattern!r} repeats without bound: write {{0,N}} in place of * and +"
+
+
+def _is_unbounded(parsed: Any) -> bool:
+    for operation, argument in parsed:
+        if operation in (opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT):
+            if argument[1] == opcodes.MAXREPEAT or _is_unbounded(argument[2]):
+                return True
+        elif operation is opcodes.BRANCH:
+            if any(_is_unbounded(branch) for branch in argument[1]):
+                return True
+        elif operation is opcodes.SUBPATTERN:
+            if _is_unbounded(argument[3]):
+                return True
+        elif operation in (opcodes.ASSERT, opcodes.ASSERT_NOT) and _is_unbounded(argument[1]):
+            return True
+    return False

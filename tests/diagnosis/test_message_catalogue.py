@@ -1,0 +1,177 @@
+"""Each row of the message catalogue: its examples, its patterns on hostile text, and that wrong rows are refused."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from abiscan.diagnosis import Knowledge, explain
+from abiscan.diagnosis.catalogue.answer_messages import PLACE, parse_condition
+from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
+from abiscan.diagnosis.catalogue.computed_facts import FACTS
+from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_by_anchor
+from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
+from abiscan.diagnosis.catalogue.message_row import Example, Message
+from abiscan.diagnosis.catalogue.read_catalogue import InvalidMessage, read_catalogue
+from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
+from abiscan.diagnosis.messages.mention import Mention
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.read_text import read_text
+from tools.message_data import FOLDER, catalogue
+
+CATALOGUE = catalogue()
+EXAMPLES = [(message, example) for message in CATALOGUE.message for example in message.examples]
+# Characters on either side of an anchor; more than any window has.
+_HOSTILE = 10_000
+
+
+def _found(message: Message, text: str) -> FoundMessage | Mention | None:
+    """What a text has of a message."""
+    for each in read_text(text).mentions:
+        if isinstance(each, FoundMessage):
+            if each.message.id == message.id:
+                return each
+        elif message.subject is not None and each.complaint is SUBJECTS[message.subject]:
+            return each
+    return None
+
+
+@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
+def test_an_example_is_recognised(message: Message, example: Example, nothing: Knowledge) -> None:
+    """The text and the values of the row, which somebody read off a program's output or source (`source`)."""
+    found = _found(message, example.text)
+    assert found is not None
+    if isinstance(found, FoundMessage):
+        assert found.values.items() >= {**message.set, **example.captures}.items()
+    else:
+        assert {name: getattr(found, name) for name in example.captures} == example.captures
+    if example.causes:
+        given = [tuple(cause.cause for cause in subject.causes) for subject in explain(example.text, nothing)]
+        assert any(causes[: len(example.causes)] == example.causes for causes in given), given
+
+
+@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
+def test_the_text_of_an_answer_was_pasted(message: Message, example: Example, nothing: Knowledge) -> None:
+    """Nothing is quoted that the text does not have."""
+    if message.answer is None:
+        return
+    subjects = [subject for subject in explain(example.text, nothing) if subject.message == message.id]
+    assert len(subjects) == 1
+    assert subjects[0].text in " ".join(example.text.split())
+    assert all(cause.evidence and cause.fix for cause in subjects[0].causes)
+
+
+@pytest.mark.parametrize("message", CATALOGUE.message, ids=lambda message: message.id)
+def test_a_row_takes_bounded_time_for_a_place(message: Message) -> None:
+    """A pattern that goes back over what it has read would take its time on text like that which it matches."""
+    example, anchor = message.examples[0].text, message.anchors[0]
+    words = {word for word in example.split() if word not in anchor}
+    for filler in (example, anchor, *sorted(words), *sorted(set(example))):
+        padding = filler * (_HOSTILE // len(filler))
+        text = f"{padding}{anchor}{padding}"
+        hit = Hit.of(text, len(padding), anchor)
+        started = time.process_time()
+        for row, quote, values in match_messages(hit, (message,)):
+            if row.answer is not None:
+                found_message(hit, row, quote, values)
+        assert time.process_time() - started < 0.1, filler
+
+
+def test_one_time_for_twice_the_text() -> None:
+    """Every anchor of the catalogue, again and again: twice the text takes twice the time."""
+    once = "".join(f"{anchor} {number}\n" for number in range(40) for anchor in messages_by_anchor())
+
+    def seconds(text: str) -> float:
+        started = time.process_time()
+        read_text(text)
+        return time.process_time() - started
+
+    assert min(seconds(once * 2) for _ in range(2)) <= 2.5 * min(seconds(once) for _ in range(2)) + 0.1
+
+
+def test_the_table_is_made_of_the_files() -> None:
+    assert [message.id for message in load_catalogue().message] == [message.id for message in CATALOGUE.message]
+    assert load_catalogue().answer == CATALOGUE.answer
+
+
+def test_nothing_of_the_closed_tables_is_unused() -> None:
+    named = set()
+    for answer in CATALOGUE.answer:
+        for cause in answer.cause:
+            lines = (*cause.evidence, *cause.fix)
+            conditions = (*cause.when, *(each for line in lines for each in line.when))
+            named |= {place[1] for line in lines for place in PLACE.finditer(line.text)}
+            named |= {parse_condition(condition)[0] for condition in conditions}
+    assert set(FACTS) <= named
+    assert set(COMPUTED_CAUSES) <= {name for answer in CATALOGUE.answer for name in answer.computed}
+    patterns = [p for m in CATALOGUE.message for p in (m.before, m.after, m.line)]
+    patterns += [finder.pattern for finder in CATALOGUE.finder]
+    assert all(any(f"__{name}>" in pattern for pattern in patterns) for name in CONVERSIONS)
+
+
+_ROW = """
+[[message]]
+id = "a-message"
+anchors = ["something failed"]
+kind = "runtime-error"
+source = "a program"
+examples = [{ text = "something failed" }]
+[[message.cause]]
+cause = "driver-mismatch"
+score = 0.9
+evidence = ["It failed."]
+fix = "Mend it."
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("It failed.", "It is {gpu}.", "neither captured"),
+        ("It failed.", "It is {GPU or { gpu", ""),
+        ('fix = "Mend it."', 'fix = [{ text = "Mend it.", when = "gpu" }]', "condition 'gpu'"),
+        ("score = 0.9", "score = 9.0", "not between 0 and 1"),
+        ("driver-mismatch", "no-such-cause", "no-such-cause"),
+        ("id =", "after = '''x+'''\nid =", "repeats without bound"),
+        ("id =", "after = '''(?:a(?:b{0,3}c*)|d)'''\nid =", "repeats without bound"),
+        ("id =", "after = '''(?P<gpu__shape>x)'''\nid =", "no conversion 'shape'"),
+        ("id =", "after = '''(x'''\nid =", "unterminated"),
+        ("id =", 'find = ["gpu"]\nid =', "no finder 'gpu'"),
+        ("id =", 'answer = "other"\nid =', "an answer of its own and another one"),
+        ('"something failed"]', '"bad"]', "four characters"),
+        ("examples =", "example =", "unknown field `example`"),
+        ('source = "a program"', "", "an example and a source"),
+        ("a-message", "A Message", "lower-case words"),
+        ('fix = "Mend it."', 'fix = "rm {file}"\n[[finder]]\nname = "unused"\nwhere = "line"\npattern = "x"', "unused"),
+        (
+            'kind = "runtime-error"',
+            "kind = \"runtime-error\"\nafter = '''(?P<file>x)'''\ntext = \"{file}\"",
+            "",
+        ),
+    ],
+)
+def test_a_wrong_row_is_refused(old: str, new: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "phrases.toml").write_text("", encoding="utf-8")
+    (tmp_path / "a.toml").write_text(_ROW.replace(old, new), encoding="utf-8")
+    if not problem:
+        assert read_catalogue(tmp_path).message[0].id == "a-message"
+        return
+    with pytest.raises(InvalidMessage, match=problem):
+        read_catalogue(tmp_path)
+
+
+def test_a_captured_value_reaches_no_shell(tmp_path: Path) -> None:
+    """A fix is pasted: a value that is captured needs a text for what a shell would act upon."""
+    row = _ROW.replace("id =", "after = '''(?P<file>.{0,9})'''\nid =").replace("Mend it.", "rm {file}")
+    (tmp_path / "phrases.toml").write_text("", encoding="utf-8")
+    (tmp_path / "a.toml").write_text(row, encoding="utf-8")
+    with pytest.raises(InvalidMessage, match="a shell would act upon"):
+        read_catalogue(tmp_path)
+    (tmp_path / "a.toml").write_text(row.replace("{file}", "{file|FILE}"), encoding="utf-8")
+    assert read_catalogue(tmp_path).message
+
+
+def test_the_files_of_the_repository_are_right() -> None:
+    assert read_catalogue(FOLDER).message
