@@ -138,6 +138,13 @@ def doubt(loads: Sequence[Segment]) -> str | None:
     return None
 
 
+def is_unmapped(loads: Sequence[Segment], address: int) -> bool:
+    """Whether an address that lies in none of the file's areas is certain not to be mapped: it lies between segments,
+    which the loader keeps free, or no address space has it."""
+    is_between = page_start(loads[0].address) <= address < page_end(loads[-1].address + loads[-1].memory_size)
+    return is_between or MAX_ADDRESS_SPACE <= address < (1 << 64) - MAX_ADDRESS_SPACE
+
+
 def mapped_runs(areas: tuple[Area, ...]) -> list[tuple[int, int]]:
     """(start, end) of what is mapped, neighbours joined."""
     found: list[tuple[int, int]] = []

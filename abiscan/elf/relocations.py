@@ -103,28 +103,26 @@ class Table(Struct, frozen=True):
         mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
 
-    def within(self, start: int, end: int) -> list[Reference]:
-        """The relocations whose place is in an address range, in the order in which the loader applies them: those of
-        indirect functions (R_*_IRELATIVE) come last, which is for who takes them to see to."""
-        mask, shift, fields, words = self.mask, self.shift, self.fields, self.words
+    def within(self, start: int, end: int, kinds: Collection[int] = ()) -> list[Reference]:
+        """The relocations whose place is in an address range, and those of some types anywhere, in order."""
+        places, mask = self.places(), self.mask
+        if self.types.isdisjoint(kinds):
+            return self._taken([at for at, place in enumerate(places) if start <= place < end])
+        pairs = enumerate(zip(places, self.infos(), strict=True))
+        return self._taken([at for at, (place, info) in pairs if start <= place < end or info & mask in kinds])
+
+    def of_types(self, kinds: Collection[int]) -> list[Reference]:
+        """The relocations of some types, in the table's order."""
+        return [] if self.types.isdisjoint(kinds) else self.within(0, 0, kinds)
+
+    def _taken(self, indices: Iterable[int]) -> list[Reference]:
+        words, fields, shift, mask = self.words, self.fields, self.shift, self.mask
         found = []
-        for at in [at for at, place in enumerate(self.places()) if start <= place < end]:
+        for at in indices:
             info = words[at * fields + 1]
             addend = words[at * 3 + 2] if fields == 3 else 0
             found.append(Reference(words[at * fields], info >> shift, info & mask, addend))
         return found
-
-    def of_types(self, kinds: Collection[int]) -> list[Reference]:
-        """The relocations of some types, in order."""
-        if self.types.isdisjoint(kinds):
-            return []
-        mask, shift, fields, words = self.mask, self.shift, self.fields, self.words
-        wanted = {info for info in (*self.leading, *self.others) if info & mask in kinds}
-        return [
-            Reference(words[at * fields], info >> shift, info & mask, words[at * 3 + 2] if fields == 3 else 0)
-            for at, info in enumerate(self.infos())
-            if info in wanted
-        ]
 
 
 def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:

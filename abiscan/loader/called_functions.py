@@ -19,9 +19,9 @@ from abiscan.elf.mapping import (
     PF_X,
     Area,
     covers,
+    is_unmapped,
     mapped_runs,
     page_end,
-    page_start,
     protected,
     read_only_pages,
 )
@@ -228,11 +228,10 @@ def check_code(called: _Called, address: int, what: str, bind: Binder) -> None:
         LoadFailure: it is certain to end the process.
         Undecidable: it may.
     """
-    elf, path, loads = called.elf, called.path, called.elf.image.loads
+    elf, path = called.elf, called.path
     area = _area_at(called.areas, address)
     if area is None:
-        room = page_start(loads[0].address) <= address < page_end(loads[-1].address + loads[-1].memory_size)
-        if room or MAX_ADDRESS_SPACE <= address < (1 << 64) - MAX_ADDRESS_SPACE:
+        if is_unmapped(elf.image.loads, address):
             raise crash(path, f"its {what} is at {address:#x}, where nothing is mapped")
         raise Undecidable(f"{path}: its {what} is at {address:#x}, outside of the file's own memory")
     if not area.flags & PF_X:

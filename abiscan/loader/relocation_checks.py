@@ -12,8 +12,8 @@ from abiscan.elf.dynamic import DT_GNU_HASH, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_V
 from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.mapping import (
     MAX_ADDRESS_SPACE,
-    Area,
     covers,
+    is_unmapped,
     mapped_runs,
     page_end,
     read_only_pages,
@@ -79,7 +79,7 @@ def check_relocated(elf: ElfFile, path: str) -> None:
         for start, end in allowed
     )
     if inside != len(places):
-        _refuse_place(image.areas, places, writable, path)
+        _refuse_place(elf, places, writable, path)
     _check_relro(elf, path)
 
 
@@ -133,6 +133,8 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
             if kind in sizes:
                 if found.is_absent:
                     raise crash(path, "a relocation asks for the size of a symbol that nothing defines")
+                if found.symbol is None and elf.symbols.raw(index).binding == STB_WEAK:
+                    raise Undecidable(f"{path}: a relocation asks for the size of a symbol that may be undefined")
             elif found.symbol is not None and found.elf is not None:
                 size = min(found.symbol.size, elf.symbols.raw(index).size)
                 _check_source(path, found, size)
@@ -154,12 +156,15 @@ def _check_source(path: str, found: Definition, size: int) -> None:
         raise Undecidable(f"{path} has {size} bytes copied from {symbol.value:#x} of {other.path}, which it has not")
 
 
-def _refuse_place(areas: tuple[Area, ...], places: list[int], writable: list[tuple[int, int]], path: str) -> None:
+def _refuse_place(elf: ElfFile, places: list[int], writable: list[tuple[int, int]], path: str) -> None:
+    areas = elf.image.areas
     for place in places:
         if covers(writable, place, 1):
             continue
         if any(area.start <= place < area.end for area in areas):
             raise crash(path, f"a relocation writes to {place:#x}, which is mapped without write permission")
+        if is_unmapped(elf.image.loads, place):
+            raise crash(path, f"a relocation writes to {place:#x}, where nothing is mapped")
         raise Undecidable(f"{path}: a relocation writes to {place:#x}, which is no place of the file")
     raise Undecidable(f"{path}: a relocation writes over a table that the loader still reads")
 

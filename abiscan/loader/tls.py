@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from abiscan.elf import ElfFile
 from abiscan.elf.dynamic import DF_STATIC_TLS, DT_FLAGS
 from abiscan.elf.segment import Segment, thread_local
+from abiscan.elf.symbols import STB_WEAK, STT_TLS
 from abiscan.loader.bound_symbols import Binder
 from abiscan.loader.failure import LoadFailure, Undecidable, crash
 from abiscan.loader.linkmap import LinkMap
@@ -45,18 +46,22 @@ def check_blocks(elf: ElfFile, path: str, bind: Binder) -> None:
 
     Raises:
         LoadFailure: the loader divides by zero.
+        Undecidable: it may, for a symbol of another file.
     """
     if elf.machine not in _DIVIDING:
         return
     for index, kind in static_references(elf):
         found = bind(index, kind)
         if found.elf is None:
+            symbol = elf.symbols.raw(index)
+            if not found.is_absent and symbol.type != STT_TLS and symbol.binding != STB_WEAK:
+                raise Undecidable(f"{path}: a relocation for a thread-local variable is for a symbol that is none")
             continue
         segment = thread_local(found.elf.image.segments)
         if segment is None or not segment.align:
-            whose = "it" if found.elf is elf else found.elf.path
-            lacks = "without an alignment, by which the loader divides" if segment else "where there are none"
-            raise crash(path, f"a relocation asks for the thread-local variables of {whose}, {lacks}")
+            whose = "the file itself" if found.elf is elf else found.elf.path
+            lacks = "has none" if segment is None else "gives them no alignment, by which the loader divides"
+            raise crash(path, f"a relocation is for a thread-local variable of {whose}, which {lacks}")
 
 
 class StaticTls:

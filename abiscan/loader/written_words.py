@@ -84,6 +84,8 @@ EFFECTS: dict[str, dict[int, Effect]] = {
 # A TLS offset this near to 0 cannot be an address: no static TLS block is larger.
 _SMALL = 1 << 16
 _WRAP = 1 << 64
+# An address that is added to a load address without a carry into its 48th bit, in all layouts of address spaces.
+_SMALL_FILE = 1 << 40
 
 
 class Word(Struct, frozen=True):
@@ -128,14 +130,12 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
     copies = types_with(elf.machine, Effect.COPY)
     for table in elf.relocations:
         # A descriptor takes two words; what is copied, any number.
-        found = table.within(start - 2 * width + 1, end)
-        if not table.types.isdisjoint(copies):
-            found = [each for each in found if each.type not in copies]
-            found += [each for each in table.of_types(copies) if _reaches(elf, each, start, end)]
+        found = table.within(start - 2 * width + 1, end, copies)
+        found = [each for each in found if each.type not in copies or _reaches(elf, each, start, end)]
         resolved = [each for each in found if effects.get(each.type) is Effect.RESOLVER]
         for each in [each for each in found if effects.get(each.type) is not Effect.RESOLVER] + resolved:
             _apply(written, each, effects.get(each.type), bind)
-    return written.words
+    return written.words()
 
 
 def _reaches(elf: ElfFile, copy: Reference, start: int, end: int) -> bool:
@@ -167,33 +167,70 @@ def memory_bytes(elf: ElfFile, areas: Iterable[Area], address: int, size: int) -
 
 
 class _Words:
+    """What is written so far: whole words, and the bytes of those that were written to in part, each as the value that
+    it is of and which byte of that."""
+
     def __init__(self, elf: ElfFile, start: int, end: int, width: int) -> None:
         self.elf, self.start, self.end, self.width = elf, start, end, width
-        self.words: dict[int, Word] = {}
+        self._whole: dict[int, Word] = {}
+        self._parts: dict[int, list[tuple[Word, int]]] = {}
 
     def write(self, place: int, size: int, word: Word) -> None:
-        """Write `size` bytes: of a word that they cover only in part nothing is known then."""
+        """Write the first `size` bytes of a value."""
         width = self.width
-        if (place - self.start) % width == 0 and size == width:
+        if size == width and (place - self.start) % width == 0:
             if self.start <= place < self.end:
-                self.words[place] = word
+                self._parts.pop(place, None)
+                self._whole[place] = word
             return
-        first = max(place, self.start)
-        last = min(place + size, self.end)
-        if word.unknown and last > first:
-            odd = word
-        else:
-            odd = Word(unknown=f"is overwritten in part by a relocation at {place:#x}")
-        for at in range(first - (first - self.start) % width, last, width):
-            self.words[at] = odd
+        first, last = max(place, self.start), min(place + size, self.end)
+        for slot in range(first - (first - self.start) % width, last, width):
+            parts = self._parts.get(slot)
+            if parts is None:
+                before = self._whole.pop(slot, None) or initial_word(self.elf, slot)
+                parts = self._parts[slot] = [(before, at) for at in range(width)]
+            for at in range(max(first, slot), min(last, slot + width)):
+                parts[at - slot] = (word, at - place)
 
     def add_base(self, place: int) -> None:
         """Add the load address to what stands there."""
-        if (place - self.start) % self.width:
-            self.write(place, self.width, Word())
-            return
-        old = self.words[place] if place in self.words else initial_word(self.elf, place)
-        self.words[place] = Word(old.number, self.elf, old.times + 1, old.unknown)
+        if (place - self.start) % self.width == 0:
+            old = self._at(place)
+            self.write(place, self.width, Word(old.number, self.elf, old.times + 1, old.unknown))
+        else:
+            self.write(place, self.width, Word(unknown="is relocated in part"))
+
+    def words(self) -> dict[int, Word]:
+        """The words of which some byte is written."""
+        return self._whole | {place: self._at(place) for place in self._parts}
+
+    def _at(self, place: int) -> Word:
+        parts = self._parts.get(place)
+        if parts is None:
+            return self._whole.get(place) or initial_word(self.elf, place)
+        is_little = self.elf.image.little_endian
+        known = [_byte(word, index, is_little, self.width) for word, index in parts]
+        if None not in known:
+            return Word(int.from_bytes(bytes(byte or 0 for byte in known), "little" if is_little else "big"))
+        unsure = {id(word): word for (word, _), byte in zip(parts, known, strict=True) if byte is None}
+        whole = next(iter(unsure.values()))
+        for at, ((word, index), byte) in enumerate(zip(parts, known, strict=True)):
+            # A byte that is the same whoever wrote it does no harm.
+            if (word is not whole or index != at) and (byte is None or byte != _byte(whole, at, is_little, self.width)):
+                unknown = next((word.unknown for word in unsure.values() if word.unknown), "")
+                return Word(unknown=unknown or "is overwritten in part by another relocation")
+        return whole
+
+
+def _byte(word: Word, index: int, little_endian: bool, width: int) -> int | None:
+    """One byte of a value; None where it depends on the load address, or is unknown."""
+    if word.unknown or index >= width:
+        return None
+    place = index if little_endian else width - 1 - index
+    if word.times == 0 or place == 0:
+        return word.number >> 8 * place & 0xFF
+    # A load address is that of a page, and has 47 bits.
+    return 0 if word.times == 1 and place >= 6 and word.number < _SMALL_FILE else None
 
 
 def _apply(written: _Words, each: Reference, effect: Effect | None, bind: Binder) -> None:

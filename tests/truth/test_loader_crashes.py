@@ -1,0 +1,143 @@
+"""Files that end the loader or the process by their relocations, initialisation functions, resolvers, TLS or notes, and
+files of the same kinds that load: abiscan never says that one of the first loads, nor that one of the others does not.
+
+Oracle: the loader. Its answers are recorded with its version; where it is glibc on x86-64 it is asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from abiscan.elf import open_elf
+from abiscan.environment.python import read_environment
+from abiscan.loader import Loader, LoaderSettings
+from abiscan.loader.file_problem import first_problem
+from abiscan.model.binding import LoaderOutcome, LoaderStop
+from tests.fixtures.loader_crash_cases import CASES, RECORD, write_files
+from tests.fixtures.tiny_elf import (
+    DATA,
+    R_DTPMOD,
+    R_DTPOFF,
+    R_TLSDESC,
+    R_TPOFF,
+    TLS,
+    UNDEFINED,
+    Library,
+    Relocation,
+    Symbol,
+    build,
+)
+from tests.loader import kit
+from tests.truth.oracle import ask
+
+pytestmark = pytest.mark.skipif(
+    platform.system() != "Linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc",
+    reason="the crafted files are for x86_64 and ask glibc",
+)
+
+_RECORDED = json.loads(RECORD.read_text())
+OUTCOMES: dict[str, str] = _RECORDED["outcomes"]
+# Which of those that end the process are left open, and why that is borne.
+OPEN = {
+    "init-overlap-before": "half of the address depends on where the file is mapped",
+    "init-overlap-after": "the same",
+    "relr-init-overlap": "the same",
+    "init-overwritten-by-copy": "what is copied is not followed",
+    "init-overwritten-by-copy-from-before": "the same",
+    "init-overwritten-by-descriptor": "which function of the loader a descriptor names is not followed",
+    "relr-size-9": "what lies a TiB behind the file is unknown",
+    "start-in-executable-bss": "behind the zero bytes the memory of another library may follow",
+    "irelative-bss": "the same",
+    "start-zeros-then-return": "whether zero bytes can be executed depends on a register",
+    "start-in-executable-data-overwritten": "code that relocations write is not followed",
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_files(tmp_path_factory.mktemp("crashes"))
+
+
+def test_the_record_is_what_this_loader_does(files: dict[str, Path], plain_python: Path) -> None:
+    if "-".join(platform.libc_ver()) != _RECORDED["loader"]:
+        pytest.skip(f"recorded with {_RECORDED['loader']}; the other tests ask it in its place")
+    answers = ask(files.values(), python=plain_python, torch=False, retry=False)
+    assert {name: answers[str(path)].outcome for name, path in files.items()} == OUTCOMES
+    assert set(CASES) == set(OUTCOMES)
+
+
+def test_nothing_that_dies_loads_and_nothing_that_loads_fails(files: dict[str, Path], plain_python: Path) -> None:
+    model = Loader(LoaderSettings(cwd="/"), read_environment(str(plain_python)))
+    wrong, left_open = [], set()
+    for name, path in files.items():
+        said = model.predict(open_elf(path), str(path))
+        if said.outcome is None:
+            left_open.add(name)
+        elif (said.outcome is LoaderOutcome.LOADS) != (OUTCOMES[name] == "loads"):
+            wrong.append(f"{name}: loader {OUTCOMES[name]}, abiscan {said}")
+    assert not wrong, "\n".join(wrong)
+    assert left_open == set(OPEN)
+
+
+def test_the_file_alone_tells_most_of_it(files: dict[str, Path]) -> None:
+    problems = {name: first_problem(open_elf(path)) for name, path in files.items()}
+    sound = [name for name, outcome in OUTCOMES.items() if outcome == "loads"]
+    # Whether libc, which defines `malloc`, has thread-local variables is not in the file.
+    assert [name for name in sound if problems[name] is not None] == ["tpoff-malloc"]
+    assert not isinstance(problems["tpoff-malloc"], LoaderStop)
+    dead = [name for name, outcome in OUTCOMES.items() if outcome == "crash"]
+    silent = [name for name in dead if problems[name] is None]
+    assert silent == []
+    certain = [name for name in dead if isinstance(problems[name], LoaderStop)]
+    assert len(certain) >= 65
+
+
+@pytest.mark.torch
+def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None:
+    """None of these files has to do with torch."""
+    command = [
+        sys.executable,
+        "-m",
+        "abiscan",
+        "scan",
+        "--python",
+        sys.executable,
+        "-f",
+        "json",
+        *map(str, files.values()),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=kit.clean_environ(), check=False)
+    failing = {
+        Path(artifact["path"]).stem
+        for artifact in json.loads(done.stdout)["artifacts"]
+        if artifact["verdict"] in ("fails", "undecided")
+        or any(finding["severity"] == "error" for finding in artifact["findings"])
+    }
+    assert failing == {name for name, outcome in OUTCOMES.items() if outcome != "loads"}
+
+
+_DISPATCH_KEYS = Symbol("_ZN3c104impl26raw_local_dispatch_key_setE", type=TLS, section=UNDEFINED)
+
+
+@pytest.mark.torch
+def test_static_tls_of_a_library_whose_variables_are_used(tmp_path: Path, torch_python: Path) -> None:
+    """`-ftls-model=initial-exec` against a variable of libc10.so, which `import torch` has used; other models."""
+    loads = {R_TPOFF: False, R_TLSDESC: True, R_DTPMOD: True, R_DTPOFF: True}
+    made = {kind: tmp_path / f"{kind}.so" for kind in loads}
+    for kind, path in made.items():
+        relocation = Relocation(DATA + 0x800, kind, _DISPATCH_KEYS.name)
+        path.write_bytes(build(Library((relocation,), symbols=(_DISPATCH_KEYS,), needed=("libc10.so", "libc.so.6"))))
+    answers = ask(made.values(), python=torch_python, torch=True)
+    model = kit.loader()
+    for kind, path in made.items():
+        answer, said = answers[str(path)], model.predict(open_elf(path), str(path))
+        assert (answer.outcome == "loads") is loads[kind]
+        assert (said.outcome is LoaderOutcome.LOADS) is loads[kind]
+        assert (said.error or "") == answer.text
+    assert "libc10.so: cannot allocate memory in static TLS block" in answers[str(made[R_TPOFF])].text
