@@ -26,7 +26,7 @@ from abiscan.cli.command_line import CommandLine
 from abiscan.cli.options import scan_options
 from abiscan.errors import AbiscanError
 from abiscan.inputs import Artifact, expand
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.ownership.names import owner_of
 
 CORPUS = Path("~/.cache/abiscan/corpus/unpacked").expanduser()

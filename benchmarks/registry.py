@@ -35,7 +35,7 @@ from abiscan.registry.journal import Head, records
 ABISCAN = (sys.executable, "-m", "abiscan")
 # What differs from run to run, and what a name or place has to do with.
 COST = "bytes_read, seconds, cpu_seconds, peak_memory, hash_checked, source, identity, size"
-TABLES = ("wheels", "files", "imports", "findings", "causes", "windows", "readiness", "errors")
+TABLES = ("wheels", "files", "imports", "findings", "causes", "compatibility", "readiness", "errors")
 
 
 def links(wheels: list[Path], count: int, folder: Path) -> None:

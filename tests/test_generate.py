@@ -22,7 +22,7 @@ def test_generated_files_are_current(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "generated", "otherwise"),
     [
-        ("abiscan/data/report-v1.schema.json", '"inlined-call",', ""),
+        ("abiscan/data/report.schema.json", '"inlined-call",', ""),
         ("abiscan/data/rules.json", "const-data-ptr", "const-data-pointer"),
         ("docs/diagnosis.md", "[`inlined-call`]", "[`inline-call`]"),
         ("docs/causes/inlined-call.md", "# inlined-call", "# inline-call"),

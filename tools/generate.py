@@ -35,7 +35,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "abiscan/data/rules.json": rule_data.render,
     "abiscan/data/causes.json": cause_data.render,
     "abiscan/data/messages.json": message_data.render,
-    "abiscan/data/report-v1.schema.json": schema_enums.render,
+    "abiscan/data/report.schema.json": schema_enums.render,
     "docs/architecture.md": pass_docs.render,
     "docs/diagnosis.md": cause_docs.render,
     "docs/loader.md": preload_docs.render,

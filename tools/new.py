@@ -154,7 +154,7 @@ def cause(stubs: Stubs) -> str:
     row = f'    CauseRow(\n        CauseId.{member},\n        "causes.{stubs.words}",\n        "",\n        "",\n    ),'
     stubs.row("abiscan/diagnosis/registry.py", "CAUSES", row)
     stubs.file(f"tests/diagnosis/test_{stubs.words}.py", TEST, what="a report that people wrote, and its cause")
-    return "tests/diagnosis tests/report/test_json_v1.py"
+    return "tests/diagnosis tests/report/test_json_report.py"
 
 
 def format_(stubs: Stubs) -> str:

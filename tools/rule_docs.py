@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from abiscan.model.binding import Status
+from abiscan.model.imports import Status
 from abiscan.rules import Rule
 from abiscan.rules.computed import (
     class_rules,

@@ -1,4 +1,4 @@
-"""The lists of values in `abiscan/data/report-v1.schema.json`, made of the model's enums.
+"""The lists of values in `abiscan/data/report.schema.json`, made of the model's enums.
 
 A value may be added to a list; none is renamed or taken out (CONTRACT). All else in the schema is written by hand.
 """
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from abiscan.model.binding import DemangledBy, LoaderOutcome, Owner, Status
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.cause_page import Situation
 from abiscan.model.compatibility import Aspect
@@ -20,17 +19,18 @@ from abiscan.model.diff_report import Effect
 from abiscan.model.environment_report import Action, PackageState, ProblemKind
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.imports import DemangledBy, Owner, Status
+from abiscan.model.loading import LoaderOutcome
 from abiscan.model.migration_plan import CounterpartKind
 from abiscan.model.operators import Registration
 from abiscan.model.provenance import Topic
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactKind, ArtifactVerdict, ImportsShown, Verdict
-from abiscan.model.setting import Source
 from abiscan.model.subject import SubjectKind
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TargetSource, TorchKind
 from abiscan.wheel.metadata import ContainerKind
 
-TARGET = Path(__file__).parents[1] / "abiscan" / "data" / "report-v1.schema.json"
+TARGET = Path(__file__).parents[1] / "abiscan" / "data" / "report.schema.json"
 
 
 def _values(kind: type[enum.StrEnum], *, without: tuple[enum.StrEnum, ...] = ()) -> list[str | None]:
@@ -41,15 +41,15 @@ def _values(kind: type[enum.StrEnum], *, without: tuple[enum.StrEnum, ...] = ())
 ENUMS: dict[str, list[str | None]] = {
     "$defs/aspect": _values(Aspect),
     "$defs/change/properties/effect": _values(Effect),
-    "$defs/fate/properties/state": _values(PackageState),
+    "$defs/package_outcome/properties/state": _values(PackageState),
     "$defs/environment/properties/packages/items/properties/action": _values(Action),
     "$defs/environment/properties/problems/items/properties/kind": _values(ProblemKind),
-    "$defs/stable_plan/properties/replacements/items/properties/kind": _values(CounterpartKind),
+    "$defs/migration/properties/replacements/items/properties/kind": _values(CounterpartKind),
     "properties/verdict": _values(Verdict),
     # The severities, and not to fail at all.
     "properties/fail_on": [*_values(Severity), "never"],
     "properties/imports_shown": list(get_args(ImportsShown)),
-    "$defs/target/properties/kind": _values(TargetKind),
+    "$defs/torch_build/properties/kind": _values(TorchKind),
     "$defs/cause/properties/cause": _values(CauseId),
     "$defs/cause_group/properties/cause": _values(CauseId),
     "$defs/explain/properties/cause/properties/fix/items/properties/situation": _values(Situation),
@@ -68,7 +68,7 @@ ENUMS: dict[str, list[str | None]] = {
     "$defs/container/properties/kind": _values(ContainerKind, without=(ContainerKind.FILE, ContainerKind.DIRECTORY)),
     "$defs/container/properties/verdict": _values(ArtifactVerdict),
     "$defs/release/properties/state": _values(ReleaseState),
-    "$defs/stated/properties/source": _values(Source),
+    "$defs/target_part/properties/source": _values(TargetSource),
     "$defs/provenance_fact/properties/topic": _values(Topic),
     "$defs/gpu_image/properties/code": _values(DeviceCode),
     "$defs/operator/properties/registration": _values(Registration),

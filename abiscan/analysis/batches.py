@@ -16,7 +16,7 @@ from abiscan.inputs import Archives, Artifact, Group, archives_of
 from abiscan.inputs import Options as InputOptions
 from abiscan.inputs.file_kind import named_like_archive
 from abiscan.model.report import ArtifactReport, Container, InputError
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 
 # What looking at a file takes whatever its size, in bytes that are unpacked in the same time: some 20 ms.
 _WORK = 16 << 20
@@ -75,7 +75,7 @@ class BatchEnd(Struct, frozen=True):
         silent_sources: how many sources were read and have no report, since no rule finds anything in them.
     """
 
-    target: Target
+    target: TorchBuild
     notes: tuple[str, ...]
     silent_sources: int = 0
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import Build, ReleaseIndex
 
 
-def build_of(target: Target, machine: str, index: ReleaseIndex) -> Build | None:
+def build_of(target: TorchBuild, machine: str, index: ReleaseIndex) -> Build | None:
     """The index's build of the target's own source; None where it has none (a source build, a nightly)."""
-    same = [b for b in index.builds(machine) if b.torch == target.torch]
-    if target.kind is not TargetKind.RELEASE and target.git_revision is not None:
+    same = [b for b in index.builds(machine) if b.torch == target.version]
+    if target.kind is not TorchKind.RELEASE and target.git_revision is not None:
         same = [b for b in same if b.git_revision == target.git_revision]
     exact = [b for b in same if b.variant == target.variant]
     return next(iter(exact or same), None)

@@ -10,7 +10,7 @@ from abiscan.inputs import Group
 from abiscan.model import versions
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.target.declared import marker_environments, pythons_of_tags, release_in_name, without_build
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from abiscan.wheel.requirement_lines import spelled
@@ -79,10 +79,10 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
     builds for several accelerators or instruction sets one that loads there and has code for the GPUs that are asked
     about.
     """
-    families: dict[tuple[str, Target | None], list[ArtifactReport]] = {}
+    families: dict[tuple[str, TorchBuild | None], list[ArtifactReport]] = {}
     for member in members:
         if member.member is not None:
-            families.setdefault((without_build(member.member), member.target), []).append(member)
+            families.setdefault((without_build(member.member), member.torch_build), []).append(member)
     served: dict[str, tuple[ArtifactReport, str]] = {}
     for family in families.values():
         named = [each for each in family if _is_for(each)]
@@ -94,7 +94,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
                 first.setdefault((each.verdict, _release(each)), (number, each))
         for each in family:
             if named and each.display not in chosen:
-                release = named[0].target.torch if named[0].target is not None else ""
+                release = named[0].torch_build.version if named[0].torch_build is not None else ""
                 served[each.display] = named[0], f"for torch {release} its package has another build"
             elif each.verdict is ArtifactVerdict.FAILS or _lacks_kernels(each):
                 serving = {ArtifactVerdict.LOADS, each.verdict} - {ArtifactVerdict.FAILS}
@@ -103,7 +103,7 @@ def _with_alternatives(members: Sequence[ArtifactReport]) -> list[ArtifactReport
                 by = min((found for found in alike if found is not None), default=None, key=lambda found: found[0])
                 if by is not None:
                     served[each.display] = by[1], "another build of it loads here"
-    return [_served(member, *served[member.display]) if member.display in served else member for member in members]
+    return [_replaced(member, *served[member.display]) if member.display in served else member for member in members]
 
 
 def _release(member: ArtifactReport) -> str | None:
@@ -112,28 +112,28 @@ def _release(member: ArtifactReport) -> str | None:
 
 def _is_for(member: ArtifactReport) -> bool:
     """Whether the path names the release that the member was judged on."""
-    named, target = _release(member), member.target
-    return named is not None and target is not None and versions.minor(target.torch) == named
+    named, target = _release(member), member.torch_build
+    return named is not None and target is not None and versions.minor(target.version) == named
 
 
 def _lacks_kernels(member: ArtifactReport) -> bool:
     return any(finding.rule == "no-kernel-image" for finding in member.findings)
 
 
-def _served(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactReport:
+def _replaced(member: ArtifactReport, by: ArtifactReport, why: str) -> ArtifactReport:
     reason = f"{why}: {by.member}"
     findings = tuple(
         finding if finding.severity is Severity.NOTE else replace(finding, suppressed=True, suppression=reason)
         for finding in member.findings
     )
     note = f"it does not count for the wheel: {reason}"
-    return replace(member, findings=findings, served_by=by.display, notes=(*member.notes, note))
+    return replace(member, findings=findings, replaced_by=by.display, notes=(*member.notes, note))
 
 
 def rolled_up(members: Iterable[ArtifactReport]) -> ArtifactVerdict:
     """The verdict of a container: fails if a member fails that no other build serves, else undecided if one is, else
     loads if one does."""
-    found = {member.verdict for member in members if member.served_by is None}
+    found = {member.verdict for member in members if member.replaced_by is None}
     for verdict in (
         ArtifactVerdict.FAILS,
         ArtifactVerdict.UNREADABLE,

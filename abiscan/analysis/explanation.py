@@ -18,7 +18,7 @@ from abiscan.errors import UnknownBuild, UnreadableFile
 from abiscan.model.facts import SharedObject
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import Subject
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.releases.build import has_the_new_string, loaded_globally
 from abiscan.releases.exports import VariantExports
 from abiscan.target.run_torch import FALLBACK_MACHINE, named_release
@@ -71,8 +71,8 @@ def _is_exported(subject: Subject, knowledge: Knowledge) -> bool | None:
     return knowledge.exports.library_of(subject.mangled) is not None
 
 
-def _noted(subject: Subject, installed: Target) -> Subject:
-    here = f"torch {installed.torch} ({installed.variant})"
+def _noted(subject: Subject, installed: TorchBuild) -> Subject:
+    here = f"torch {installed.version} ({installed.variant})"
     note = f"{here}, which is installed here, exports it: --torch installed answers for that one."
     return replace(subject, notes=(*subject.notes, note))
 
@@ -114,16 +114,16 @@ def knowledge_for(options: ScanOptions, read: ReadText, here: bool) -> Knowledge
     return replace(known, environment=_environment(known, facts, here), made_for=facts.made_for)
 
 
-def _of_variant(known: Knowledge, target: Target) -> Knowledge:
+def _of_variant(known: Knowledge, target: TorchBuild) -> Knowledge:
     """What is known of a variant of a release (`2.3.1+cu118`) by the build of it that the index has."""
     accelerator = "CUDA" if target.cuda is not None else "ROCm" if target.hip is not None else None
     if known.releases is None or (accelerator is None and target.variant != "cpu"):
         return known
     builds = known.releases.builds(known.machine)
-    build = next((build for build in builds if build.torch == target.torch and not build.user), None)
-    if build is None or (accelerator != "CUDA" and loaded_globally(target.torch)):
+    build = next((build for build in builds if build.torch == target.version and not build.user), None)
+    if build is None or (accelerator != "CUDA" and loaded_globally(target.version)):
         return known  # before the libraries were split for it, those of a GPU build have its code in them
-    abi = has_the_new_string(f"{target.torch}+{target.variant}") or build.cxx11_abi
+    abi = has_the_new_string(f"{target.version}+{target.variant}") or build.cxx11_abi
     exports = None if abi != build.cxx11_abi else VariantExports(known.releases, build, accelerator)
     return replace(known, target=replace(target, cxx11_abi=abi), exports=exports)
 
@@ -152,7 +152,7 @@ def _environment(known: Knowledge, facts: LogFacts, here: bool) -> Environment |
 def _is_installed(options: ScanOptions, spec: str) -> bool:
     """Whether the installed torch is of this version."""
     chosen = AnalysisContext(options).target.of_run()
-    return chosen.installed is not None and chosen.target.torch == spec.partition("+")[0]
+    return chosen.installed is not None and chosen.target.version == spec.partition("+")[0]
 
 
 def _facts_of(path: str) -> SharedObject | None:

@@ -9,12 +9,13 @@ from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.pass_results import Absent, GpuCheck
 from abiscan.binary import Binary
 from abiscan.inputs import Artifact
-from abiscan.model.binding import BoundImport, LoaderPrediction, LoaderStop, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import DerivedClass, SharedObject
 from abiscan.model.finding import Finding, WhatIf
 from abiscan.model.fingerprint import module_key
+from abiscan.model.imports import CheckedImport
+from abiscan.model.loading import LoaderPrediction, LoaderStop, NeededLibrary
 from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
@@ -50,7 +51,7 @@ class FileRecord:
     load_path: str
     siblings: Mapping[str, Binary]
     dependents: tuple[str, ...]
-    imports: tuple[BoundImport, ...]
+    imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
     absent: Absent
     loader: LoaderPrediction

@@ -17,7 +17,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE
 from abiscan.inputs import Artifact, Group
 from abiscan.loader.file_problem import first_problem
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactKind
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.provenance.called_operators import read_calls

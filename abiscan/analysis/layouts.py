@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from abiscan.errors import AbiscanError
 from abiscan.model import versions
-from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.limits import MIB
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactKind
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import BEGINNINGS
@@ -75,7 +75,7 @@ class SharedLayouts(Struct, frozen=True):
 
 
 def shared_layouts(
-    imports: Iterable[BoundImport],
+    imports: Iterable[CheckedImport],
     derived: Sequence[DerivedClass],
     machine: str,
     matrix: Matrix | None,
@@ -210,7 +210,7 @@ def compiled_against(
         narrow(laid_out.releases, lambda: laid_out.because)
     if declared is not None:
         admitted = tuple(release for release in known if declared.admits_release(release))
-        if declared.source is Source.FOLDER or len({versions.minor(release) for release in admitted}) == 1:
+        if declared.source is TargetSource.FOLDER or len({versions.minor(release) for release in admitted}) == 1:
             narrow(admitted, lambda: declared.because)
     if len({versions.minor(release) for release in found}) > 1 and (with_keys := keyed(found)) is not None:
         narrow(with_keys.releases, lambda: with_keys.because)

@@ -14,7 +14,7 @@ from abiscan.analysis.containers import judge_container
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import RuleInfo
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, InputError, Report
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import order
 from abiscan.target.declared import without_build
 from abiscan.wheel.requirement_lines import normal_name
@@ -87,17 +87,17 @@ def merge(items: Iterable[Judged], rules: Sequence[RuleInfo], root: str | None =
                 errors.append(item)
             case BatchEnd():
                 ends.append(item)
-    own = [a for a in artifacts if a.setting is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
+    own = [a for a in artifacts if a.target is not None and a.verdict is not ArtifactVerdict.NOT_TORCH]
     silent = sum(end.silent_sources for end in ends)
     within = (
         (f"{root} is looked at as the root of a file system: paths and `this machine` are its own",) if root else ()
     )
     unlisted = (f"{silent} source file{'s' if silent > 1 else ''} read without a finding",) if silent else ()
-    target, told = _of_the_run(ends[0].target if ends else None, own)
+    torch_build, told = _of_the_run(ends[0].target if ends else None, own)
     told = (*told, *_defined_twice(artifacts, containers), *_called_by_name(artifacts))
     return Report(
         version=__version__,
-        target=target,
+        torch_build=torch_build,
         artifacts=tuple(sorted(artifacts, key=lambda a: (a.path, a.member or ""))),
         errors=tuple(sorted(set(errors), key=lambda e: (e.path, e.message))),
         rules=tuple(rules),
@@ -170,7 +170,9 @@ def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
             files, bare = (
                 sorted(registering.get((name, each.overload), ())) for name in (each.name, each.name.partition("::")[2])
             )
-            version = "the torch of the run" if artifact.target is None else f"torch {artifact.target.torch}"
+            version = (
+                "the torch of the run" if artifact.torch_build is None else f"torch {artifact.torch_build.version}"
+            )
             if each.in_torch is False:
                 who = f"which {version} does not have: it cannot be loaded with that torch"
             elif each.in_torch:
@@ -187,21 +189,21 @@ def _called_by_name(artifacts: Sequence[ArtifactReport]) -> Iterator[str]:
             yield f"{artifact.display} calls {', '.join(names[:_MOST_NAMES])}{more} by name, {who}"
 
 
-def _of_the_run(default: Target | None, own: Sequence[ArtifactReport]) -> tuple[Target | None, tuple[str, ...]]:
+def _of_the_run(default: TorchBuild | None, own: Sequence[ArtifactReport]) -> tuple[TorchBuild | None, tuple[str, ...]]:
     """The torch that stands for the run, and what to say where its files are judged against several.
 
     Args:
         default: where a file declares nothing.
         own: each file that has to do with torch.
     """
-    counts = Counter(artifact.target for artifact in own if artifact.target is not None)
+    counts = Counter(a.torch_build for a in own if a.torch_build is not None)
     plain = None if default is None else replace(default, note=None, python=None)
     if not counts or (plain in counts and len(counts) == 1):
         return default, ()
     if len(counts) == 1:
         return next(iter(counts)), ()
-    listed = sorted({f"{target.torch}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
-    chosen = sorted({a.setting.torch_words for a in own if a.setting is not None and a.target is not None})
+    listed = sorted({f"{target.version}+{target.variant}" for target in counts}, key=lambda text: order(text) or ())
+    chosen = sorted({a.target.torch_words for a in own if a.target is not None and a.torch_build is not None})
     note = f"each file is judged against {', or '.join(chosen)}: here {', '.join(listed)} (-v says why)"
     if default is not None and plain not in counts:
         # What it says of itself is about files that declare nothing, and there is none.

@@ -14,9 +14,9 @@ from abiscan.errors import AbiscanError
 from abiscan.inputs import Artifact, expand
 from abiscan.inputs.artifact import Options as TargetOptions
 from abiscan.mangling import parse
-from abiscan.model.binding import Owner
 from abiscan.model.facts import CallSite, SymbolBinding
 from abiscan.model.finding import Location
+from abiscan.model.imports import Owner
 from abiscan.model.migration_plan import CounterpartKind, MigrationPlan, PlanFile, Replacement
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.model.versions import order

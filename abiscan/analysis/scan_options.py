@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.environment.python import PythonEnvironment
 from abiscan.loader import LoaderSettings
-from abiscan.model.setting import Stated
+from abiscan.model.target import TargetPart
 
 if TYPE_CHECKING:
     from abiscan.model.progress import Progress
@@ -48,8 +48,8 @@ class ScanOptions(Struct, frozen=True):
     within: str | None = None
     cache: str | None = None
     python_named: bool = False
-    gpus: tuple[Stated, ...] = ()
-    driver: Stated | None = None
+    gpus: tuple[TargetPart, ...] = ()
+    driver: TargetPart | None = None
     compared: bool = False
     operators: bool = True
     progress: Progress | None = None

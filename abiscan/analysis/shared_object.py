@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.file_record import FileRecord
 from abiscan.analysis.passes import run_passes
 from abiscan.inputs import Artifact
-from abiscan.model.binding import Owner, Status
 from abiscan.model.facts import Export
 from abiscan.model.finding import Severity
+from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactReport
 from abiscan.model.versions import Windows
 from abiscan.target.file_target import importing_pythons
@@ -41,9 +39,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
         imports=record.imports,
         exported_in=_exported_in(record),
         import_causes=record.import_causes,
-        setting=record.target.setting,
-        # The run says how it came to it.
-        target=None if record.torch is None else replace(record.torch.target, note=None, python=None),
+        target=record.target.environment,
         releases=record.outcomes if record.releases_asked else None,
         what_if=record.what_if,
         provenance=record.provenance,

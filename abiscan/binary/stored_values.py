@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from abiscan.model.binding import LoaderStop
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import (
     BuildMarks,
@@ -19,6 +18,7 @@ from abiscan.model.facts import (
     VersionNeed,
     Visibility,
 )
+from abiscan.model.loading import LoaderStop
 from abiscan.model.operators import Operator
 
 

@@ -28,4 +28,4 @@ def diff(ctx: click.Context, /, old: str, new: str, form: str, **given: Any) -> 
     (before, after), context = compared_scopes((old, new), line)
     found = find_changes(before, after, context.index.builds, context.readable)
     answer(found, form, line)
-    ctx.exit(FAIL if found.shrank else INCOMPLETE if found.undecided else PASS)
+    ctx.exit(FAIL if found.regressed else INCOMPLETE if found.undecided else PASS)

@@ -85,7 +85,7 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvi
         upgraded = replace(options, torch=torch, matrix=False)
         machine = installed.machine if installed is not None else FALLBACK_MACHINE
         target = AnalysisContext(upgraded).target.of_run(machine or FALLBACK_MACHINE).target
-        after = f"{target.torch}+{target.variant}"
+        after = f"{target.version}+{target.variant}"
     here = functools.partial(find_file_outcome, installed=installed is not None)
     now, errors = scan_packages(others, options, here, jobs)
     problems = [

@@ -44,7 +44,7 @@ def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: An
     Exit status 3 where nothing is known of the text.
     """
     from abiscan.analysis.explanation import explain as run_explain
-    from abiscan.report import explain_text, explain_v1
+    from abiscan.report import explain_text, json_explain
     from abiscan.report.escape import safe_json, safe_text
 
     line = CommandLine(**given)
@@ -53,14 +53,14 @@ def explain(text: tuple[str, ...], needed_by: str | None, form: str, **given: An
         return
     subjects = run_explain(asked, scan_options(line), needed_by=needed_by)
     # A word of sources that no torch exports is a rule's subject, not a missing name.
-    unknown = needed_by is None and not any(subject.windows for subject in subjects)
+    unknown = needed_by is None and not any(subject.exported_in for subject in subjects)
     rules = _rules_of_word(asked) if unknown and _WORD.fullmatch(asked) else ()
     if rules:
         _print_rules(rules, style_for(line, sys.stdout), form == "json")
         return
     near = () if subjects else _near_ids(asked)
     if form == "json":
-        click.echo(safe_json(explain_v1.render(subjects, near)), nl=False)
+        click.echo(safe_json(json_explain.render(subjects, near)), nl=False)
     else:
         click.echo(safe_text(explain_text.render(subjects, style_for(line, sys.stdout))), nl=False, color=True)
     if not subjects:
@@ -76,21 +76,23 @@ def _explained_id(text: str, style: Style, as_json: bool) -> bool:
     if text not in set(CauseId):
         return _print_rules((text,), style, as_json)
     from abiscan.diagnosis.cause_catalogue import load_causes
-    from abiscan.report import cause_text, explain_v1
+    from abiscan.report import cause_text, json_explain
 
     page = load_causes()[CauseId(text)]
-    click.echo(explain_v1.render_cause(page) if as_json else cause_text.render_text(page, style), nl=False, color=True)
+    click.echo(
+        json_explain.render_cause(page) if as_json else cause_text.render_text(page, style), nl=False, color=True
+    )
     return True
 
 
 def _print_rules(ids: Sequence[str], style: Style, as_json: bool) -> bool:
     """Print the rules of these ids; whether there is any."""
     from abiscan.cli.every_rule import every_rule
-    from abiscan.report import explain_v1, rules_text
+    from abiscan.report import json_explain, rules_text
 
     infos = tuple(info for info in every_rule() if info.id in ids)
     if infos:
-        document = explain_v1.render_rules(infos) if as_json else None
+        document = json_explain.render_rules(infos) if as_json else None
         click.echo(document or rules_text.render(infos, in_full=True, as_json=False, width=style.width), nl=False)
     return bool(infos)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
     from abiscan.environment.python import PythonEnvironment
     from abiscan.gate.policy import Policy
-    from abiscan.model.setting import Stated
+    from abiscan.model.target import TargetPart
     from abiscan.report.style import Style
 
 
@@ -96,7 +96,7 @@ def environment_in(files: FileSystem, python: str | None) -> PythonEnvironment |
     return None
 
 
-def gpus_of(given: Sequence[str]) -> tuple[Stated, ...]:
+def gpus_of(given: Sequence[str]) -> tuple[TargetPart, ...]:
     """The GPUs of `--gpu`, each once.
 
     Raises:
@@ -106,25 +106,25 @@ def gpus_of(given: Sequence[str]) -> tuple[Stated, ...]:
         return ()
     from abiscan.environment.gpus_here import gpus_here
     from abiscan.model.gpu_architecture import parse_architecture
-    from abiscan.model.setting import Source, Stated
+    from abiscan.model.target import TargetPart, TargetSource
 
-    found: dict[str, Stated] = {}
+    found: dict[str, TargetPart] = {}
     for name in (name.strip() for each in given for name in each.split(",")):
         if name == "here":
             here = gpus_here(os.environ.get("PATH"))
             if not here:
                 raise UsageError("--gpu here: no GPU was found (nvidia-smi names none, and the kernel none of AMD's)")
             for gpu in here:
-                found.setdefault(str(gpu), Stated(str(gpu), Source.MACHINE, "the GPU of this machine"))
+                found.setdefault(str(gpu), TargetPart(str(gpu), TargetSource.MACHINE, "the GPU of this machine"))
             continue
         named = parse_architecture(name.lower())
         if named is None or not named.is_gpu:
             raise UsageError(f"--gpu {name}: no GPU; write it as sm_90, 9.0, gfx942 or gfx90a:xnack+, or here")
-        found.setdefault(str(named), Stated(str(named), Source.COMMAND_LINE, f"--gpu {name}"))
+        found.setdefault(str(named), TargetPart(str(named), TargetSource.COMMAND_LINE, f"--gpu {name}"))
     return tuple(found.values())
 
 
-def driver_of(line: CommandLine) -> Stated | None:
+def driver_of(line: CommandLine) -> TargetPart | None:
     """The release of NVIDIA's driver of `--driver`; None where nobody asks for one.
 
     Raises:
@@ -136,7 +136,7 @@ def driver_of(line: CommandLine) -> Stated | None:
     if not line.gpus:
         raise UsageError(f"--driver {named}: name the GPU too (--gpu sm_90, or --gpu here)")
     from abiscan.model.cuda_driver import driver_branch
-    from abiscan.model.setting import Source, Stated
+    from abiscan.model.target import TargetPart, TargetSource
 
     if named == "here":
         from abiscan.environment.driver_here import LIBRARY, driver_here
@@ -148,10 +148,10 @@ def driver_of(line: CommandLine) -> Stated | None:
             raise UsageError(
                 "--driver here: no driver of NVIDIA's was found that tells its version; write --driver 535"
             )
-        return Stated(here[0], Source.MACHINE, here[1])
+        return TargetPart(here[0], TargetSource.MACHINE, here[1])
     if driver_branch(named) is None:
         raise UsageError(f"--driver {named}: no version of NVIDIA's driver; write it as 535 or 535.104.05, or here")
-    return Stated(named, Source.COMMAND_LINE, f"--driver {named}")
+    return TargetPart(named, TargetSource.COMMAND_LINE, f"--driver {named}")
 
 
 def environment_of(python: str | None) -> PythonEnvironment | None:

@@ -10,5 +10,5 @@ from abiscan.data import data_file
 @click.command()
 def schema() -> None:
     """Print the JSON schema of the report; `$defs/explain` in it is that of `explain -f json`."""
-    with open(data_file("report-v1.schema.json"), encoding="utf-8") as file:
+    with open(data_file("report.schema.json"), encoding="utf-8") as file:
         click.echo(file.read(), nl=False)

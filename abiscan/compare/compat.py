@@ -23,12 +23,12 @@ def find_common_compatibility(scopes: Sequence[Scope], builds: Callable[[str], S
         scopes: at least one.
     """
     found = intersect_compatibility(tuple(compared(scope, builds) for scope in scopes))
-    return replace(found, notes=tuple(cuda_notes(found.targets, builds)))
+    return replace(found, notes=tuple(cuda_notes(found.inputs, builds)))
 
 
 def intersect_compatibility(targets: Sequence[Compared]) -> CompatReport:
     """The same of targets whose reach is known."""
-    reaches = [target.reach for target in targets]
+    reaches = [target.compatibility for target in targets]
     torch = _torch(reaches)
     pythons = _common([r.pythons for r in reaches])
     gpus = _common([r.gpus for r in reaches])
@@ -46,7 +46,7 @@ def intersect_compatibility(targets: Sequence[Compared]) -> CompatReport:
     conflicts = [
         aspect
         for aspect, empty in (
-            (Aspect.TORCH, torch is not None and not any(build.works for build in torch)),
+            (Aspect.TORCH, torch is not None and not any(build.compatible for build in torch)),
             (Aspect.PYTHON, pythons == ()),
             (Aspect.GPU, gpus == ()),
             (Aspect.SYSTEM, not machines and any(r.machines for r in reaches)),
@@ -74,16 +74,16 @@ def _torch(reaches: Sequence[Compatibility]) -> tuple[BuildOfTorch, ...] | None:
     for build in lists[0]:
         same = [build, *(found[build.name] for found in others if build.name in found)]
         if len(same) == len(lists):
-            result.append(next((b for b in same if not b.works), build))
+            result.append(next((b for b in same if not b.compatible), build))
     return tuple(result)
 
 
 def _floors(targets: Sequence[Compared]) -> Iterator[Floor]:
     found: dict[str, Floor] = {}
     for target in targets:
-        for floor in target.reach.floors:
+        for floor in target.compatibility.floors:
             if floor.part not in found or floor.version > found[floor.part].version:
-                found[floor.part] = Floor(floor.part, floor.version, f"{target.label}: {floor.because}")
+                found[floor.part] = Floor(floor.part, floor.version, f"{target.label}: {floor.required_by}")
     yield from (found[part] for part in sorted(found, key=str.lower))
 
 
@@ -94,12 +94,12 @@ def _exclusions(targets: Sequence[Compared]) -> Iterator[Exclusion]:
     if len(targets) < 2:
         return
     for target in targets:
-        others = [each.reach for each in targets if each is not target]
+        others = [each.compatibility for each in targets if each is not target]
         yield from _torch_exclusions(target, others)
     for aspect, bounds in _BOUNDS.items():
         for target in targets:
-            own = bounds(target.reach)
-            elsewhere = _common([bounds(each.reach) for each in targets if each is not target])
+            own = bounds(target.compatibility)
+            elsewhere = _common([bounds(each.compatibility) for each in targets if each is not target])
             excluded = tuple(item for item in elsewhere or () if own is not None and item not in own)
             if excluded:
                 yield Exclusion(target.path, aspect, excluded, ", ".join(excluded))
@@ -113,12 +113,12 @@ _BOUNDS: dict[Aspect, Callable[[Compatibility], tuple[str, ...] | None]] = {
 
 
 def _torch_exclusions(target: Compared, others: Sequence[Compatibility]) -> Iterator[Exclusion]:
-    own = target.reach.torch
+    own = target.compatibility.torch
     elsewhere = _torch(others)
     if own is None or elsewhere is None:
         return
-    served = {build.name for build in elsewhere if build.works}
-    excluded = [build for build in own if not build.works and build.name in served]
+    served = {build.name for build in elsewhere if build.compatible}
+    excluded = [build for build in own if not build.compatible and build.name in served]
     if excluded:
         names = tuple(build.name for build in excluded)
         yield Exclusion(target.path, Aspect.TORCH, names, f"torch {by_reason(excluded, own)}")

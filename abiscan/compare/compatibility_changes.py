@@ -30,12 +30,12 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         yield Change(Aspect.TORCH, Effect.GAINED, "needs no torch any more: works beside every one")
         return
     if old.torch is None:
-        failing = [b for b in new.torch if not b.works]
+        failing = [b for b in new.torch if not b.compatible]
         text = f"needs torch now, and works on {windows_text(new.torch)}"
         yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
         return
-    before = {b.name for b in old.torch if b.works}
-    after = {b.name for b in new.torch if b.works}
+    before = {b.name for b in old.torch if b.compatible}
+    after = {b.name for b in new.torch if b.compatible}
     lost = [b for b in new.torch if b.name in before - after]
     if lost:
         tail = "" if after else "; works on no known release now"
@@ -50,7 +50,7 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
 
 def windows_text(builds: Sequence[BuildOfTorch]) -> str:
     """`2.4.0 - 2.5.1`: where it works; `no known release`."""
-    return windows_of(builds, lambda build: build.works).text() or "no known release"
+    return windows_of(builds, lambda build: build.compatible).text() or "no known release"
 
 
 def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) -> str:
@@ -137,7 +137,9 @@ def _floors(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         # libstdc++ numbers both families; the one that is spoken of says it.
         if part == "CXXABI" and _raised(before.get("GLIBCXX"), after.get("GLIBCXX")):
             continue
-        text = f"needs {floor.text} ({floor.because}); " + (f"was {was.text}" if was else f"needed no {part} before")
+        text = f"needs {floor.text} ({floor.required_by}); " + (
+            f"was {was.text}" if was else f"needed no {part} before"
+        )
         removed = () if was is None else (was.text,)
         glibc = before.get("glibc")
         if (

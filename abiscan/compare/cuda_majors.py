@@ -20,7 +20,7 @@ def cuda_notes(targets: Sequence[Compared], builds: Callable[[str], Sequence[Bui
     """A sentence where they need libraries of several major releases of CUDA, with what follows of it."""
     needing: dict[str, list[Compared]] = {}
     for target in targets:
-        for version in target.reach.cuda:
+        for version in target.compatibility.cuda:
             needing.setdefault(_major(version), []).append(target)
     if len(needing) < 2:
         return
@@ -30,10 +30,10 @@ def cuda_notes(targets: Sequence[Compared], builds: Callable[[str], Sequence[Bui
         f"libraries of CUDA {major}"
         for major in majors
     )
-    bound = sum(any(target.reach.torch is not None for target in needing[major]) for major in majors)
+    bound = sum(any(target.compatibility.torch is not None for target in needing[major]) for major in majors)
     torch = ""
     if bound:
-        machines = dict.fromkeys(machine for target in targets for machine in target.reach.machines)
+        machines = dict.fromkeys(machine for target in targets for machine in target.compatibility.machines)
         known = [build for machine in machines for build in builds(machine)]
         torch = f". A known build of torch brings one of them at most: {_torch_words(majors, known)}"
     if bound > 1:

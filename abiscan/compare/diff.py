@@ -31,7 +31,10 @@ def find_changes(old: Scope, new: Scope, builds: Builds, readable: Callable[[str
         # Of what cannot be read nobody can say that it is gone.
         return DiffReport(__version__, before, after, (), {}, (*old.unread_sentences, *new.unread_sentences))
     pairs = _pairs(old.files, new.files)
-    found = [*compare_compatibility(before.reach, after.reach), *compare_requirements(old.container, new.container)]
+    found = [
+        *compare_compatibility(before.compatibility, after.compatibility),
+        *compare_requirements(old.container, new.container),
+    ]
     found += _files(old, new, pairs)
     alone = len(pairs) == 1 and len(old.files) == len(new.files) == 1
     brings = None if new.container is None else {place_of(file).rpartition("/")[2] for file in new.files.values()}
@@ -49,7 +52,7 @@ def find_changes(old: Scope, new: Scope, builds: Builds, readable: Callable[[str
 
 def _order(change: Change) -> tuple[bool, int, int, tuple[str, ...], str]:
     return (
-        not change.shrinks,
+        not change.regresses,
         _ASPECTS.index(change.aspect),
         _EFFECTS.index(change.effect),
         change.files,

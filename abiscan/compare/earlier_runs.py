@@ -1,4 +1,4 @@
-"""A JSON report (version 1) read back, as far as a later run is shown beside it."""
+"""A JSON report read back, as far as a later run is shown beside it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.history import RunSummary
 from abiscan.model.release import ReleaseState, ReleaseVerdict
+from abiscan.model.report import SCHEMA_VERSION
 
 
 class _Release(Struct, frozen=True):
@@ -35,9 +36,9 @@ class _Artifact(Struct, frozen=True):
     member: str | None = None
     machine: str | None = None
     releases: tuple[_Release, ...] = ()
-    releases_judged: bool = False
+    releases_checked: bool = False
     findings: tuple[_Finding, ...] = ()
-    served_by: str | None = None
+    replaced_by: str | None = None
 
 
 class _Container(Struct, frozen=True):
@@ -64,13 +65,13 @@ def read_run(data: bytes, label: str) -> RunSummary:
     """The run that a report is of.
 
     Raises:
-        ValueError: it is no JSON, or no report of version 1.
+        ValueError: it is no JSON, or no report of this schema version.
     """
     try:
         document = msgspec.json.decode(data, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error) or "nested too deep") from None
-    if document.schema_version != 1:
+    if document.schema_version != SCHEMA_VERSION:
         raise ValueError(f"schema_version is {document.schema_version}")
     containers = tuple(
         values.Container(c.path, c.kind, c.name, c.version, c.tags, (), c.requires_dist, (), c.verdict, c.artifacts)
@@ -84,7 +85,7 @@ def read_run(data: bytes, label: str) -> RunSummary:
 def _file(found: _Artifact) -> values.ArtifactReport:
     # `none` stands in the report for a file of no machine.
     machine = None if found.machine == "none" else found.machine
-    judged = found.releases_judged or bool(found.releases)
+    judged = found.releases_checked or bool(found.releases)
     return values.ArtifactReport(
         found.path,
         found.member,
@@ -97,7 +98,7 @@ def _file(found: _Artifact) -> values.ArtifactReport:
             Finding(f.rule, f.severity, Confidence.HIGH, None, "", "", "", suppressed=f.suppressed)
             for f in found.findings
         ),
-        served_by=found.served_by,
+        replaced_by=found.replaced_by,
     )
 
 

@@ -120,7 +120,7 @@ def _require_torch(outcome: PackageOutcome, files: Sequence[FileOutcome], *, req
     if not needing:
         return outcome
     state = PackageState.FAILS if required or needing == len(files) else PackageState.PARTLY
-    return replace(outcome, state=state, failing=needing, why="no torch is installed here, and it needs one")
+    return replace(outcome, state=state, failing=needing, reason="no torch is installed here, and it needs one")
 
 
 def _allowed(

@@ -7,16 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from abiscan.compare.gpus import gpus_of
 from abiscan.compare.scope import place_of
-from abiscan.model.binding import Owner
 from abiscan.model.cause import Confidence
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, Effect
 from abiscan.model.facts import Export, SymbolType
 from abiscan.model.fingerprint import bare_name
+from abiscan.model.imports import Owner
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of, owner_of_library
 from abiscan.wheel.tags import is_promised
@@ -61,8 +61,8 @@ _Row = tuple[Aspect, Effect, str, Collection[str], Collection[str]]
 
 def _verdict(old: ArtifactReport, new: ArtifactReport) -> Iterator[_Row]:
     """It loaded on the newest torch that its package allows, and does not any more."""
-    stated = None if new.setting is None else new.setting.torch
-    if stated is None or stated.source is not Source.REQUIREMENT or new.served_by is not None:
+    stated = None if new.target is None else new.target.torch
+    if stated is None or stated.source is not TargetSource.REQUIREMENT or new.replaced_by is not None:
         return
     if old.verdict is ArtifactVerdict.LOADS and new.verdict is ArtifactVerdict.FAILS:
         why = f": {new.causes[0].summary}" if new.causes else ""

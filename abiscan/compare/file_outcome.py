@@ -8,10 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.compare.scope import place_of
-from abiscan.model.binding import LoaderOutcome, NeededLibrary
 from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, PackageState, on_releases
+from abiscan.model.loading import LoaderOutcome, NeededLibrary
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.target.package_builds import covered
@@ -53,10 +53,10 @@ def find_file_outcome(report: ArtifactReport, *, installed: bool) -> FileOutcome
     return FileOutcome(
         place=place_of(report),
         path=report.path,
-        verdict=ArtifactVerdict.LOADS if report.served_by is not None else report.verdict,
+        verdict=ArtifactVerdict.LOADS if report.replaced_by is not None else report.verdict,
         why=_why(report),
         uses_torch=uses_torch,
-        for_another=installed and report.target is not None and report.target.kind is not TargetKind.INSTALLED,
+        for_another=installed and report.torch_build is not None and report.torch_build.kind is not TorchKind.INSTALLED,
         without_driver=report.loader.outcome is LoaderOutcome.FAILS and not _why(report),
         releases=tuple((release.torch, release.fits) for release in report.releases or ()),
         needed=report.needed,
@@ -89,7 +89,7 @@ def after_upgrade(later: Sequence[FileOutcome], now: Sequence[FileOutcome]) -> l
 
 
 def _why(report: ArtifactReport) -> str:
-    if report.served_by is not None:
+    if report.replaced_by is not None:
         return ""
     if report.verdict is ArtifactVerdict.FAILS:
         if report.causes:

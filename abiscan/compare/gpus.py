@@ -52,4 +52,4 @@ def gpus_of(files: Sequence[ArtifactReport]) -> tuple[str, ...] | None:
 def device_code(file: ArtifactReport) -> DeviceImages:
     """The device code of a file."""
     made = file.provenance
-    return DeviceImages(made.gpu_images, made.gpu_modules, made.gpu_unread)
+    return DeviceImages(made.gpu_images, made.gpu_modules, made.gpu_not_read)

@@ -44,14 +44,14 @@ def summarise_run(report: Report, together: CompatReport, label: str) -> RunSumm
     for file in report.artifacts:
         files.setdefault(owner.get(file.display, file.display), []).append(file)
     wheels = []
-    for target in together.targets:
+    for target in together.inputs:
         own = files.get(target.path, [])
         counts = Counter(f.severity for file in own for f in file.standing)
         container = containers.get(target.path)
         verdict = container.verdict if container is not None else own[0].verdict
         name = target.path if container is None or not container.name else normal_name(container.name)
         found = (counts[severity] for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE))
-        wheels.append(WheelSummary(name, target.version, verdict, target.reach.torch or (), *found))
+        wheels.append(WheelSummary(name, target.version, verdict, target.compatibility.torch or (), *found))
     return RunSummary(label, report.verdict, tuple(wheels))
 
 

@@ -14,8 +14,8 @@ from abiscan.diagnosis.knowledge import Environment, Knowledge
 
 if TYPE_CHECKING:
     from abiscan.diagnosis.file_causes import Diagnosis
-    from abiscan.model.binding import BoundImport
     from abiscan.model.facts import SharedObject
+    from abiscan.model.imports import CheckedImport
     from abiscan.model.subject import Subject
 
 __all__ = ["Environment", "Knowledge", "diagnose", "explain"]
@@ -23,7 +23,7 @@ __all__ = ["Environment", "Knowledge", "diagnose", "explain"]
 
 def diagnose(
     file: SharedObject,
-    imports: Sequence[BoundImport],
+    imports: Sequence[CheckedImport],
     knowledge: Knowledge,
     *,
     libraries: Sequence[str] = (),

@@ -13,7 +13,7 @@ import msgspec
 from abiscan.data import data_file
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 
 
 @cache
@@ -30,9 +30,9 @@ def cause_pages(causes: Iterable[CauseId]) -> tuple[CausePage, ...]:
     return tuple(page for page in load_causes().values() if page.id in wanted) if wanted else ()
 
 
-def title(cause: CauseId, target: Target | None = None) -> str:
+def title(cause: CauseId, target: TorchBuild | None = None) -> str:
     """What is wrong in a sentence, with the target in it."""
     if target is None:
         return load_causes()[cause].title_for()
     variant = f" ({target.variant})" if target.variant else ""
-    return load_causes()[cause].title_for(f"torch {target.torch}{variant}")
+    return load_causes()[cause].title_for(f"torch {target.version}{variant}")

@@ -12,9 +12,9 @@ from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
-from abiscan.model.binding import BoundImport, Status
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
+from abiscan.model.imports import CheckedImport, Status
 from abiscan.ownership.torch_names import is_torch_library
 
 # What a group shows of its evidence; each import keeps its own in full.
@@ -41,7 +41,7 @@ class Diagnosis(Struct, frozen=True):
 
 def diagnose(
     file: SharedObject,
-    imports: Sequence[BoundImport],
+    imports: Sequence[CheckedImport],
     knowledge: Knowledge,
     *,
     libraries: Sequence[str] = (),
@@ -75,12 +75,12 @@ def diagnose(
     )
 
 
-def _is_open(bound: BoundImport) -> bool:
-    return bound.status.may_be_unbound
+def _is_open(bound: CheckedImport) -> bool:
+    return bound.status.may_be_unresolved
 
 
 def _candidates(
-    file: SharedObject, bound: BoundImport, knowledge: Knowledge, distribution: Distribution
+    file: SharedObject, bound: CheckedImport, knowledge: Knowledge, distribution: Distribution
 ) -> tuple[Candidate, ...]:
     version = bound.symbol.version
     return causes_of(
@@ -120,7 +120,7 @@ def _library(soname: str, file: SharedObject, knowledge: Knowledge, distribution
     return MissingName(soname, knowledge, file=file, distribution=name, distribution_version=version)
 
 
-def _of_library(bound: BoundImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
+def _of_library(bound: CheckedImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
     """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
     version = bound.symbol.version
     return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
@@ -131,7 +131,7 @@ _OF_NO_LIBRARY = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_
 
 
 def _or_absent(
-    bound: BoundImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
+    bound: CheckedImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
 ) -> tuple[Candidate, ...]:
     """An undecided name of unknown home is likeliest of a library that was not found: that comes first."""
     if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _OF_NO_LIBRARY):
@@ -163,13 +163,13 @@ def _reordered(candidates: tuple[Candidate, ...], weights: Counter[CauseId]) -> 
 
 
 def _groups(
-    settled: Sequence[tuple[BoundImport, tuple[Candidate, ...]]],
+    settled: Sequence[tuple[CheckedImport, tuple[Candidate, ...]]],
     libraries: Mapping[str, Candidate],
     knowledge: Knowledge,
     *,
     nowhere: bool,
 ) -> tuple[CauseGroup, ...]:
-    members: dict[CauseId, list[tuple[BoundImport, Candidate]]] = {}
+    members: dict[CauseId, list[tuple[CheckedImport, Candidate]]] = {}
     for bound, candidates in settled:
         if candidates:
             members.setdefault(candidates[0].cause, []).append((bound, candidates[0]))
@@ -207,5 +207,5 @@ def _groups(
     )
 
 
-def _weight(rows: Sequence[tuple[BoundImport, Candidate]]) -> float:
+def _weight(rows: Sequence[tuple[CheckedImport, Candidate]]) -> float:
     return sum(candidate.score for _bound, candidate in rows) / max(len(rows), 1)

@@ -7,7 +7,7 @@ import re
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import Windows
 from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from abiscan.releases.pythons import with_wheels
@@ -76,7 +76,7 @@ def _is_of_android(missing: MissingName) -> bool:
 def _torch(missing: MissingName) -> str:
     """What has to be there when an extension is built: the target where it has a version."""
     target = missing.target
-    if target is not None and versions.order(target.torch) is not None:
+    if target is not None and versions.order(target.version) is not None:
         return missing.target_label
     return "the torch that it is for"
 
@@ -91,7 +91,7 @@ def other_release(missing: MissingName) -> str | None:
     if name is None:
         return None
     target = missing.target
-    which = "the torch that is installed" if target is None else f"torch {versions.minor(target.torch)}"
+    which = "the torch that is installed" if target is None else f"torch {versions.minor(target.version)}"
     label = _label(missing.distribution_version or "", target)
     return f"Install a release of {name} that is made for {which}{label}"
 
@@ -100,12 +100,12 @@ def other_release(missing: MissingName) -> str | None:
 _TORCH_LABEL = re.compile(r"\+.*?(?P<word>pt|torch)(?P<release>\d+(?:\.\d+)*)")
 
 
-def _label(version: str, target: Target | None) -> str:
+def _label(version: str, target: TorchBuild | None) -> str:
     """How a project's versions would name the target, where its versions name their torch."""
     found = _TORCH_LABEL.search(version)
     if found is None or target is None:
         return ""
-    minor = versions.minor(target.torch)
+    minor = versions.minor(target.version)
     wanted = minor if "." in found["release"] else minor.replace(".", "")
     return f": its versions name their torch, look for {found['word']}{wanted}"
 

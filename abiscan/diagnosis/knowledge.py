@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Knowledge(Struct, frozen=True):
             text says so.
     """
 
-    target: Target | None = None
+    target: TorchBuild | None = None
     exports: TargetExports | None = None
     exact: bool = False
     releases: ReleaseIndex | None = None

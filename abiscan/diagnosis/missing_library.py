@@ -12,7 +12,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
@@ -149,17 +149,15 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     elif windows:
         evidence.append(f"It is shipped by torch {windows.text()}.")
     if target is not None and windows is not None:
-        inside = windows.contains(target.torch)
+        inside = windows.contains(target.version)
         ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
         if windows and inside is False and not missing.before_index and not missing.after_index:
             score = 0.3
-            older = windows.all_before(target.torch)
+            older = windows.all_before(target.version)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             lacks = f"{missing.target_label} does not ship it."
             if name in _SPLIT_FOR_CUDA_11 and not older:
-                lacks = (
-                    f"The build of torch {target.torch} on the package index, for CUDA 10.2 or older, does not ship it."
-                )
+                lacks = f"torch {target.version} on the package index is for CUDA 10.2 or older and does not ship it."
                 other = "A build of that release for CUDA 11, of the indexes of torch and of its conda channel, may."
                 way = (
                     "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source\n"
@@ -252,7 +250,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             (f"Only ROCm builds of torch have {name}. {here}: the extension was built for ROCm.", *evidence),
             "Install the build of the extension for this torch (its wheel index for CUDA or CPU), or torch for ROCm.",
         )
-    if target is not None and name in _SPLIT and _is_before(target.torch, _SPLIT_SINCE):
+    if target is not None and name in _SPLIT and _is_before(target.version, _SPLIT_SINCE):
         score = 0.3
         text = f"{missing.target_label} is older than {_SPLIT_SINCE}, the first release that has {name}."
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.92, (text, *evidence), fixes.rebuild(missing))
@@ -273,7 +271,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
         )
         return
-    if target is None or target.kind is not TargetKind.INSTALLED:
+    if target is None or target.kind is not TorchKind.INSTALLED:
         evidence.append(
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )

@@ -21,11 +21,11 @@ from abiscan.mangling import (
 )
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model import versions
-from abiscan.model.binding import Owner, Status
 from abiscan.model.facts import SharedObject, VersionNeed
+from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import cpython_of
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import Windows
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
@@ -179,7 +179,7 @@ class MissingName:
     # --- the target -------------------------------------------------------------------------------------------------
 
     @property
-    def target(self) -> Target | None:
+    def target(self) -> TorchBuild | None:
         """The torch that the name is missing from."""
         return self.knowledge.target
 
@@ -194,9 +194,9 @@ class MissingName:
         if self.target is None:
             return "the installed torch"
         variant = f" ({self.target.variant})" if self.target.variant else ""
-        if versions.order(self.target.torch) is None:
+        if versions.order(self.target.version) is None:
             return f"the installed torch{variant}"
-        return f"torch {self.target.torch}{variant}"
+        return f"torch {self.target.version}{variant}"
 
     @functools.cached_property
     def target_library(self) -> str | None:
@@ -288,21 +288,21 @@ class MissingName:
     def _beyond(self, end: int) -> bool:
         if self.target is None or not self.known_versions:
             return False
-        at, bound = versions.order(self.target.torch), versions.order(self.known_versions[end])
+        at, bound = versions.order(self.target.version), versions.order(self.known_versions[end])
         return at is not None and bound is not None and (at < bound if end == 0 else at > bound)
 
     @functools.cached_property
     def position(self) -> Position:
         """Where the target's version lies relative to the windows."""
-        if self.windows is None or self.target is None or versions.order(self.target.torch) is None:
+        if self.windows is None or self.target is None or versions.order(self.target.version) is None:
             return Position.UNKNOWN
         if not self.windows:
             return Position.NEVER
-        if self.windows.contains(self.target.torch):
+        if self.windows.contains(self.target.version):
             return Position.INSIDE
-        if self.windows.all_after(self.target.torch):
+        if self.windows.all_after(self.target.version):
             return Position.BEFORE
-        if self.windows.all_before(self.target.torch):
+        if self.windows.all_before(self.target.version):
             # Exported by the newest known build: a torch that came later most likely has it still.
             return (
                 Position.UNKNOWN
@@ -384,7 +384,7 @@ class MissingName:
                 library = None
                 in_target = None
                 if known is not None and self.target is not None and not self.before_index and not self.after_index:
-                    in_target = known.windows.contains(self.target.torch)
+                    in_target = known.windows.contains(self.target.version)
             if library is None and known is not None:
                 newest = next(export for export in reversed(known.exports) if export is not None)
                 library = newest.library

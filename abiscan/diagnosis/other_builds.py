@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from abiscan.model import versions
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 
 # Local version labels and pre-releases: NVIDIA's containers (`2.2.0a0+81ea7a4`, `+nv24.1`), source builds
 # (`+git1234567`), nightlies.
@@ -14,11 +14,11 @@ _OTHER_BUILD = re.compile(r"\d(?:a|b|rc)\d|dev\d|nv\d|git[0-9a-f]{6,}")
 _FROM_SOURCE = re.compile(r"\d+a0\+(?:git)?[0-9a-f]{6,40}|\+git[0-9a-f]{6,40}")
 
 
-def is_other_build(target: Target) -> bool:
+def is_other_build(target: TorchBuild) -> bool:
     """Whether the version says that this torch is no release."""
-    return not versions.is_release(target.torch) or bool(_OTHER_BUILD.search(f"{target.torch}+{target.variant}"))
+    return not versions.is_release(target.version) or bool(_OTHER_BUILD.search(f"{target.version}+{target.variant}"))
 
 
-def built_from_source(target: Target) -> bool:
+def built_from_source(target: TorchBuild) -> bool:
     """Whether the version is one that only a build from a checkout has."""
-    return _FROM_SOURCE.search(f"{target.torch}+{target.variant}") is not None
+    return _FROM_SOURCE.search(f"{target.version}+{target.variant}") is not None

@@ -210,7 +210,7 @@ def target_note(baseline: Baseline, report: Report) -> str | None:
 
 
 def _target(report: Report) -> str | None:
-    return None if report.target is None else f"{report.target.torch}+{report.target.variant}"
+    return None if report.torch_build is None else f"{report.torch_build.version}+{report.torch_build.variant}"
 
 
 def _entry(artifact: ArtifactReport, finding: Finding) -> Entry:

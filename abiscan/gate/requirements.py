@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from abiscan.errors import UsageError
 from abiscan.model import versions
-from abiscan.model.binding import Owner
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import DOES_NOT_LOAD, Finding, RuleInfo, Severity
 from abiscan.model.fingerprint import fingerprint, module_key
+from abiscan.model.imports import Owner
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -146,8 +146,8 @@ def require_torch(artifact: ArtifactReport, spec: str) -> tuple[tuple[Finding, .
 
 def named_release(artifact: ArtifactReport) -> str | None:
     """The minor release (`2.9`) that the file's path in its package names; None where it names none."""
-    torch = None if artifact.setting is None else artifact.setting.torch
-    if artifact.member is None or torch is None or torch.source is not Source.FOLDER:
+    torch = None if artifact.target is None else artifact.target.torch
+    if artifact.member is None or torch is None or torch.source is not TargetSource.FOLDER:
         return None
     return versions.minor(torch.value.partition("+")[0])
 
@@ -234,7 +234,7 @@ def require_stable_abi(artifact: ArtifactReport, version: str | None) -> tuple[t
         ), None
     if version is None:
         return (), None
-    window = artifact.provenance.torch_window
+    window = artifact.provenance.torch_releases
     if window is None:
         return (), f"{artifact.display}: cannot tell which torch release its C shims need"
     wanted = parse_stable_abi(version)
@@ -283,7 +283,7 @@ def with_requirements(
 def with_verdict(artifact: ArtifactReport) -> ArtifactReport:
     """The artifact with a finding where it does not load although no rule says so as an error."""
     told = any(finding.severity is Severity.ERROR for finding in artifact.findings)
-    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.served_by is not None or told:
+    if artifact.verdict is not ArtifactVerdict.FAILS or artifact.replaced_by is not None or told:
         return artifact
     cause = artifact.causes[0] if artifact.causes else None
     why = (

@@ -22,7 +22,7 @@ from abiscan.loader.process import Process, build_process
 from abiscan.loader.resolution import Resolution
 from abiscan.loader.resolve_in_process import resolve_in_process
 from abiscan.loader.tls import static_references
-from abiscan.model.binding import LoaderPrediction
+from abiscan.model.loading import LoaderPrediction
 from abiscan.ownership.torch_names import is_torch_library
 
 __all__ = ["Loader", "LoaderSettings", "Resolution"]

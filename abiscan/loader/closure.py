@@ -12,7 +12,7 @@ from abiscan.loader.linkmap import LinkMap, Namespace
 from abiscan.loader.opened_files import Opened
 from abiscan.loader.search import Search, origin_of
 from abiscan.loader.verify import verify_object
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 
 class Closure(Struct):

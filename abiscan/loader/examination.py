@@ -21,7 +21,7 @@ from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_for, lo
 from abiscan.loader.relocation_checks import check_read, check_relocated, unknown_relocation
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.loader.tls import check_blocks
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 
 
 class Examination:

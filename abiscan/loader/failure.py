@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 
 class LoadFailure(Exception):  # noqa: N818 - an outcome of the modelled loader, not an error of this program

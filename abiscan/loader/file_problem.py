@@ -13,7 +13,7 @@ from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.integrity import check_flags, check_hash, check_mapped, check_revisions
 from abiscan.loader.relocation_checks import check_own_names, check_read, check_relocated, unknown_relocation
 from abiscan.loader.tls import check_blocks
-from abiscan.model.binding import LoaderStop
+from abiscan.model.loading import LoaderStop
 
 
 def first_problem(elf: Binary) -> LoaderStop | str | None:

@@ -25,7 +25,7 @@ from abiscan.elf.relocations import RELA_ONLY
 from abiscan.elf.segment import PT_NOTE, PT_TLS, Segment, thread_local
 from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure, Undecidable, crash, failed_assertion
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 PT_PHDR, PT_GNU_PROPERTY = 6, 0x6474E553
 _INFO = "get-dynamic-info.h: {line}: elf_get_dynamic_info: Assertion `{text}' failed!"

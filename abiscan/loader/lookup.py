@@ -9,7 +9,7 @@ from abiscan.elf.symbols import STB_GLOBAL, STB_GNU_UNIQUE, STB_WEAK, STV_HIDDEN
 from abiscan.loader.definitions import COPY_CLASS, Reference
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 _ASSERTION = (
     "dl-lookup.c: 107: check_match: Assertion `version->filename == NULL || ! _dl_name_match_p "

@@ -17,7 +17,7 @@ from abiscan.loader.definitions import Definitions
 from abiscan.loader.failure import Undecidable
 from abiscan.loader.linker import RuntimeLinker
 from abiscan.loader.verify import Skip, headers_unread, verify_damaged, verify_header
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 FileId = tuple[int, int] | str
 

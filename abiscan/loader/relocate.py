@@ -10,7 +10,7 @@ from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import Binding, Scope, resolve
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 # elf_machine_type_class: relocation types of the PLT class (jump slots and TLS), and copy relocations.
 _TYPE_CLASSES: dict[str, dict[int, int]] = {

@@ -24,7 +24,7 @@ from abiscan.elf.symbols import STB_WEAK
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
 from abiscan.loader.written_words import Effect, types_with
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 _RELATIVE_TYPE = (
     "../sysdeps/x86_64/dl-machine.h: 487: elf_machine_rela_relative: Assertion "

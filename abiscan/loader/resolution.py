@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from abiscan.model.binding import NeededLibrary, Owner, Status
 from abiscan.model.facts import Import
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import NeededLibrary
 
 PythonExports = Callable[[str], bool]
 """Whether a CPython exports a name."""
@@ -17,7 +18,7 @@ class ResolvingImport(Struct, gc=False):
     """An import with the status that the steps so far give it.
 
     Attributes:
-        provider: as that of `BoundImport`.
+        provider: as that of `CheckedImport`.
     """
 
     symbol: Import

@@ -19,8 +19,9 @@ from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import Binding, resolve
 from abiscan.loader.relocate import Lookup, bind, lookups_for
 from abiscan.loader.resolution import Resolution, ResolvingImport
-from abiscan.model.binding import NeededLibrary, Owner, Status
 from abiscan.model.facts import Import
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import NeededLibrary
 from abiscan.ownership.names import OwnScopes, owner_of
 from abiscan.ownership.torch_names import is_torch_library
 

@@ -13,8 +13,9 @@ from functools import partial
 from abiscan.binary import Binary
 from abiscan.loader.resolution import PythonExports, Resolution, ResolvingImport
 from abiscan.loader.resolve_in_process import needed_of_package
-from abiscan.model.binding import NeededLibrary, Owner, Status
 from abiscan.model.facts import Import
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import NeededLibrary
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import fits_gpu, is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
@@ -142,7 +143,7 @@ def settle_by_dependents(
     """
     reached = exports.in_scope(name.rpartition("/")[2] for name in needed)
     for each in resolution.imports:
-        provider = exports.library_in(each.name, reached) if each.status.is_unbound else None
+        provider = exports.library_in(each.name, reached) if each.status.is_unresolved else None
         if provider is not None:
             each.settle(Status.RESOLVED, provider)
         elif absent and each.status is Status.MISSING and each.owner is Owner.OTHER:

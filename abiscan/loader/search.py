@@ -20,7 +20,7 @@ from abiscan.loader.opened_files import (
     Refused,
 )
 from abiscan.loader.tokens import expand_tokens
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 
 class Search:

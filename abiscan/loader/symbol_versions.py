@@ -5,7 +5,7 @@ from __future__ import annotations
 from abiscan.elf.dynamic import DT_RELR
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap, Namespace
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 # DT_RELR is read since 2.36; before, the tag is not known to the loader.
 _RELR_MARK = "GLIBC_ABI_DT_RELR"

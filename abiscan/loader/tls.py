@@ -18,7 +18,7 @@ from abiscan.loader.bound_symbols import Binder
 from abiscan.loader.failure import LoadFailure, Undecidable, crash
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.written_words import Effect, types_with
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 # TLS_STATIC_SURPLUS: 1664 bytes with the default tunables, in every release.
 _SURPLUS = 1664

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from abiscan.binary import Binary
 from abiscan.loader.resolve_in_process import needed_of_package
-from abiscan.model.binding import BoundImport, Owner, Status
+from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.ownership.glibc import is_glibc_name
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import OwnScopes, owner_of, owner_of_library
@@ -20,7 +20,7 @@ _SERVED_ELSEWHERE = frozenset({Owner.PYTHON, Owner.LIBC, Owner.CXX, Owner.OPENMP
 
 def torch_needs(
     binary: Binary,
-    imports: Sequence[BoundImport],
+    imports: Sequence[CheckedImport],
     siblings: Mapping[str, Binary],
     absent: Iterable[str],
     dependents: Sequence[str] = (),
@@ -50,7 +50,7 @@ def torch_needs(
     )
 
 
-def _of_torch(imports: Iterable[BoundImport]) -> Iterator[str]:
+def _of_torch(imports: Iterable[CheckedImport]) -> Iterator[str]:
     """Torch's names, but for those that another library in scope exports."""
     for bound in imports:
         if bound.owner is not Owner.TORCH or bound.status is Status.WEAK:
@@ -62,7 +62,7 @@ def _of_torch(imports: Iterable[BoundImport]) -> Iterator[str]:
             yield bound.name
 
 
-def _of_nobody_else(binary: Binary, imports: Iterable[BoundImport], absent: bool) -> Iterator[str]:
+def _of_nobody_else(binary: Binary, imports: Iterable[CheckedImport], absent: bool) -> Iterator[str]:
     """Names of no home that is known: torch exports them, or nothing does."""
     scopes: OwnScopes | None = None
     for bound in imports:

@@ -16,7 +16,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.integrity import check_flags, check_hash, check_mapped
 from abiscan.loader.linker import RuntimeLinker
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 
 _MAGIC = b"\x7fELF"
 _HEADER = {32: 52, 64: 64}

@@ -17,7 +17,7 @@ from abiscan.mangling.cxxname import parse
 from abiscan.mangling.name_kind import NameKind, classify
 from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.render import may_be_large
-from abiscan.model.binding import DemangledBy
+from abiscan.model.imports import DemangledBy
 
 # A mangled name -> its text; None where the demangler refuses the name.
 _Demangle = Callable[[str], str | None]

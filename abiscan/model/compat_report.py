@@ -11,12 +11,12 @@ class Exclusion(Struct, frozen=True):
     """What one of them does not work on and every other one does.
 
     Attributes:
-        target: `Compared.path` of the one.
+        input: `Compared.path` of the one.
         excluded: builds of torch, CPythons, GPUs or the system's versions, as `Compatibility` has them.
         text: the same for a person, with why.
     """
 
-    target: str
+    input: str
     aspect: Aspect
     excluded: tuple[str, ...]
     text: str
@@ -33,7 +33,7 @@ class CompatReport(Struct, frozen=True):
     """
 
     version: str
-    targets: tuple[Compared, ...]
+    inputs: tuple[Compared, ...]
     common: Compatibility
     exclusions: tuple[Exclusion, ...]
     conflicts: tuple[Aspect, ...]

@@ -34,7 +34,7 @@ class BuildOfTorch(Struct, frozen=True):
 
     Attributes:
         torch: public version; `variant`: as that of a `ReleaseVerdict`.
-        works: whether all that must load does, and no requirement stands against it.
+        compatible: whether all that must load does, and no requirement stands against it.
         reason: in a word why it does not work; empty where it does.
         state: how its files fare on the build, whatever its requirements say of it; of several files that of the one
             that fares worst.
@@ -43,7 +43,7 @@ class BuildOfTorch(Struct, frozen=True):
 
     torch: str
     variant: str
-    works: bool
+    compatible: bool
     reason: str
     state: ReleaseState = ReleaseState.LOADS
     admitted: bool | None = None
@@ -68,12 +68,12 @@ class Floor(Struct, frozen=True):
     Attributes:
         part: `glibc`, `GLIBCXX`, `CXXABI`, `musl`.
         version: the numbers of it (2, 28).
-        because: what asks for it, for a person.
+        required_by: what asks for it, for a person.
     """
 
     part: str
     version: tuple[int, ...]
-    because: str
+    required_by: str
 
     @property
     def text(self) -> str:
@@ -119,7 +119,7 @@ class Compared(Struct, frozen=True):
     name: str | None
     version: str | None
     files: int
-    reach: Compatibility
+    compatibility: Compatibility
 
     @property
     def label(self) -> str:

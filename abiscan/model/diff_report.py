@@ -21,7 +21,7 @@ class Change(Struct, frozen=True):
     """One change: a line of the report.
 
     Attributes:
-        shrinks: it no longer works on something that the old one worked on.
+        regresses: it no longer works on something that the old one worked on.
         text: a sentence without a full stop, for a person.
         files: the shared objects that it is about, by their place in the package; empty for all of it.
         removed, added: what is gone and what is new, each as it stands (mangled names, requirements, builds), sorted.
@@ -30,7 +30,7 @@ class Change(Struct, frozen=True):
     aspect: Aspect
     effect: Effect
     text: str
-    shrinks: bool = False
+    regresses: bool = False
     files: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -53,11 +53,13 @@ class DiffReport(Struct, frozen=True):
     errors: tuple[str, ...] = ()
 
     @property
-    def shrank(self) -> bool:
+    def regressed(self) -> bool:
         """Whether the new one works on less than the old one."""
-        return any(change.shrinks for change in self.changes)
+        return any(change.regresses for change in self.changes)
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """Why the answer is not whole; empty where it is."""
-        return tuple(dict.fromkeys((*self.errors, *self.old.reach.undecided, *self.new.reach.undecided)))
+        return tuple(
+            dict.fromkeys((*self.errors, *self.old.compatibility.undecided, *self.new.compatibility.undecided))
+        )

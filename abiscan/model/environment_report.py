@@ -46,7 +46,7 @@ class PackageOutcome(Struct, frozen=True):
 
     Attributes:
         failing: how many of its shared objects don't load.
-        why: in a sentence, of the first that fails; empty where none does.
+        reason: in a sentence, of the first that fails; empty where none does.
         allowed: whether its requirements admit that torch.
         for_another: how many are made for another torch, CUDA or ROCm by their names, and are not judged.
         without_driver: how many don't load for want of the GPU's driver alone, which says nothing of the package.
@@ -55,7 +55,7 @@ class PackageOutcome(Struct, frozen=True):
 
     state: PackageState
     failing: int = 0
-    why: str = ""
+    reason: str = ""
     allowed: bool = True
     for_another: int = 0
     without_driver: int = 0
@@ -114,7 +114,7 @@ class EnvironmentReport(Struct, frozen=True):
         python: which environment, for a person (`Python 3.11 at /opt/venv`).
         torch: the installed torch (`2.13.0+cpu`), None where there is none; after: the other one, None where none is
             named.
-        pure: how many distributions have no shared object and are left out.
+        pure_python: how many distributions have no shared object and are left out.
         errors: what could not be read, in sentences.
         root: the directory that holds its file system (`--root`), as the user wrote it.
     """
@@ -125,7 +125,7 @@ class EnvironmentReport(Struct, frozen=True):
     after: str | None
     packages: tuple[PackageReport, ...]
     problems: tuple[Problem, ...]
-    pure: int
+    pure_python: int
     errors: tuple[str, ...] = ()
     root: str | None = None
 

@@ -92,9 +92,9 @@ class RuleInfo(Struct, frozen=True):
 
 
 class WhatIf(Struct, frozen=True):
-    """The window that a file would have if the calls a rule advises against were rewritten."""
+    """The releases that a file would be compatible with if the calls that a rule advises against were rewritten."""
 
     rule: str
     symbols: tuple[str, ...]
-    windows: Windows
+    compatible_with: Windows
     assumes: str

@@ -69,7 +69,7 @@ class MigrationPlan(Struct, frozen=True):
     """The way of files or sources to the stable ABI.
 
     Attributes:
-        target: as the user wrote it.
+        input: as the user wrote it.
         files: those that use torch, sorted.
         replacements: most names first; those that go by themselves last.
         stable: stable names that are used (C shims that are imported; in sources, torch::stable and headeronly too),
@@ -80,7 +80,7 @@ class MigrationPlan(Struct, frozen=True):
     """
 
     version: str
-    target: str
+    input: str
     files: tuple[PlanFile, ...]
     replacements: tuple[Replacement, ...]
     stable: dict[str, str]

@@ -68,21 +68,21 @@ class Provenance(Struct, frozen=True):
     Attributes:
         compilers: strings of .comment.
         cxx11_abi: which std::string its torch imports use.
-        torch_window: the releases that export all its torch imports, intersected.
-        built_for: the release it was made for, and `built_for_basis` what that rests on.
+        torch_releases: the releases that export all its torch imports, intersected.
+        built_for: the release it was made for, and `built_for_source` what that rests on.
         python_abi: `cp311`, `abi3`, or None.
         cuda: CUDA runtime version it was built with or links to.
         gpu_archs: `sm_90`, `sm_90a`, `compute_90` (PTX), `gfx942`.
         abi: `stable` (only C shims), `unstable` (at::, c10::, torch::), or `none`.
         facts: all of this and more, each with its source, in the order of `Topic`.
-        gpu_images, gpu_modules: the device code, see `DeviceImages`; gpu_unread: why that may not be all of it.
+        gpu_images, gpu_modules: the device code, see `DeviceImages`; gpu_not_read: why that may not be all of it.
     """
 
     compilers: tuple[str, ...] = ()
     cxx11_abi: bool | None = None
-    torch_window: Windows | None = None
+    torch_releases: Windows | None = None
     built_for: str | None = None
-    built_for_basis: str | None = None
+    built_for_source: str | None = None
     python_abi: str | None = None
     cuda: str | None = None
     gpu_archs: tuple[str, ...] = ()
@@ -92,4 +92,4 @@ class Provenance(Struct, frozen=True):
     facts: tuple[ProvenanceFact, ...] = ()
     gpu_images: tuple[GpuImage, ...] = ()
     gpu_modules: tuple[GpuModule, ...] = ()
-    gpu_unread: str | None = None
+    gpu_not_read: str | None = None

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.facts import Export
 from abiscan.model.finding import Finding, RuleInfo, Severity, WhatIf
+from abiscan.model.imports import CheckedImport
+from abiscan.model.loading import LoaderPrediction, NeededLibrary
 from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
-from abiscan.model.setting import Setting
-from abiscan.model.target import Target
+from abiscan.model.target import TargetEnvironment, TorchBuild
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
@@ -51,11 +51,10 @@ class ArtifactReport(Struct, frozen=True):
         causes: merged over the file's imports, most important first.
         exported_in: mangled name of an import -> the torch releases that export it, where they were looked up.
         import_causes: mangled name of an import -> its causes, best first, where it is unresolved.
-        setting: what the file was judged in, and who says so; None for a source.
-        target: the torch of that setting; None where no known build is what the file is made for.
-        served_by: `display` of another build of the same module in its wheel, which the package takes instead: the one
-            whose path names the release of torch, or one that loads where this one does not. This one does not count
-            for the wheel; None where there is none.
+        target: what the file was checked against, each part with its source; None for a source.
+        replaced_by: `display` of another build of the same module in its wheel, which the package loads instead: the
+            one whose path names the release of torch, or one that loads where this one does not. This one does not
+            count for the wheel; None where there is none.
         operators: what it registers with torch, sorted by name; called: what a model of AOTInductor calls by name.
         exports: what other files can bind to, sorted by name; pythons: the CPythons that import it and have all the
             names that it takes of them (`3.11`, `3.13t`); both None where they were not asked for
@@ -75,16 +74,15 @@ class ArtifactReport(Struct, frozen=True):
     build_id: str | None = None
     loader: LoaderPrediction = LoaderPrediction(None)
     needed: tuple[NeededLibrary, ...] = ()
-    imports: tuple[BoundImport, ...] = ()
+    imports: tuple[CheckedImport, ...] = ()
     releases: tuple[ReleaseVerdict, ...] | None = None
     what_if: tuple[WhatIf, ...] = ()
     provenance: Provenance = Provenance()
     findings: tuple[Finding, ...] = ()
     causes: tuple[CauseGroup, ...] = ()
-    setting: Setting | None = None
-    target: Target | None = None
+    target: TargetEnvironment | None = None
     notes: tuple[str, ...] = ()
-    served_by: str | None = None
+    replaced_by: str | None = None
     operators: tuple[Operator, ...] = ()
     called: tuple[CalledOperator, ...] = ()
     exports: tuple[Export, ...] | None = None
@@ -93,15 +91,20 @@ class ArtifactReport(Struct, frozen=True):
     exported_in: Mapping[str, Windows] = {}
     import_causes: Mapping[str, tuple[Cause, ...]] = {}
 
-    def judged_on(self, run: Target | None) -> Target | None:
-        """The torch that it was judged against: its own, or the run's where it has no setting of its own."""
-        return run if self.setting is None else self.target
+    @property
+    def torch_build(self) -> TorchBuild | None:
+        """The torch build that it was checked against; None for a source, or where no known build is what it is for."""
+        return None if self.target is None else self.target.torch_build
+
+    def checked_against(self, run: TorchBuild | None) -> TorchBuild | None:
+        """The torch build that it was checked against: its own, or the run's where it has no target of its own."""
+        return run if self.target is None else self.target.torch_build
 
     @property
     def torch_words(self) -> str:
-        """Which torch it was judged against, in words, with its version where one is known."""
-        words = "the torch of the run" if self.setting is None else self.setting.torch_words
-        return words if self.target is None else f"{words}, {self.target.torch}"
+        """The torch that it was checked against, in words, with its version where one is known."""
+        words = "the torch of the run" if self.target is None else self.target.torch_words
+        return words if self.torch_build is None else f"{words}, {self.torch_build.version}"
 
     @property
     def display(self) -> str:
@@ -167,6 +170,9 @@ class StaleEntry(Struct, frozen=True):
 
 ImportsShown = Literal["all", "unresolved"]
 
+SCHEMA_VERSION = 2
+"""Of the JSON report (`data/report.schema.json`)."""
+
 
 class Report(Struct, frozen=True):
     """One run.
@@ -183,7 +189,7 @@ class Report(Struct, frozen=True):
     """
 
     version: str
-    target: Target | None
+    torch_build: TorchBuild | None
     artifacts: tuple[ArtifactReport, ...]
     errors: tuple[InputError, ...]
     rules: tuple[RuleInfo, ...]

@@ -6,9 +6,9 @@ import enum
 
 from msgspec import Struct
 
-from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.cause import Cause
 from abiscan.model.finding import Location
+from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.versions import Windows
 
 
@@ -37,7 +37,7 @@ class Subject(Struct, frozen=True):
     demangled: str | None
     demangled_by: DemangledBy
     owner: Owner | None
-    windows: Windows | None
+    exported_in: Windows | None
     causes: tuple[Cause, ...]
     history: tuple[str, ...] = ()
     needed_by: str | None = None

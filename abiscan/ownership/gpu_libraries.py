@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.vendors import brought_otherwise, library_stem
 

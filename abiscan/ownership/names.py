@@ -10,8 +10,8 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 
-from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
+from abiscan.model.imports import Owner
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import library_stem, vendor_of, vendor_of_library

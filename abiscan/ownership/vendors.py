@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from abiscan.binary import Binary
 from abiscan.mangling import string_abis
-from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import DeviceCode
 from abiscan.model.facts import Import, SharedObject
+from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.provenance.instruction_sets import instruction_sets
 from abiscan.rules.limited_api import stable_abi
@@ -68,7 +68,7 @@ class Origin(Struct, frozen=True):
 
 
 def provenance_facts(
-    binary: Binary, facts: SharedObject, imports: Sequence[BoundImport], made: Provenance, origin: Origin
+    binary: Binary, facts: SharedObject, imports: Sequence[CheckedImport], made: Provenance, origin: Origin
 ) -> tuple[ProvenanceFact, ...]:
     """All facts, in the order of their topics.
 
@@ -113,7 +113,7 @@ def _compilers(comments: Iterable[str], producers: Iterable[str]) -> Iterator[Pr
     yield from told.values()
 
 
-def _strings(imports: Sequence[BoundImport]) -> Iterator[ProvenanceFact]:
+def _strings(imports: Sequence[CheckedImport]) -> Iterator[ProvenanceFact]:
     """The ABI of std::string that its imports spell, torch's or not; the C++ library's own names count where no others
     tell, as what of it a compiler links statically may be of the old one in any file."""
     spelled = string_abis(b.name for b in imports if b.owner is not Owner.CXX)
@@ -154,9 +154,9 @@ def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
 
 def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
     if made.built_for is not None:
-        yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_basis or "", Confidence.MEDIUM)
-    elif made.torch_window is not None:
-        value = made.torch_window.text(last=", ") or "no release"
+        yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_source or "", Confidence.MEDIUM)
+    elif made.torch_releases is not None:
+        value = made.torch_releases.text(last=", ") or "no release"
         yield ProvenanceFact(Topic.TORCH, value, "the releases that export all its torch imports")
     if binary.exports_name(AOTINDUCTOR):
         yield ProvenanceFact(Topic.AOTINDUCTOR, "a compiled model", f"exports {AOTINDUCTOR}")
@@ -168,7 +168,7 @@ def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Ori
 
 
 def _python(
-    binary: Binary, imports: Iterable[BoundImport], made: Provenance, origin: Origin
+    binary: Binary, imports: Iterable[CheckedImport], made: Provenance, origin: Origin
 ) -> Iterator[ProvenanceFact]:
     names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
     if not names:

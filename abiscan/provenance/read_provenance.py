@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from abiscan.binary import Binary
 from abiscan.mangling import string_abis
 from abiscan.model import versions
-from abiscan.model.binding import BoundImport, Owner
 from abiscan.model.device_code import DeviceImages
 from abiscan.model.facts import SharedObject
+from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
@@ -24,7 +24,7 @@ from abiscan.releases.matrix import Matrix
 def read_provenance(
     binary: Binary,
     facts: SharedObject,
-    imports: Sequence[BoundImport],
+    imports: Sequence[CheckedImport],
     matrix: Matrix | None,
     device: DeviceImages,
     *,
@@ -42,9 +42,9 @@ def read_provenance(
     made = Provenance(
         compilers=facts.compilers,
         cxx11_abi=_string_abi(torch_names),
-        torch_window=matrix.exporting if matrix is not None and torch_names else None,
+        torch_releases=matrix.exporting if matrix is not None and torch_names else None,
         built_for=built_for,
-        built_for_basis=basis,
+        built_for_source=basis,
         python_abi=_python_abi(posixpath.basename(origin.place), imports),
         cuda=toolkit.version if toolkit is not None and toolkit.kind == "CUDA" else None,
         gpu_archs=tuple(dict.fromkeys(each.architecture for each in device.images)),
@@ -53,7 +53,7 @@ def read_provenance(
         libstdcxx_needed=highest(facts, "GLIBCXX"),
         gpu_images=device.images,
         gpu_modules=device.modules,
-        gpu_unread=device.unread,
+        gpu_not_read=device.unread,
     )
     return replace(made, facts=provenance_facts(binary, facts, imports, made, origin))
 
@@ -71,7 +71,7 @@ def _abi(torch_names: Sequence[str]) -> str:
     return "unstable" if any(name.startswith("_Z") for name in torch_names) else "stable"
 
 
-def _python_abi(name: str, imports: Iterable[BoundImport]) -> str | None:
+def _python_abi(name: str, imports: Iterable[CheckedImport]) -> str | None:
     tag = cpython_tag(name)
     if tag is not None:
         return f"cp{tag}"

@@ -36,9 +36,9 @@ SELECT *
 FROM read_parquet('run=*/part=*/causes.parquet', hive_partitioning = true, hive_types_autocast = false)
 SEMI JOIN wheels USING (run, part, path);
 
-CREATE OR REPLACE VIEW windows AS
+CREATE OR REPLACE VIEW compatibility AS
 SELECT *
-FROM read_parquet('run=*/part=*/windows.parquet', hive_partitioning = true, hive_types_autocast = false)
+FROM read_parquet('run=*/part=*/compatibility.parquet', hive_partitioning = true, hive_types_autocast = false)
 SEMI JOIN wheels USING (run, part, path);
 
 CREATE OR REPLACE VIEW readiness AS
@@ -119,7 +119,7 @@ SELECT
     coalesce(any_value(demangled), mangled) AS name,
     count(DISTINCT path) AS wheels,
     count(DISTINCT (path, member)) AS files,
-    mode(windows) AS windows
+    mode(exported_in) AS exported_in
 FROM imports SEMI JOIN shown USING (run)
 WHERE status IN ('missing', 'unreachable')
 GROUP BY mangled
@@ -139,7 +139,7 @@ LEFT JOIN (
     FROM causes SEMI JOIN shown USING (run)
     GROUP BY path, member
 ) USING (path, member)
-WHERE verdict = 'fails' AND served_by IS NULL
+WHERE verdict = 'fails' AND replaced_by IS NULL
 ORDER BY unresolved DESC, path, member;
 
 CREATE OR REPLACE VIEW errors_by_count AS

@@ -1,6 +1,6 @@
 """The tables of a registry run: every column with its type and meaning, and the rows of one unit.
 
-This is a contract with users' queries, as `report/json_v1.py` is: columns may be added, never renamed or retyped.
+This is a contract with users' queries, as `report/json_report.py` is: columns may be added, never renamed or retyped.
 docs/tables.md is made of it.
 """
 
@@ -14,11 +14,11 @@ from msgspec import Struct
 from abiscan.compare.scope import scope_of
 from abiscan.compare.scope_compatibility import Builds, find_compatibility
 from abiscan.errors import UsageError
-from abiscan.model.binding import Owner, Status
+from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report
-from abiscan.report.json_v1 import text
+from abiscan.report.json_report import text
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Row = dict[str, Any]
 
@@ -91,7 +91,7 @@ TABLES = (
             Column("verdict", "text", "loads, fails, undecided, unreadable, not-torch"),
             Column("torch", "text", "the release that it was judged against"),
             Column("variant", "text", "of that build"),
-            Column("torch_because", "text", "who says that it is for this torch"),
+            Column("torch_detected_from", "text", "the text that this torch was read from"),
             Column("machine", "text", "its architecture"),
             Column("size", "integer", "in bytes, unpacked"),
             Column("build_id", "text", "hexadecimal"),
@@ -99,7 +99,7 @@ TABLES = (
             Column("needed", "texts", "sonames that it needs"),
             Column("imports", "integer", "how many names it imports"),
             Column("unresolved", "integer", "how many of them are missing, unreachable or undecided"),
-            Column("served_by", "text", "the build of the same module that counts in its place"),
+            Column("replaced_by", "text", "the build of the same module that counts in its place"),
             Column("notes", "texts", "sentences for a person"),
         ),
     ),
@@ -114,7 +114,7 @@ TABLES = (
             Column("owner", "text", "whose name it is: torch, python, cuda, ..."),
             Column("status", "text", "resolved, missing, unreachable, undecided, weak"),
             Column("provider", "text", "the library that exports it"),
-            Column("windows", "text", "the releases of torch that export it: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`"),
+            Column("exported_in", "text", "the releases of torch that export it: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`"),
         ),
     ),
     Table(
@@ -148,7 +148,7 @@ TABLES = (
         ),
     ),
     Table(
-        "windows",
+        "compatibility",
         "a row for each shared object and known build of torch, where it has to do with torch",
         (
             _PATH,
@@ -190,7 +190,7 @@ TABLES = (
 COLUMNS = {table.name: tuple(column.name for column in table.columns) for table in TABLES}
 
 # Most rows are of these, and what in them is a file's own text was made valid where it was put in.
-_OF_THE_INDEX = frozenset({"windows", "readiness"})
+_OF_THE_INDEX = frozenset({"compatibility", "readiness"})
 
 _UNBOUND = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED)
 
@@ -217,7 +217,11 @@ def wheel_row(path: str, report: Report) -> Row:
     """What a report says of its one unit as a whole."""
     container = next((each for each in report.containers if each.path == path), None)
     files = [each for each in report.artifacts if each.kind is ArtifactKind.SHARED_OBJECT]
-    torches = {(f.target.torch, f.target.variant) for f in files if f.target is not None and f.releases is not None}
+    torches = {
+        (f.torch_build.version, f.torch_build.variant)
+        for f in files
+        if f.torch_build is not None and f.releases is not None
+    }
     torch, variant = next(iter(torches)) if len(torches) == 1 else (None, None)
     return _clean(
         {
@@ -247,17 +251,17 @@ def _verdict(container: Container | None, report: Report) -> ArtifactVerdict:
 
 def _file_rows(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
     key = {"path": path, "member": _text(file.member)}
-    target = file.target
-    stated = None if file.setting is None else file.setting.torch
+    target = file.torch_build
+    stated = None if file.target is None else file.target.torch
     unresolved = [bound for bound in file.imports if bound.status in _UNBOUND]
     yield (
         "files",
         {
             **key,
             "verdict": file.verdict.value,
-            "torch": None if target is None else target.torch,
+            "torch": None if target is None else target.version,
             "variant": None if target is None else target.variant,
-            "torch_because": None if stated is None else stated.because,
+            "torch_detected_from": None if stated is None else stated.detected_from,
             "machine": file.machine,
             "size": file.size,
             "build_id": file.build_id,
@@ -265,16 +269,16 @@ def _file_rows(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
             "needed": [each.soname for each in file.needed],
             "imports": len(file.imports),
             "unresolved": len(unresolved),
-            "served_by": file.served_by,
+            "replaced_by": file.replaced_by,
             "notes": list(file.notes),
         },
     )
     for bound in file.imports:
         if bound.owner is Owner.TORCH or bound.status in _UNBOUND:
             exported_in = file.exported_in.get(bound.name)
-            windows = None if exported_in is None else exported_in.text()
+            releases = None if exported_in is None else exported_in.text()
             names = {"mangled": bound.name, "demangled": bound.demangled, "owner": bound.owner.value}
-            status = {"status": bound.status.value, "provider": bound.provider, "windows": windows}
+            status = {"status": bound.status.value, "provider": bound.provider, "exported_in": releases}
             yield "imports", {**key, **names, **status}
     for finding in file.findings:
         yield (
@@ -297,7 +301,7 @@ def _file_rows(path: str, file: ArtifactReport) -> Iterator[tuple[str, Row]]:
         yield "causes", {**key, **said, "fix": group.fix, "symbols": list(group.symbols)}
     for each in file.releases or ():
         build = {"torch": each.torch, "variant": each.variant, "state": each.state.value}
-        yield "windows", {**key, **build, "reason": text(each.reason), "missing": len(each.missing)}
+        yield "compatibility", {**key, **build, "reason": text(each.reason), "missing": len(each.missing)}
 
 
 def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
@@ -306,13 +310,13 @@ def _readiness(path: str, report: Report, builds: Builds) -> Iterator[Row]:
     try:
         scope = scope_of(path, report)
     except UsageError:
-        return  # several wheels in one archive: each member has its own rows in `windows`
+        return  # several wheels in one archive: each member has its own rows in `compatibility`
     for build in find_compatibility(scope, builds).torch or ():
         yield {
             "path": path,
             "torch": build.torch,
             "variant": build.variant,
-            "works": build.works,
+            "works": build.compatible,
             "reason": text(build.reason),
         }
 

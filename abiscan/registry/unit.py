@@ -14,7 +14,7 @@ from abiscan.inputs.ranged_bytes import RangedBytes, WholeFile
 from abiscan.inputs.remote import is_remote, open_remote, remote_files
 from abiscan.inputs.remote_file import RemoteFile
 from abiscan.model.report import InputError
-from abiscan.report.json_v1 import text
+from abiscan.report.json_report import text
 
 
 class Unit(Struct, frozen=True):

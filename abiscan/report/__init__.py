@@ -41,7 +41,7 @@ class Format(Struct, frozen=True):
 
 FORMATS: dict[str, Format] = {
     "text": Format("abiscan.report.text", "text/plain", ".txt", "for a person at a terminal"),
-    "json": Format("abiscan.report.json_v1", "application/json", ".json", "everything, by `abiscan schema`", True),
+    "json": Format("abiscan.report.json_report", "application/json", ".json", "everything, by `abiscan schema`", True),
     "ndjson": Format(
         "abiscan.report.ndjson", "application/x-ndjson", ".ndjson", "a line per artifact, for dashboards", True
     ),

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from abiscan.report import comparison_v1, sheet
+from abiscan.report import json_comparisons, sheet
 from abiscan.report.escape import safe_json, safe_markup, safe_text
 from abiscan.report.style import Style
 
-# What an answer is -> the module that puts it on a sheet, and the function of `comparison_v1` that writes it.
+# What an answer is -> the module that puts it on a sheet, and the function of `json_comparisons` that writes it.
 _ANSWERS = {
-    "DiffReport": ("abiscan.report.diff_sheet", "difference"),
+    "DiffReport": ("abiscan.report.diff_sheet", "diff"),
     "EnvironmentReport": ("abiscan.report.environment_sheet", "environment"),
-    "MigrationPlan": ("abiscan.report.migration_sheet", "stable_plan"),
-    "CompatReport": ("abiscan.report.compat_sheet", "together"),
+    "MigrationPlan": ("abiscan.report.migration_sheet", "migration"),
+    "CompatReport": ("abiscan.report.compat_sheet", "compat"),
 }
 FORMS = ("text", "json", "markdown", "html")
 
@@ -25,7 +25,7 @@ def render(answer: Struct, form: str, style: Style) -> str:
     """An answer in one of `FORMS`, ending in a newline."""
     module, as_json = _ANSWERS[type(answer).__name__]
     if form == "json":
-        written: str = getattr(comparison_v1, as_json)(answer)
+        written: str = getattr(json_comparisons, as_json)(answer)
         return safe_json(written)
     make: Callable[[Struct], sheet.Sheet] = importlib.import_module(module).sheet
     made = make(answer)

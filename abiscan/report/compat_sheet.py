@@ -15,8 +15,8 @@ _ALL = "together"
 
 def sheet(found: CompatReport) -> Sheet:
     """The answer as a page."""
-    aspects = [aspect for aspect in _NAMES if any(_words(aspect, t.reach) for t in found.targets)]
-    labels = _labels(found.targets)
+    aspects = [aspect for aspect in _NAMES if any(_words(aspect, t.compatibility) for t in found.inputs)]
+    labels = _labels(found.inputs)
     rows = tuple(row for aspect in aspects for row in _rows(aspect, found, labels))
     names = ", ".join(labels)
     alone = len(labels) == 1
@@ -48,15 +48,15 @@ def _labels(targets: Sequence[Compared]) -> list[str]:
 
 def _rows(aspect: Aspect, found: CompatReport, labels: Sequence[str]) -> list[Row]:
     rows = []
-    for target, label in zip(found.targets, labels, strict=True):
+    for target, label in zip(found.inputs, labels, strict=True):
         if len(labels) == 1:
             break  # what all work on is what it works on
-        alone = [e.text for e in found.exclusions if e.target == target.path and e.aspect is aspect]
+        alone = [e.text for e in found.exclusions if e.input == target.path and e.aspect is aspect]
         tail = f"; alone excludes {alone[0]}" if alone else ""
         tone = Tone.DOUBT if alone else Tone.PLAIN
-        rows.append(Row((_NAMES[aspect], label, f"{_words(aspect, target.reach) or 'any'}{tail}"), tone))
+        rows.append(Row((_NAMES[aspect], label, f"{_words(aspect, target.compatibility) or 'any'}{tail}"), tone))
     bad = aspect in found.conflicts
-    details = tuple(f"{f.text}: {f.because}" for f in found.common.floors) if aspect is Aspect.SYSTEM else ()
+    details = tuple(f"{f.text}: {f.required_by}" for f in found.common.floors) if aspect is Aspect.SYSTEM else ()
     common = _words(aspect, found.common) or "nothing"
     rows.append(
         Row((_NAMES[aspect], labels[0] if len(labels) == 1 else _ALL, common), Tone.BAD if bad else Tone.GOOD, details)
@@ -84,4 +84,4 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
 
 
 def _torch(reach: Compatibility) -> str:
-    return windows_of(reach.torch or (), lambda build: build.works).text(last=", ") or "no known release"
+    return windows_of(reach.torch or (), lambda build: build.compatible).text(last=", ") or "no known release"

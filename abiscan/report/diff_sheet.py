@@ -15,7 +15,7 @@ def sheet(difference: DiffReport) -> Sheet:
     """The changes as a page."""
     old, new = difference.old, difference.new
     rows = tuple(_row(change, difference.names) for change in difference.changes)
-    lost = sum(change.shrinks for change in difference.changes)
+    lost = sum(change.regresses for change in difference.changes)
     both = f"{old.label} -> {new.label}"
     if lost:
         word, tone = "SHRANK", Tone.BAD
@@ -33,7 +33,7 @@ def sheet(difference: DiffReport) -> Sheet:
 
 
 def _row(change: Change, names: dict[str, str]) -> Row:
-    tone = Tone.BAD if change.shrinks else Tone.PLAIN
+    tone = Tone.BAD if change.regresses else Tone.PLAIN
     where = ""
     if change.files and change.aspect != "file":
         more = f" and {len(change.files) - _FILES} more" if len(change.files) > _FILES else ""

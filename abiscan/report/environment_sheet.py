@@ -44,9 +44,9 @@ def sheet(found: EnvironmentReport) -> Sheet:
     if tone is Tone.GOOD and found.undecided:
         word, tone = "UNDECIDED", Tone.DOUBT
     notes = (*(problem.text for problem in found.problems), *found.errors)
-    if found.pure:
-        verb = "is" if found.pure == 1 else "are"
-        notes += (f"{counted(found.pure, 'distribution')} without shared objects {verb} left out",)
+    if found.pure_python:
+        verb = "is" if found.pure_python == 1 else "are"
+        notes += (f"{counted(found.pure_python, 'distribution')} without shared objects {verb} left out",)
     return Sheet(word, headline, tone, (Table(columns, rows),), notes)
 
 
@@ -72,11 +72,11 @@ def _why(package: PackageReport, outcome: PackageOutcome) -> str:
     parts = []
     if not outcome.allowed:
         parts.append(f"requires {package.requires_torch}")
-    if outcome.why:
+    if outcome.reason:
         count = (
             f"{outcome.failing} of {counted(package.files, 'file')}: " if package.files > 1 and outcome.failing else ""
         )
-        parts.append(count + outcome.why)
+        parts.append(count + outcome.reason)
     if outcome.for_another and outcome.failing:
         parts.append(f"{counted(outcome.for_another, 'file')} for another torch, CUDA or ROCm not judged")
     if outcome.without_driver:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.model.binding import DemangledBy
 from abiscan.model.cause import Cause
+from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
@@ -44,8 +44,10 @@ def _block(subject: Subject, style: Style) -> list[str]:
     if subject.location is not None and subject.location.file is not None:
         line = f":{subject.location.line}" if subject.location.line is not None else ""
         lines += wrap(f"{subject.location.file}{line}", style, "  at: ", "    ")
-    if subject.windows is not None:
-        what = f"torch {windows_words(subject.windows)}" if subject.windows else "no torch release abiscan knows"
+    if subject.exported_in is not None:
+        what = (
+            f"torch {windows_words(subject.exported_in)}" if subject.exported_in else "no torch release abiscan knows"
+        )
         lines += wrap(what, style, "  exported by: ", "    ")
     for name in subject.near:
         lines += wrap(name, style, "  mistyped? nearly: ", "    ")

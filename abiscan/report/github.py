@@ -72,7 +72,7 @@ def _verdict_annotation(artifact: ArtifactReport) -> tuple[str, str, str] | None
             return "error", "cannot be read", f"{artifact.display}: could not be read"
         case ArtifactVerdict.UNDECIDED:
             return "warning", "undecided", f"{artifact.display}: cannot be decided"
-        case ArtifactVerdict.FAILS if artifact.served_by is None and not errors_are_accepted(artifact):
+        case ArtifactVerdict.FAILS if artifact.replaced_by is None and not errors_are_accepted(artifact):
             why, fix = failure_reason(artifact)
             return "error", "does not load", f"{artifact.display}: {why}" + (f"\nfix: {fix}" if fix else "")
         case _:

@@ -45,8 +45,8 @@ def render(report: Report) -> str:
 
 
 def _cases(report: Report, artifact: ArtifactReport) -> list[_Case]:
-    target = artifact.judged_on(report.target)
-    name = f"loads on torch {target.torch} ({target.variant})" if target else "loads"
+    target = artifact.checked_against(report.torch_build)
+    name = f"loads on torch {target.version} ({target.variant})" if target else "loads"
     cases = [_loads(report, artifact, name)]
     by_rule: dict[str, list[Finding]] = {}
     for finding in sorted_findings(artifact.findings):

@@ -90,12 +90,12 @@ def _head(report: Report) -> str:
     words += [f"{number} {verdict_words(verdict)}" for verdict, number in counts.verdicts.items() if number]
     words += count_words(counts)
     lines = [f"## abiscan: {_marked(report.verdict)}", "", ", ".join(words)]
-    target = common_target(report.artifacts, report.target)
+    target = common_target(report.artifacts, report.torch_build)
     if not report.artifacts:
         return "\n".join(lines)
     if target is not None:
-        lines[-1] += f" · against torch {plain(target.torch)} ({plain(target.variant)})"
-    elif report.target is not None:
+        lines[-1] += f" · against torch {plain(target.version)} ({plain(target.variant)})"
+    elif report.torch_build is not None:
         lines[-1] += " · each against the torch that it is judged on"
     return "\n".join(lines)
 
@@ -124,7 +124,7 @@ def _wheels(containers: Sequence[Container], artifacts: Sequence[ArtifactReport]
     rows = ["| wheel | verdict | files that fail | requires |", "| --- | --- | --- | --- |"]
     for container in sorted(containers, key=lambda each: (WORST_FIRST.index(each.verdict), each.path))[:_ROWS]:
         inside = [members[display] for display in container.artifacts if display in members]
-        fails = sum(member.verdict is ArtifactVerdict.FAILS and member.served_by is None for member in inside)
+        fails = sum(member.verdict is ArtifactVerdict.FAILS and member.replaced_by is None for member in inside)
         cells = [code(container.path), _marked(container.verdict), f"{fails or '-'} of {len(inside)}"]
         required = requirement_words(container.applicable_torch)
         rows.append(f"| {' | '.join([*cells, code(required) if required else '-'])} |")
@@ -218,6 +218,6 @@ def _open_ends(report: Report) -> str:
         f"- stale{' (fails)' if e.fails else ''}: {plain(e.entry)} ({code(e.source)})" for e in report.stale[:_ROWS]
     ]
     lines += [f"- {plain(note)}" for note in report.notes[:_ROWS]]
-    if report.target is not None and report.target.note:
-        lines.append(f"- {plain(report.target.note)}")
+    if report.torch_build is not None and report.torch_build.note:
+        lines.append(f"- {plain(report.torch_build.note)}")
     return "### Also\n\n" + "\n".join(lines) if lines else ""

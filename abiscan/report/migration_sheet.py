@@ -17,9 +17,9 @@ def sheet(plan: MigrationPlan) -> Sheet:
     left = sum(len(r.names) for r in todo)
     without = sum(len(r.names) for r in todo if r.kind is CounterpartKind.NONE)
     if plan.done is None and not plan.replacements:
-        return Sheet("NO TORCH", f"{plan.target}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
+        return Sheet("NO TORCH", f"{plan.input}: uses nothing of torch", Tone.PLAIN, (), plan.errors)
     word, tone = ("STABLE", Tone.GOOD) if not left else ("PLAN", Tone.DOUBT)
-    parts = [f"{plan.target}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
+    parts = [f"{plan.input}: {counted(len(plan.stable), 'stable name')}, {left} to rewrite"]
     if without:
         parts.append(f"{without} of them without a counterpart")
     if plan.minimum:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from abiscan.model.report import ArtifactReport, Report
-from abiscan.report import json_v1
+from abiscan.model.report import SCHEMA_VERSION, ArtifactReport, Report
+from abiscan.report import json_report
 from abiscan.report.order import sorted_artifacts, sorted_errors
 from abiscan.report.summary import Summary, summary_of
 
@@ -29,23 +29,23 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
         counts: of all the artifacts; the first line has them.
         artifacts: as `order.sorted_artifacts` has them.
     """
-    target = head.target
+    build = head.torch_build
     shared: dict[str, Any] = {
-        "schema_version": json_v1.SCHEMA_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "tool_version": head.version,
-        "torch": json_v1.text(target.torch) if target else None,
-        "variant": json_v1.text(target.variant) if target else None,
-        "target_kind": target.kind if target else None,
+        "torch": json_report.text(build.version) if build else None,
+        "variant": json_report.text(build.variant) if build else None,
+        "torch_kind": build.kind if build else None,
         "run_verdict": head.verdict,
-        "root": json_v1.plain(head.root),
+        "root": json_report.plain(head.root),
     }
     run = {
-        "summary": json_v1.summary(counts),
-        "errors": [json_v1.plain(e) for e in sorted_errors(head)],
-        "stale": json_v1.plain(head.stale),
-        "notes": json_v1.plain(head.notes),
+        "summary": json_report.summary(counts),
+        "errors": [json_report.plain(e) for e in sorted_errors(head)],
+        "stale": json_report.plain(head.stale),
+        "notes": json_report.plain(head.notes),
     }
-    yield json_v1.compact({"record": "run", **shared, **run}) + "\n"
+    yield json_report.compact({"record": "run", **shared, **run}) + "\n"
     for artifact in artifacts:
-        record = json_v1.artifact(artifact, imports_shown="unresolved")
-        yield json_v1.compact({"record": "artifact", **shared, **record}) + "\n"
+        record = json_report.artifact(artifact, imports_shown="unresolved")
+        yield json_report.compact({"record": "artifact", **shared, **record}) + "\n"

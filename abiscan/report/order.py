@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from abiscan.model.binding import BoundImport
 from abiscan.model.finding import Finding
+from abiscan.model.imports import CheckedImport
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report
 
 # For a person: what needs work first.
@@ -28,7 +28,7 @@ def sorted_findings(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.severity.rank, f.rule, f.symbol or "", f.fingerprint, f.message))
 
 
-def sorted_imports(imports: Iterable[BoundImport]) -> list[BoundImport]:
+def sorted_imports(imports: Iterable[CheckedImport]) -> list[CheckedImport]:
     """By mangled name, then by the version that is asked for."""
     return sorted(imports, key=lambda b: (b.name, b.symbol.version.name if b.symbol.version else "", b.symbol.index))
 

@@ -52,9 +52,9 @@ def provenance_lines(artifact: ArtifactReport, style: Style) -> list[str]:
 
 def _built(made: Provenance) -> Iterator[str]:
     if made.built_for:
-        yield f"for torch {made.built_for}" + (f" ({made.built_for_basis})" if made.built_for_basis else "")
-    elif made.torch_window:
-        yield f"for torch {windows_words(made.torch_window)}"
+        yield f"for torch {made.built_for}" + (f" ({made.built_for_source})" if made.built_for_source else "")
+    elif made.torch_releases:
+        yield f"for torch {windows_words(made.torch_releases)}"
     mixed = any(fact.value == "mixed" for fact in _about(made, Topic.STRING_ABI))
     if mixed:
         yield "both kinds of std::string"
@@ -84,8 +84,8 @@ def _gpu_words(made: Provenance) -> str:
     parts = [" ".join(code), f"PTX {' '.join(ptx)}" if ptx else ""]
     if not made.gpu_images:
         parts = [" ".join(made.gpu_archs)]
-    if made.gpu_unread is not None and made.gpu_images:
-        parts.append(f"and perhaps more ({made.gpu_unread})")
+    if made.gpu_not_read is not None and made.gpu_images:
+        parts.append(f"and perhaps more ({made.gpu_not_read})")
     return ", ".join(part for part in parts if part)
 
 

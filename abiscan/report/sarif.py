@@ -284,7 +284,7 @@ def _notifications(report: Report, artifacts: list[ArtifactReport]) -> list[dict
         # A stale entry fails the gate, not the tool: the run itself went well.
         text = f"{printable(entry.source)}: stale: {printable(entry.entry)}"
         found.append(_notification("warning" if level == "error" else level, text))
-    notes = [report.target.note] if report.target is not None and report.target.note else []
+    notes = [report.torch_build.note] if report.torch_build is not None and report.torch_build.note else []
     found += [_notification("note", printable(note)) for note in (*notes, *report.notes)]
     return found
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from abiscan.model.binding import BoundImport, Status
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.imports import CheckedImport, Status
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.report.wording import counted
 
 
@@ -74,9 +74,9 @@ def errors_are_accepted(artifact: ArtifactReport) -> bool:
     return bool(errors) and all(f.suppressed for f in errors)
 
 
-def common_target(artifacts: Iterable[ArtifactReport], run: Target | None) -> Target | None:
+def common_target(artifacts: Iterable[ArtifactReport], run: TorchBuild | None) -> TorchBuild | None:
     """The torch that every file was judged on; None where they were on several."""
-    targets = {(t.torch, t.variant, t.path) for a in artifacts if (t := a.judged_on(run)) is not None}
+    targets = {(t.version, t.variant, t.path) for a in artifacts if (t := a.checked_against(run)) is not None}
     return run if len(targets) <= 1 else None
 
 
@@ -104,7 +104,7 @@ def severity_counts(findings: Iterable[Finding]) -> Counter[Severity]:
     return Counter(f.severity for f in findings)
 
 
-def status_counts(imports: Iterable[BoundImport]) -> dict[Status, int]:
+def status_counts(imports: Iterable[CheckedImport]) -> dict[Status, int]:
     """How many imports have each status; every status is there, zero or not, in the order of the enumeration."""
     counts = dict.fromkeys(Status, 0)
     for bound in imports:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from abiscan.model.binding import LoaderOutcome, Owner, Status
 from abiscan.model.finding import Severity
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import LoaderOutcome
 from abiscan.model.report import BINDS_ITSELF, ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
-from abiscan.model.setting import Setting
-from abiscan.model.target import Target
+from abiscan.model.target import TargetEnvironment, TorchBuild
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.problems_text import cause_lines, declaration_lines, finding_lines, of_wheel
@@ -67,11 +67,11 @@ def render(report: Report, style: Style | None = None) -> str:
     for artifact in report.artifacts:
         number = place.get(artifact.display)
         (loose if number is None else members[number]).append(artifact)
-    lines += _artifact_lines(loose, report.target, style, brief=brief)
+    lines += _artifact_lines(loose, report.torch_build, style, brief=brief)
     for container, inside in zip(report.containers, members, strict=True):
         # The wheel's own line names it once for all its members.
         headed = len(inside) > 1
-        shown = _artifact_lines(inside, report.target, style, brief=brief, by_member=headed)
+        shown = _artifact_lines(inside, report.torch_build, style, brief=brief, by_member=headed)
         if shown and lines:
             lines.append("")
         if shown and headed:
@@ -86,7 +86,12 @@ def render(report: Report, style: Style | None = None) -> str:
 
 
 def _artifact_lines(
-    artifacts: Sequence[ArtifactReport], target: Target | None, style: Style, *, brief: bool, by_member: bool = False
+    artifacts: Sequence[ArtifactReport],
+    target: TorchBuild | None,
+    style: Style,
+    *,
+    brief: bool,
+    by_member: bool = False,
 ) -> list[str]:
     """What is not in order first; then a line for each file that is; what concerns no torch is counted."""
     lines: list[str] = []
@@ -146,7 +151,7 @@ def _own_declaration(artifact: ArtifactReport, style: Style, by_member: bool) ->
     return [] if by_member else declaration_lines([artifact], style)
 
 
-def _short_block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
+def _short_block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, by_member: bool) -> list[str]:
     """The verdict, the leading cause, the loader's word and the releases: a line each."""
     lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
     lines += _own_declaration(artifact, style, by_member)
@@ -167,7 +172,7 @@ def _container_line(container: Container, members: Sequence[ArtifactReport], sty
     """`x-1.0-...whl: 2 of 7 shared objects fail (requires torch==2.4.0)`."""
     shared = [m for m in members if m.kind is ArtifactKind.SHARED_OBJECT]
     total = counted(len(shared), "shared object")
-    verdicts = Counter(m.verdict for m in shared if m.served_by is None)
+    verdicts = Counter(m.verdict for m in shared if m.replaced_by is None)
     fails, undecided, loads = (
         verdicts[v] for v in (ArtifactVerdict.FAILS, ArtifactVerdict.UNDECIDED, ArtifactVerdict.LOADS)
     )
@@ -209,7 +214,7 @@ def summary_line(report: Report, style: Style | None = None) -> str:
 
 def _is_accepted(artifact: ArtifactReport) -> bool:
     """Whether a baseline or ignores accept everything that is wrong with it."""
-    return artifact.served_by is not None or errors_are_accepted(artifact)
+    return artifact.replaced_by is not None or errors_are_accepted(artifact)
 
 
 def _is_bad(artifact: ArtifactReport, style: Style) -> bool:
@@ -231,10 +236,10 @@ def _one_line(artifact: ArtifactReport, style: Style, *, by_member: bool) -> str
         extra[-1] += f": -v shows {'it' if counts[Severity.ERROR] + counts[Severity.WARNING] == 1 else 'them'}"
     if artifact.loader.outcome is LoaderOutcome.FAILS:
         extra.append(f"this machine's loader: {_shorten_error(artifact.loader.error or '')}")
-    if artifact.served_by is not None:
-        extra.append(f"{artifact.served_by.rpartition('!')[2]} is taken in its place")
+    if artifact.replaced_by is not None:
+        extra.append(f"{artifact.replaced_by.rpartition('!')[2]} is taken in its place")
     # Of a build that its package does not take nobody has accepted anything: it does not count.
-    accepted = len(artifact.findings) - len(artifact.standing) if artifact.served_by is None else 0
+    accepted = len(artifact.findings) - len(artifact.standing) if artifact.replaced_by is None else 0
     if accepted:
         extra.append(f"{counted(accepted, 'finding')} accepted")
     windows = printable(_matrix_line(artifact).partition(";")[0])
@@ -249,7 +254,7 @@ def _shorten_error(error: str) -> str:
     return printable(error.split(": ", 1)[-1] if error.startswith("/") else error)
 
 
-def _block(artifact: ArtifactReport, target: Target | None, style: Style, *, by_member: bool) -> list[str]:
+def _block(artifact: ArtifactReport, target: TorchBuild | None, style: Style, *, by_member: bool) -> list[str]:
     lines = wrap(_headline(artifact, target, by_member=by_member), style, _label(artifact, style) + " ", "  ")
     lines += _own_declaration(artifact, style, by_member)
     refusal = refusal_of(artifact)
@@ -275,9 +280,9 @@ def _derived(artifact: ArtifactReport) -> tuple[str, ...]:
     return () if artifact.causes else tuple(note for note in artifact.notes if note.startswith(BINDS_ITSELF))
 
 
-def _headline(artifact: ArtifactReport, target: Target | None, *, by_member: bool) -> str:
+def _headline(artifact: ArtifactReport, target: TorchBuild | None, *, by_member: bool) -> str:
     name = _name(artifact, by_member)
-    target = artifact.judged_on(target)
+    target = artifact.checked_against(target)
     against = f" on {target_words(target)}" if target is not None else ""
     counts = status_counts(artifact.imports)
     missing = counts[Status.MISSING] + counts[Status.UNREACHABLE]
@@ -303,9 +308,9 @@ def _headline(artifact: ArtifactReport, target: Target | None, *, by_member: boo
             return f"{name}: could not be read"
 
 
-def target_words(target: Target) -> str:
+def target_words(target: TorchBuild) -> str:
     """`torch 2.13.0 (cpu, installed)`."""
-    return f"torch {target.torch} ({target.variant}, {TARGET_KINDS[target.kind]})"
+    return f"torch {target.version} ({target.variant}, {TARGET_KINDS[target.kind]})"
 
 
 def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -322,10 +327,10 @@ def _loader_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     return []
 
 
-def _setting_words(setting: Setting) -> str:
+def _setting_words(setting: TargetEnvironment) -> str:
     """`torch 2.8.0+cu128 (Requires-Dist: torch==2.8.0), Python 3.11 (the wheel's tag cp311-cp311), ...`."""
-    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.system))
-    return ", ".join(f"{name} {stated.value} ({stated.because})" for name, stated in parts if stated is not None)
+    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
+    return ", ".join(f"{name} {stated.value} ({stated.detected_from})" for name, stated in parts if stated is not None)
 
 
 def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
@@ -336,13 +341,13 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     for what_if in artifact.what_if:
         calls = counted(len(what_if.symbols), "call")
         lines += wrap(
-            f"with {calls} of {what_if.rule} rewritten: {windows_words(what_if.windows)} ({what_if.assumes})",
+            f"with {calls} of {what_if.rule} rewritten: {windows_words(what_if.compatible_with)} ({what_if.assumes})",
             style,
             "  what if: ",
             "    ",
         )
-    if style.verbose and artifact.setting is not None:
-        lines += wrap(_setting_words(artifact.setting), style, "  judged in: ", "    ")
+    if style.verbose and artifact.target is not None:
+        lines += wrap(_setting_words(artifact.target), style, "  judged in: ", "    ")
     if artifact.imports and artifact.verdict is not ArtifactVerdict.NOT_TORCH:
         lines += wrap(_import_counts(artifact), style, "  imports: ", "    ")
     lines += provenance_lines(artifact, style)
@@ -443,14 +448,15 @@ def _run_notes(report: Report, style: Style) -> list[str]:
     lines: list[str] = []
     # How the torch was chosen concerns nobody where no file was judged on it.
     used = any(
-        (own.torch, own.variant, own.path) == (report.target.torch, report.target.variant, report.target.path)
+        (own.version, own.variant, own.path)
+        == (report.torch_build.version, report.torch_build.variant, report.torch_build.path)
         for a in report.artifacts
-        if report.target is not None
-        and (own := a.judged_on(report.target)) is not None
+        if report.torch_build is not None
+        and (own := a.checked_against(report.torch_build)) is not None
         and a.kind is ArtifactKind.SHARED_OBJECT
         and a.verdict is not ArtifactVerdict.NOT_TORCH
     )
-    chosen = report.target.note if report.target is not None and used and not style.quiet else None
+    chosen = report.torch_build.note if report.torch_build is not None and used and not style.quiet else None
     notes = [n for n in (chosen, *report.notes) if n]
     for note in notes:
         lines += wrap(note, style, "note: ", "  ")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from abiscan.model.finding import Finding, Location
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
     from abiscan.model.compatibility import Compatibility
 
-TARGET_KINDS = {TargetKind.INSTALLED: "installed", TargetKind.RELEASE: "released build", TargetKind.PATH: "by path"}
+TARGET_KINDS = {TorchKind.INSTALLED: "installed", TorchKind.RELEASE: "released build", TorchKind.PATH: "by path"}
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

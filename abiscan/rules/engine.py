@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from abiscan.model.binding import BoundImport, DemangledBy, NeededLibrary, Owner, Status
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.limits import KEPT_NAMES
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.versions import Windows
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
@@ -36,7 +37,7 @@ def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=_order))
 
 
-def hits_of(rule: Rule, subject: RuleSubject) -> tuple[BoundImport, ...]:
+def hits_of(rule: Rule, subject: RuleSubject) -> tuple[CheckedImport, ...]:
     """The imports that a rule means, whatever it would make of them."""
     return tuple(bound for bound, _pattern in _hits(rule, Imports(subject.imports), subject))
 
@@ -67,9 +68,9 @@ def _any_matches(patterns: tuple[ImportPattern, ...], imports: Imports, subject:
     return any(_matches(pattern, bound, subject) for pattern in patterns for bound in imports.candidates(pattern))
 
 
-def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[BoundImport, ImportPattern]]:
+def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[CheckedImport, ImportPattern]]:
     """Each import once, with the first pattern that means it, in the file's order."""
-    hits: dict[int, tuple[BoundImport, ImportPattern]] = {}
+    hits: dict[int, tuple[CheckedImport, ImportPattern]] = {}
     for pattern in rule.imports:
         for bound in imports.candidates(pattern):
             if bound.symbol.index not in hits and _matches(pattern, bound, subject):
@@ -80,7 +81,7 @@ def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[Boun
 # --- imports ----------------------------------------------------------------------------------------------------
 
 
-def _matches(pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> bool:
+def _matches(pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> bool:
     """Whether every field that is set holds; the cheap ones are asked first."""
     name = bound.symbol.name
     return (
@@ -129,13 +130,13 @@ def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) ->
     )
 
 
-def _provided_by(starts: tuple[str, ...], bound: BoundImport, subject: RuleSubject) -> bool:
+def _provided_by(starts: tuple[str, ...], bound: CheckedImport, subject: RuleSubject) -> bool:
     if bound.provider is not None:
         return bound.provider.startswith(starts)
     return any(library.startswith(starts) for library in subject.libraries(bound.symbol.name) or ())
 
 
-def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
+def _fate(bound: CheckedImport, subject: RuleSubject) -> Fate | None:
     windows = known_windows(bound, subject)
     if windows is None or subject.span is None:
         return None
@@ -144,21 +145,21 @@ def _fate(bound: BoundImport, subject: RuleSubject) -> Fate | None:
     return Fate.OPEN if windows[-1][1] == subject.span[1] else Fate.CLOSED
 
 
-def _severity(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Severity:
+def _severity(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> Severity:
     """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
     source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
     import is missing is said by the rules about missing imports."""
     if (
-        bound.status.is_unbound
+        bound.status.is_unresolved
         and rule.severity_when
         and subject.target is not None
-        and covers(known_windows(bound, subject) or Windows(), subject.target.torch)
+        and covers(known_windows(bound, subject) or Windows(), subject.target.version)
     ):
         return pattern.severity or rule.severity
     return rule.severity_for(bound.status, pattern)
 
 
-def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subject: RuleSubject) -> Finding:
+def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> Finding:
     name = subject.parse(bound.symbol.name)
     fields = symbol_fields(rule, bound, name, subject)
     found = make_finding(
@@ -177,10 +178,10 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: BoundImport, subj
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:
     """Whether the target's release exports a name in some build."""
-    return subject.target is not None and covers(subject.windows(symbol) or Windows(), subject.target.torch)
+    return subject.target is not None and covers(subject.windows(symbol) or Windows(), subject.target.version)
 
 
-def _file_finding(rule: Rule, hits: list[tuple[BoundImport, ImportPattern]], subject: RuleSubject) -> Finding:
+def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
     severities = [_severity(rule, pattern, bound, subject) for bound, pattern in hits]
     gravest = min(range(len(hits)), key=lambda at: severities[at].rank)
     names = sorted({readable(subject.parse(bound.symbol.name), bound) for bound, _pattern in hits})
@@ -240,10 +241,10 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
         yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unbound)
 
 
-def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[BoundImport]]:
+def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[CheckedImport]]:
     """Which unbound imports each missing library would have to serve: those that ask a version of it, those that the
     releases export from it, and, where one library alone is missing, all."""
-    under: dict[str, list[BoundImport]] = {soname: [] for soname in sonames}
+    under: dict[str, list[CheckedImport]] = {soname: [] for soname in sonames}
     unbound = (Status.UNDECIDED, Status.MISSING)
     for bound in subject.imports:
         if bound.status not in unbound:

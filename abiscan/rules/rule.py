@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from abiscan.model.binding import DemangledBy, Owner, Status
 from abiscan.model.finding import RuleInfo, Severity
+from abiscan.model.imports import DemangledBy, Owner, Status
 
 
 class Per(enum.StrEnum):

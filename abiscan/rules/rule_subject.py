@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from abiscan.model.binding import BoundImport, NeededLibrary
 from abiscan.model.facts import SharedObject
-from abiscan.model.target import Target
+from abiscan.model.imports import CheckedImport
+from abiscan.model.loading import NeededLibrary
+from abiscan.model.target import TorchBuild
 from abiscan.model.versions import Windows
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ class RuleSubject(Struct, frozen=True):
     """
 
     facts: SharedObject
-    imports: tuple[BoundImport, ...]
+    imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
     module: str
     parse: Callable[[str], CxxName | None]
-    target: Target | None = None
+    target: TorchBuild | None = None
     windows: Callable[[str], Windows | None] = _unknown
     libraries: Callable[[str], tuple[str, ...] | None] = _unknown
     span: tuple[str, str] | None = None

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import accumulate
 
-from abiscan.model.binding import BoundImport, Owner, Status
+from abiscan.model.imports import CheckedImport, Owner, Status
 from abiscan.rules.rule import ImportPattern
 
 
@@ -24,7 +24,7 @@ def source_name(identifier: str) -> str:
 class Imports:
     """The imports of one file, with the indices that patterns search by."""
 
-    def __init__(self, imports: tuple[BoundImport, ...]) -> None:
+    def __init__(self, imports: tuple[CheckedImport, ...]) -> None:
         self.all = imports
 
     @cached_property
@@ -37,20 +37,20 @@ class Imports:
         return list(accumulate((len(bound.symbol.name) + 1 for bound in self.all), initial=1))
 
     @cached_property
-    def _by_status(self) -> dict[Status, list[BoundImport]]:
-        groups: dict[Status, list[BoundImport]] = {}
+    def _by_status(self) -> dict[Status, list[CheckedImport]]:
+        groups: dict[Status, list[CheckedImport]] = {}
         for bound in self.all:
             groups.setdefault(bound.status, []).append(bound)
         return groups
 
     @cached_property
-    def _by_owner(self) -> dict[Owner, list[BoundImport]]:
-        groups: dict[Owner, list[BoundImport]] = {}
+    def _by_owner(self) -> dict[Owner, list[CheckedImport]]:
+        groups: dict[Owner, list[CheckedImport]] = {}
         for bound in self.all:
             groups.setdefault(bound.owner, []).append(bound)
         return groups
 
-    def _search(self, needles: Iterable[str]) -> list[BoundImport]:
+    def _search(self, needles: Iterable[str]) -> list[CheckedImport]:
         text, starts = self._text, self._starts
         found: set[int] = set()
         for needle in needles:
@@ -63,7 +63,7 @@ class Imports:
                 at = text.find(needle, starts[index + 1] - 1)
         return [self.all[index] for index in sorted(found)]
 
-    def candidates(self, pattern: ImportPattern) -> Iterable[BoundImport]:
+    def candidates(self, pattern: ImportPattern) -> Iterable[CheckedImport]:
         """A superset of what the pattern matches, in the file's order."""
         if pattern.name or pattern.name_starts:
             return self._search(

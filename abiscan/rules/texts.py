@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from abiscan.model.binding import BoundImport, Status
+from abiscan.model.imports import CheckedImport, Status
 from abiscan.model.versions import Windows, is_release
 from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.rule import Rewrite, Rule
@@ -40,10 +40,10 @@ def target_text(subject: RuleSubject) -> str:
     target = subject.target
     if target is None:
         return "the target torch"
-    return f"torch {target.torch}+{target.variant}" if target.variant else f"torch {target.torch}"
+    return f"torch {target.version}+{target.variant}" if target.variant else f"torch {target.version}"
 
 
-def status_text(bound: BoundImport, target: str) -> str:
+def status_text(bound: CheckedImport, target: str) -> str:
     """What became of an import, as a clause."""
     if bound.status is Status.RESOLVED:
         return f"it binds to {bound.provider}" if bound.provider else "it binds"
@@ -67,7 +67,7 @@ def qualified(name: CxxName) -> str:
     return "::".join((*name.scope, name.base))
 
 
-def readable(name: CxxName | None, bound: BoundImport) -> str:
+def readable(name: CxxName | None, bound: CheckedImport) -> str:
     """An import in few words: the qualified name, or what the file has."""
     return qualified(name) if name is not None else bound.demangled or bound.symbol.name
 
@@ -80,7 +80,7 @@ def rewrite_texts(
         (rewrite, None if subject is None else rewrite_windows(rewrite, fields, code, subject))
         for rewrite in rule.rewrites
     ]
-    target = None if subject is None or subject.target is None else subject.target.torch
+    target = None if subject is None or subject.target is None else subject.target.version
     # What the target does not export is no way out on it, unless nothing is.
     fitting = [each for each in looked_up if target is None or each[1] is None or covers(each[1], target)]
     shown = []
@@ -107,7 +107,7 @@ def rewrite_symbols(rewrite: Rewrite, fields: dict[str, str], code: str | None) 
     return tuple(symbol.format_map(filled) for symbol in rewrite.symbols)
 
 
-def symbol_fields(rule: Rule, bound: BoundImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
+def symbol_fields(rule: Rule, bound: CheckedImport, name: CxxName | None, subject: RuleSubject) -> dict[str, str]:
     """Every field of `validate.SYMBOL_FIELDS`."""
     element = element_type(name)
     code = None if element is None else type_code(element)
@@ -135,6 +135,6 @@ def pasteable(fields: dict[str, str]) -> dict[str, str]:
     return fields if re.fullmatch(_PLAIN, fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
 
 
-def known_windows(bound: BoundImport, subject: RuleSubject) -> Windows | None:
+def known_windows(bound: CheckedImport, subject: RuleSubject) -> Windows | None:
     """The releases that export an import."""
     return subject.windows(bound.symbol.name)

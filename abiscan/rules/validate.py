@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from abiscan.errors import AbiscanError
-from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
+from abiscan.model.imports import Status
 from abiscan.rules.rule import ImportPattern, Pattern, Per, Rule
 
 # Fields that a template may name, by what the finding speaks for; `texts.py`, `engine.py` and `source` fill them.

@@ -47,7 +47,7 @@ def what_if(
     if len(removed) > 1:
         gone, new = frozenset().union(*removed.values()), frozenset().union(*added.values())
         after = window_of((names - gone) | new)
-        if all(after != each.windows for each in results) and after != now:
+        if all(after != each.compatible_with for each in results) and after != now:
             together = " and ".join(sorted(removed))
             results.append(WhatIf(together, tuple(sorted(gone)), after, "both rewrites made"))
     return tuple(results)

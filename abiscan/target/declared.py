@@ -12,7 +12,7 @@ from msgspec import Struct
 from abiscan.environment.python_names import known_versions
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.wheel.metadata import ContainerFacts
 from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
 
@@ -30,7 +30,7 @@ class DeclaredTorch(Struct, frozen=True):
     """
 
     specifiers: tuple[str, ...]
-    source: Source
+    source: TargetSource
     because: str
     variant: str | None = None
 
@@ -69,7 +69,7 @@ class DeclaredGpu(Struct, frozen=True):
     """
 
     text: str
-    source: Source
+    source: TargetSource
     because: str
 
     def admits(self, cuda: str | None, hip: str | None) -> bool:
@@ -89,7 +89,7 @@ class DeclaredPython(Struct, frozen=True):
 
     oldest: PythonVersion
     later: bool
-    source: Source
+    source: TargetSource
     because: str
 
     @property
@@ -201,7 +201,7 @@ def _torches(
 
     named = release_in_name(place)
     if named is not None:
-        yield DeclaredTorch((_any_patch(named),), Source.FOLDER, f"its path {place} names torch {named}")
+        yield DeclaredTorch((_any_patch(named),), TargetSource.FOLDER, f"its path {place} names torch {named}")
     required = torch_requirements(container.requires_dist)
     environments = marker_environments(required, pythons, container.requires_python or "", machine)
     # A file for several Pythons is judged for the oldest that its tags name, one for any for the newest.
@@ -215,7 +215,7 @@ def _torches(
         lines = ", ".join(f"torch{r.specifier}" for r in asked)
         specifiers = tuple(r.specifier for r in asked if r.specifier)
         if specifiers:
-            yield DeclaredTorch(specifiers, Source.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
+            yield DeclaredTorch(specifiers, TargetSource.REQUIREMENT, f"Requires-Dist: {lines}", _variant(specifiers))
     label = (container.version or "").partition("+")[2].lower()
     found = re.search(_LABEL_TORCH, label) if label else None
     if found is not None:
@@ -223,7 +223,7 @@ def _torches(
         release = _dotted(found["version"])
         yield DeclaredTorch(
             (_any_patch(release),),
-            Source.VERSION_LABEL,
+            TargetSource.VERSION_LABEL,
             f"the label of its version {container.version}",
             None if variant is None else variant[1],
         )
@@ -336,17 +336,17 @@ def _nvidia() -> re.Pattern[str]:
 
 def _gpus(container: ContainerFacts, place: str) -> Iterator[DeclaredGpu]:
     """By the file's own name and folder, then the label of the wheel's version, the wheel's name, what it requires."""
-    yield from _gpu_of(place, Source.FOLDER, f"its path {place}")
+    yield from _gpu_of(place, TargetSource.FOLDER, f"its path {place}")
     label = (container.version or "").partition("+")[2]
-    yield from _gpu_of(label, Source.VERSION_LABEL, f"the label of its version {container.version}")
-    yield from _gpu_of(container.name or "", Source.REQUIREMENT, f"the name of its distribution {container.name}")
+    yield from _gpu_of(label, TargetSource.VERSION_LABEL, f"the label of its version {container.version}")
+    yield from _gpu_of(container.name or "", TargetSource.REQUIREMENT, f"the name of its distribution {container.name}")
     for line in container.requires_dist:
         found = _nvidia().match(line)
         if found is not None and "extra" not in line.partition(";")[2]:
-            yield DeclaredGpu(f"CUDA {found[1]}", Source.REQUIREMENT, f"Requires-Dist: {line}")
+            yield DeclaredGpu(f"CUDA {found[1]}", TargetSource.REQUIREMENT, f"Requires-Dist: {line}")
 
 
-def _gpu_of(text: str, source: Source, because: str) -> Iterator[DeclaredGpu]:
+def _gpu_of(text: str, source: TargetSource, because: str) -> Iterator[DeclaredGpu]:
     """The last one that a text names: a file's own name tells more than the folders above it."""
     text = text.lower()
     words = re.finditer(_GPU_WORD, text) if any(name in text for name in ("cu", "rocm", "hip")) else ()
@@ -367,9 +367,11 @@ def _pythons(place: str, interpreters: Iterable[tuple[str, str]]) -> tuple[Decla
     if module is not None and module.cpython is not None:
         version = _version(module.cpython.rstrip("dmu"))
         if version is not None:
-            return (DeclaredPython(version, False, Source.FILE_NAME, f"its name ends in .cpython-{module.cpython}"),)
+            return (
+                DeclaredPython(version, False, TargetSource.FILE_NAME, f"its name ends in .cpython-{module.cpython}"),
+            )
     if module is not None and module.abi3 and not tags:
-        return (DeclaredPython(PythonVersion(3, 2), True, Source.FILE_NAME, "its name ends in .abi3.so"),)
+        return (DeclaredPython(PythonVersion(3, 2), True, TargetSource.FILE_NAME, "its name ends in .abi3.so"),)
     return tags
 
 
@@ -384,10 +386,10 @@ def _of_tag(python: str, abi: str) -> DeclaredPython | None:
         return None
     because = f"the wheel's tag {python}-{abi}"
     if abi == "abi3":
-        return DeclaredPython(version, True, Source.TAG, because)
+        return DeclaredPython(version, True, TargetSource.TAG, because)
     if abi.startswith("cp"):
         exact = PythonVersion(version.major, version.minor, abi.endswith("t"))
-        return DeclaredPython(exact, False, Source.TAG, because)
+        return DeclaredPython(exact, False, TargetSource.TAG, because)
     return None
 
 

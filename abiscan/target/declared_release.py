@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
-from abiscan.model.setting import Source, Stated
+from abiscan.model.target import TargetPart, TargetSource
 from abiscan.model.versions import is_release
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.pythons import installable
@@ -36,9 +36,14 @@ def is_for_environment(
         return False
     if declared.torch is not None and not declared.torch.admits(installed.version):
         # A package may bring builds for several releases, each in its folder: one that is for another is not for this.
-        return alone or (named and declared.torch.source is not Source.FOLDER)
+        return alone or (named and declared.torch.source is not TargetSource.FOLDER)
     gpu = declared.gpu
-    if gpu is not None and gpu.source is Source.FOLDER and not alone and not gpu.admits(installed.cuda, installed.hip):
+    if (
+        gpu is not None
+        and gpu.source is TargetSource.FOLDER
+        and not alone
+        and not gpu.admits(installed.cuda, installed.hip)
+    ):
         return False  # likewise for several releases of CUDA
     python = environment.version
     if declared.other_python:
@@ -57,7 +62,7 @@ class DeclaredRelease(Struct, frozen=True):
     """
 
     build: Build | None
-    stated: Stated
+    stated: TargetPart
     note: str = ""
     other_gpu: DeclaredGpu | None = None
 
@@ -77,7 +82,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
     if torch is not None:
         admitted = [release for release in candidates if torch.admits_release(release)]
         if not admitted:
-            said = Stated(", ".join(torch.specifiers), torch.source, torch.because)
+            said = TargetPart(", ".join(torch.specifiers), torch.source, torch.because)
             return DeclaredRelease(
                 None,
                 said,
@@ -86,7 +91,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
         source, because, variant = torch.source, torch.because, torch.variant
     else:
         admitted = list(candidates) or [newest.torch]
-        source, because, variant = Source.NEWEST_KNOWN, "no release of torch is declared: the newest known", None
+        source, because, variant = TargetSource.NEWEST_KNOWN, "no release of torch is declared: the newest known", None
         if admitted[-1] != newest.torch:
             because += f" with wheels for Python {declared.pythons[0].text}"
     gpu = declared.gpu
@@ -109,7 +114,7 @@ def find_declared_release(declared: Declared, index: ReleaseIndex, machine: str)
             f"{other_gpu.because}: the release index has no build of {build.torch} for {other_gpu.text}; judged by the "
             f"names of {_text(build)}"
         )
-    return DeclaredRelease(build, Stated(_text(build), source, because), note, other_gpu)
+    return DeclaredRelease(build, TargetPart(_text(build), source, because), note, other_gpu)
 
 
 def _with_wheels(releases: tuple[str, ...], pythons: Sequence[DeclaredPython]) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from abiscan.environment.python_names import exporting_all, known_versions
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.setting import Setting, Source, Stated
+from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource
 from abiscan.releases.pythons import installable
 from abiscan.target.declared import Declared, DeclaredGpu
 from abiscan.target.torch_exports import TargetTorch
@@ -92,7 +93,7 @@ class TorchOfFile(Struct, frozen=True):
     """
 
     torch: TargetTorch | None
-    stated: Stated
+    stated: TargetPart
     note: str = ""
     other_gpu: DeclaredGpu | None = None
 
@@ -103,7 +104,7 @@ class FileTarget(Struct, frozen=True):
     Attributes:
         declared: what the file declares of it.
         of_file: the torch, with its exports.
-        setting: the same for the report.
+        environment: the same for the report.
         pythons: the CPythons whose names must serve the file, all of them; none where the interpreter of the installed
             torch serves it, or where nobody says which.
         possible: where nobody says which, those that one may be.
@@ -112,7 +113,7 @@ class FileTarget(Struct, frozen=True):
 
     declared: Declared
     of_file: TorchOfFile
-    setting: Setting
+    environment: TargetEnvironment
     pythons: tuple[PythonVersion, ...] = ()
     possible: tuple[PythonVersion, ...] = ()
     beside: PythonsOfRelease | None = None
@@ -138,8 +139,8 @@ def target_with(
     releases: Sequence[str],
     *,
     python_named: bool,
-    gpus: Sequence[Stated] = (),
-    driver: Stated | None = None,
+    gpus: Sequence[TargetPart] = (),
+    driver: TargetPart | None = None,
 ) -> FileTarget:
     """The target of a file with a torch.
 
@@ -154,45 +155,55 @@ def target_with(
     named = here if python_named or not (declared.pythons or declared.other_python) else None
     beside = PythonsOfRelease(declared, named, tuple(releases))
     served = installed and here is not None and (named is not None or any(p.admits(here) for p in declared.pythons))
-    release = None if torch is None else torch.target.torch
+    release = None if torch is None else torch.target.version
     pythons = () if served else beside.of(release)
     possible = () if served else beside.possible(release)
     if declared.glibc is not None and not installed:
         oldest = f"glibc {declared.glibc[0]}.{declared.glibc[1]}"
-        system = Stated(oldest, Source.TAG, "the oldest that the wheel's platform tag promises")
+        platform = TargetPart(oldest, TargetSource.TAG, "the oldest that the wheel's platform tag promises")
     elif installed:
-        system = Stated("this machine's", Source.MACHINE, "the torch is installed here")
+        platform = TargetPart("this machine's", TargetSource.MACHINE, "the torch is installed here")
     else:
-        system = None
-    python = _python(declared, here, python_named=python_named)
-    setting = Setting(chosen.stated, python, _gpu(chosen), system, _device(gpus), driver)
-    return FileTarget(declared, chosen, setting, pythons, possible, beside)
+        platform = None
+    environment = TargetEnvironment(
+        torch=chosen.stated,
+        # The run has the note on the choice and the interpreter.
+        torch_build=None if torch is None else replace(torch.target, note=None, python=None),
+        python=_python(declared, here, python_named=python_named),
+        gpu=_gpu(chosen),
+        platform=platform,
+        device=_device(gpus),
+        driver=driver,
+    )
+    return FileTarget(declared, chosen, environment, pythons, possible, beside)
 
 
-def _device(gpus: Sequence[Stated]) -> Stated | None:
+def _device(gpus: Sequence[TargetPart]) -> TargetPart | None:
     if len(gpus) < 2:
         return next(iter(gpus), None)
-    return Stated(", ".join(g.value for g in gpus), gpus[0].source, ", ".join(dict.fromkeys(g.because for g in gpus)))
+    return TargetPart(
+        ", ".join(g.value for g in gpus), gpus[0].source, ", ".join(dict.fromkeys(g.detected_from for g in gpus))
+    )
 
 
-def _gpu(chosen: TorchOfFile) -> Stated | None:
+def _gpu(chosen: TorchOfFile) -> TargetPart | None:
     if chosen.torch is None:
         return None
     if chosen.other_gpu is not None:
-        return Stated(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
+        return TargetPart(chosen.other_gpu.text, chosen.other_gpu.source, chosen.other_gpu.because)
     target = chosen.torch.target
     value = f"CUDA {target.cuda}" if target.cuda else f"ROCm {target.hip}" if target.hip else "none"
-    return Stated(value, Source.BUILD, f"what torch {target.torch}+{target.variant} is built with")
+    return TargetPart(value, TargetSource.BUILD, f"what torch {target.version}+{target.variant} is built with")
 
 
-def _python(declared: Declared, here: PythonVersion | None, *, python_named: bool) -> Stated | None:
+def _python(declared: Declared, here: PythonVersion | None, *, python_named: bool) -> TargetPart | None:
     if here is not None and python_named:
-        return Stated(str(here), Source.COMMAND_LINE, "--python")
+        return TargetPart(str(here), TargetSource.COMMAND_LINE, "--python")
     if not declared.pythons:
         return (
             None
             if here is None or declared.other_python
-            else Stated(str(here), Source.ENVIRONMENT, "this environment's, as the file declares none")
+            else TargetPart(str(here), TargetSource.ENVIRONMENT, "this environment's, as the file declares none")
         )
     first = declared.pythons[0]
-    return Stated(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)
+    return TargetPart(", ".join(dict.fromkeys(p.text for p in declared.pythons)), first.source, first.because)

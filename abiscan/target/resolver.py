@@ -16,7 +16,7 @@ from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import Artifact
-from abiscan.model.setting import Source, Stated
+from abiscan.model.target import TargetPart, TargetSource
 from abiscan.releases import ReleaseIndex
 from abiscan.releases.index import is_earlier
 from abiscan.target.declared import Declared, declared_by
@@ -43,8 +43,8 @@ class TargetRequest(Struct, frozen=True):
     within: str | None = None
     environment: PythonEnvironment | None = None
     python_named: bool = False
-    gpus: tuple[Stated, ...] = ()
-    driver: Stated | None = None
+    gpus: tuple[TargetPart, ...] = ()
+    driver: TargetPart | None = None
     files: FileSystem = HERE
 
 
@@ -121,7 +121,7 @@ class TargetResolver:
 
     def index_around(self, torch: TargetTorch | None) -> ReleaseIndex:
         """The index with the releases before and after a torch: with the earlier ones where it is one of them."""
-        earlier = torch is not None and is_earlier(torch.target.torch, self._index)
+        earlier = torch is not None and is_earlier(torch.target.version, self._index)
         return self._open_history() if earlier else self._index
 
     def resolve(self, artifact: Artifact, machine: str) -> FileTarget:
@@ -155,12 +155,12 @@ class TargetResolver:
         chosen = self.of_run(question.machine)
         torch = question.declared.torch
         # Of a package with a build for each release, each is for its own, whichever of a range is the newest.
-        for_one_release = torch is not None and torch.source is Source.FOLDER
+        for_one_release = torch is not None and torch.source is TargetSource.FOLDER
         ranged = request.torch is None and request.within is not None and not for_one_release
         if request.torch in (None, "declared") and not ranged:
             return None
         because = f"--torch {request.torch}" if request.torch is not None else f"the required range {request.within}"
-        stated = Stated(_text(chosen), Source.COMMAND_LINE, because)
+        stated = TargetPart(_text(chosen), TargetSource.COMMAND_LINE, because)
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def environment_torch(self, question: _Question) -> TorchOfFile | None:
@@ -179,7 +179,7 @@ class TargetResolver:
         )
         if not fits:
             return None
-        stated = Stated(_text(chosen), Source.ENVIRONMENT, f"installed in {environment.label}")
+        stated = TargetPart(_text(chosen), TargetSource.ENVIRONMENT, f"installed in {environment.label}")
         return TorchOfFile(self.torch_for(question.machine), stated)
 
     def released_torch(self, question: _Question) -> TorchOfFile:
@@ -192,13 +192,15 @@ class TargetResolver:
                 index = self._open_history()
                 release = find_declared_release(question.declared, index, machine)
         except UnknownBuild:
-            return TorchOfFile(None, Stated("none", Source.NEWEST_KNOWN, f"no torch build for {machine} is known"))
+            return TorchOfFile(
+                None, TargetPart("none", TargetSource.NEWEST_KNOWN, f"no torch build for {machine} is known")
+            )
         if release.build is None:
             return TorchOfFile(None, release.stated, release.note)
         torch = None
-        if release.stated.source is Source.NEWEST_KNOWN and self.of_run(machine).build is not None:
+        if release.stated.source is TargetSource.NEWEST_KNOWN and self.of_run(machine).build is not None:
             default = self.torch_for(machine)
-            if default is not None and default.target.torch == release.build.torch:
+            if default is not None and default.target.version == release.build.torch:
                 # The run's own target, which says that no torch is installed.
                 torch = default
         key = release.build.key
@@ -218,7 +220,7 @@ TORCH_SOURCES: Sequence[Callable[[TargetResolver, _Question], TorchOfFile | None
 
 
 def _text(chosen: RunTorch) -> str:
-    return f"{chosen.target.torch}+{chosen.target.variant}"
+    return f"{chosen.target.version}+{chosen.target.variant}"
 
 
 def _place_in_container(artifact: Artifact) -> str:

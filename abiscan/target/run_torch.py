@@ -12,7 +12,7 @@ from abiscan.environment.installed_torch import InstalledTorch, find_torches, re
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import AbiscanError, UnknownBuild, UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import is_release, is_version
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.index import is_earlier
@@ -32,7 +32,7 @@ class RunTorch(Struct, frozen=True):
         notes: what a user should know about the choice, for the run as a whole.
     """
 
-    target: Target
+    target: TorchBuild
     installed: InstalledTorch | None
     build: Build | None
     notes: tuple[str, ...] = ()
@@ -102,10 +102,10 @@ def _python_of(environment: PythonEnvironment | None) -> str | None:
     return None if environment is None else environment.launcher
 
 
-def _describe(torch: InstalledTorch, kind: TargetKind, environment: PythonEnvironment | None) -> Target:
-    return Target(
+def _describe(torch: InstalledTorch, kind: TorchKind, environment: PythonEnvironment | None) -> TorchBuild:
+    return TorchBuild(
         kind=kind,
-        torch=torch.torch,
+        version=torch.torch,
         variant=torch.variant,
         cuda=torch.cuda,
         hip=torch.hip,
@@ -127,7 +127,7 @@ def _installed(found: tuple[str, ...], environment: PythonEnvironment | None) ->
             f"{len(found)} torches are on the path: `import torch` takes {torch.version} in {torch.root}, "
             f"and hides {others}"
         )
-    return RunTorch(_describe(torch, TargetKind.INSTALLED, environment), torch, None, tuple(notes))
+    return RunTorch(_describe(torch, TorchKind.INSTALLED, environment), torch, None, tuple(notes))
 
 
 def _name(root: str, files: FileSystem) -> str:
@@ -151,7 +151,7 @@ def _by_path(path: str, environment: PythonEnvironment | None, files: FileSystem
         torch = read_torch(path, environment if inside else None, files)
     except UnreadableFile as error:
         raise UnknownBuild(str(error)) from error
-    return RunTorch(_describe(torch, TargetKind.INSTALLED if inside else TargetKind.PATH, environment), torch, None)
+    return RunTorch(_describe(torch, TorchKind.INSTALLED if inside else TorchKind.PATH, environment), torch, None)
 
 
 def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[str], ReleaseIndex]) -> RunTorch:
@@ -163,7 +163,7 @@ def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[s
             f"{error} (--torch takes an installed torch, a release, a folder or a torch wheel)"
         ) from error
     chosen = _released(index.builds()[0], environment, None)
-    return replace(chosen, target=replace(chosen.target, kind=TargetKind.PATH, note=f"read from {path}"), index=index)
+    return replace(chosen, target=replace(chosen.target, kind=TorchKind.PATH, note=f"read from {path}"), index=index)
 
 
 def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | None:
@@ -179,11 +179,11 @@ def _released(build: Build, environment: PythonEnvironment | None, note: str | N
     return RunTorch(released_target(build, environment, note), None, build)
 
 
-def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> Target:
+def released_target(build: Build, environment: PythonEnvironment | None, note: str | None = None) -> TorchBuild:
     """A released build as the report has it."""
-    return Target(
-        kind=TargetKind.RELEASE,
-        torch=build.torch,
+    return TorchBuild(
+        kind=TorchKind.RELEASE,
+        version=build.torch,
         variant=build.variant,
         cuda=build.cuda,
         hip=build.hip,
@@ -196,16 +196,16 @@ def released_target(build: Build, environment: PythonEnvironment | None, note: s
     )
 
 
-def named_release(spec: str) -> Target | None:
+def named_release(spec: str) -> TorchBuild | None:
     """A target of which nothing but its version is known: `1.7.1`, `2.6.0+cu126`; None if it is no version."""
     if not is_version(spec):
         return None
     public, _, local = spec.removeprefix("v").partition("+")
     label = local.lower() or "unknown build"
     cuda = f"{label[2:-1]}.{label[-1]}" if label.startswith("cu") and label[2:].isdigit() else None
-    return Target(
-        kind=TargetKind.RELEASE,
-        torch=public,
+    return TorchBuild(
+        kind=TorchKind.RELEASE,
+        version=public,
         variant=label,
         cuda=cuda,
         hip=label.removeprefix("rocm") if label.startswith("rocm") else None,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from abiscan.binary import open_binary
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.exports import InstalledExports, ReleasedExports, TargetExports
 from abiscan.target.run_torch import RunTorch, find_run_torch, released_target
@@ -25,7 +25,7 @@ class TargetTorch(Struct, frozen=True):
         build: its key in the release index, where it is judged as a build of that.
     """
 
-    target: Target
+    target: TorchBuild
     exports: TargetExports
     installed: bool
     note: str | None = None
@@ -58,7 +58,7 @@ def torch_for_machine(
         exports = ReleasedExports(chosen.index or index, chosen.build)
         return TargetTorch(chosen.target, exports, installed=False, build=chosen.build.key)
     try:
-        other = find_run_torch(chosen.target.torch, environment, lambda: index, machine, history=history)
+        other = find_run_torch(chosen.target.version, environment, lambda: index, machine, history=history)
     except UnknownBuild:
         return None
     assert other.build is not None
@@ -76,7 +76,7 @@ def released_torch(index: ReleaseIndex, build: Build, environment: PythonEnviron
     return TargetTorch(released_target(build, environment), exports, installed=False, build=build.key)
 
 
-def _released_names(target: Target, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:
+def _released_names(target: TorchBuild, index: ReleaseIndex) -> Callable[[str, int], tuple[str, ...]] | None:
     """Names by prefix from the index, where it has a build of the target's own revision."""
     machine = target.machine or ""
     if target.git_revision is None or not any(

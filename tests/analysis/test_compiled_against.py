@@ -24,7 +24,7 @@ from abiscan.elf import open_elf
 from abiscan.inputs.artifact import Artifact
 from abiscan.inputs.expand import expand
 from abiscan.model.release import ReleaseState, ReleaseVerdict
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.model.versions import Windows
 from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
@@ -47,7 +47,7 @@ def matrix(exporting: Sequence[str]) -> Matrix:
 
 
 def declared(specifier: str) -> DeclaredTorch:
-    return DeclaredTorch((specifier,), Source.REQUIREMENT, f"it requires torch{specifier}")
+    return DeclaredTorch((specifier,), TargetSource.REQUIREMENT, f"it requires torch{specifier}")
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.operators import Operator, Registration
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
-from abiscan.model.setting import Setting, Source, Stated
-from abiscan.model.target import Target, TargetKind
-from abiscan.report import json_v1, text
+from abiscan.model.target import TargetEnvironment, TargetPart, TargetSource, TorchBuild, TorchKind
+from abiscan.report import json_report, text
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 from tests.rules.computed.wheels import CP311, KNOWN, WHEEL, container, member
 
@@ -44,7 +43,7 @@ def test_verdicts_roll_up() -> None:
         f"FAILS {WHEEL}: 1 of 3 shared objects fails, 1 cannot be decided (torch==2.4.0)"
         in text.render(report, text.Style(width=None)).splitlines()
     )
-    (entry,) = json.loads(json_v1.render(report))["containers"]
+    (entry,) = json.loads(json_report.render(report))["containers"]
     assert (entry["verdict"], entry["requires_torch"], len(entry["artifacts"])) == ("fails", ["torch==2.4.0"], 3)
 
 
@@ -55,7 +54,7 @@ def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> Non
     with_cpu = whole(cuda, member("pkg/_C_cpu.so"))
     assert with_cpu.containers[0].verdict is ArtifactVerdict.LOADS
     served = next(a for a in with_cpu.artifacts if a.member == "pkg/_C_cuda.so")
-    assert served.served_by == f"{WHEEL}!pkg/_C_cpu.so"
+    assert served.replaced_by == f"{WHEEL}!pkg/_C_cpu.so"
     assert apply(with_cpu, Policy()).verdict is Verdict.PASS
     # Of another module nothing stands in for it, nor does one that fails too.
     for other in (member("pkg/_D_cpu.so"), member("pkg/_C_cpu.so", verdict=ArtifactVerdict.FAILS)):
@@ -66,9 +65,9 @@ def test_a_build_that_another_one_stands_in_for_does_not_fail_its_wheel() -> Non
 
 def built_for(release: str, verdict: ArtifactVerdict, torch: str = "2.8.0") -> ArtifactReport:
     made = member(f"pkg/torch-{release}/_C.so", verdict=verdict)
-    target = Target(TargetKind.RELEASE, torch, "cu128", "12.8", None, True, None, None)
-    setting = Setting(Stated(f"{torch}+cu128", Source.FOLDER, "its path"), None, None, None)
-    return replace(made, target=target, setting=setting)
+    build = TorchBuild(TorchKind.RELEASE, torch, "cu128", "12.8", None, True, None, None)
+    target = TargetEnvironment(TargetPart(build.label, TargetSource.FOLDER, "its path"), build)
+    return replace(made, target=target)
 
 
 def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone() -> None:
@@ -76,7 +75,7 @@ def test_of_builds_for_several_releases_the_one_whose_path_names_it_counts_alone
     loads, fails = ArtifactVerdict.LOADS, ArtifactVerdict.FAILS
     good = whole(built_for("2.7", loads), built_for("2.8", loads), built_for("2.9", fails))
     assert good.containers[0].verdict is loads
-    assert [a.served_by is None for a in good.artifacts] == [False, True, False]
+    assert [a.replaced_by is None for a in good.artifacts] == [False, True, False]
     # That another one would load there is of no use.
     bad = whole(built_for("2.7", loads), built_for("2.8", fails))
     assert bad.containers[0].verdict is fails

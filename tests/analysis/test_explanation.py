@@ -130,8 +130,8 @@ def test_a_mac_name_is_not_judged_by_the_strings_of_linux(torch: str | None, her
     (subject,) = explain(text, ScanOptions(torch, here.environment, here.settings))
     assert all(cause.cause is not CauseId.CXX11_ABI_MISMATCH for cause in subject.causes)
     assert not any("CXX11_ABI" in (cause.fix or "") for cause in subject.causes)
-    assert subject.windows is not None
-    assert subject.windows[0][0] == "1.6.0"
-    assert len(subject.windows) == 1
+    assert subject.exported_in is not None
+    assert subject.exported_in[0][0] == "1.6.0"
+    assert len(subject.exported_in) == 1
     assert "does not export it: it is another build" not in _told((subject,))
     assert "macOS" in " ".join(subject.notes)

@@ -96,7 +96,7 @@ def test_without_section_headers_versions_are_still_read_and_compilers_are_not(
     whole, stripped = made["gcc-const-data-ptr.so"], made["no-sections.so"]
     facts = [fact for fact in whole["facts"] if fact["topic"] != "compiler"]
     unread = "it has no section headers, which say where device code lies"
-    assert stripped == {**whole, "compilers": [], "facts": facts, "gpu_unread": unread}
+    assert stripped == {**whole, "compilers": [], "facts": facts, "gpu_not_read": unread}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -174,7 +174,7 @@ def test_gpu_code_is_what_the_fixture_was_built_for(made: Mapping[str, Mapping[s
 def test_the_releases_that_export_all_its_names(
     name: str, window: list[list[str]] | None, made: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    assert made[name]["torch_window"] == window
+    assert made[name]["torch_releases"] == window
 
 
 def facts(made: Mapping[str, Any], topic: str) -> list[tuple[str, str]]:

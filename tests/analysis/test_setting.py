@@ -13,10 +13,10 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
-from abiscan.model.binding import Status
+from abiscan.model.imports import Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.report import text
 from tests.fixtures.crafted import rename
 
@@ -47,8 +47,8 @@ def judged(folder: Path, targets: list[str], where: PythonEnvironment | None, to
 
 
 def values(artifact: ArtifactReport) -> tuple[str | None, str | None]:
-    assert artifact.setting is not None
-    torch, python = artifact.setting.torch, artifact.setting.python
+    assert artifact.target is not None
+    torch, python = artifact.target.torch, artifact.target.python
     return torch and torch.value, python and python.value
 
 
@@ -89,11 +89,9 @@ def test_one_run_judges_the_builds_of_a_package_each_for_its_own_torch(tmp_path:
     members = (("x/torch-2.6/lib/x.so", "old-string-extension.so"), ("x/torch-2.13/lib/x.so", "good-extension.so"))
     name = wheel(tmp_path, "x", "py3-none-manylinux_2_28_x86_64", *members, requires="torch>=2.1")
     report = judged(tmp_path, [name], environment(tmp_path, PythonVersion(3, 11)))
-    found = {
-        a.member: (values(a)[0], a.setting.torch.source) for a in report.artifacts if a.setting and a.setting.torch
-    }
-    assert found["x/torch-2.6/lib/x.so"] == ("2.6.0+cu124", Source.FOLDER)
-    assert found["x/torch-2.13/lib/x.so"] == ("2.13.0+cu130", Source.FOLDER)
+    found = {a.member: (values(a)[0], a.target.torch.source) for a in report.artifacts if a.target and a.target.torch}
+    assert found["x/torch-2.6/lib/x.so"] == ("2.6.0+cu124", TargetSource.FOLDER)
+    assert found["x/torch-2.13/lib/x.so"] == ("2.13.0+cu130", TargetSource.FOLDER)
     verdicts = {a.member: a.verdict for a in report.artifacts}
     assert verdicts["x/torch-2.13/lib/x.so"] is ArtifactVerdict.LOADS
 
@@ -102,7 +100,7 @@ def test_a_name_that_a_member_exports_is_that_members(tmp_path: Path) -> None:
     """The package loads it first, for everybody; by itself the file has it in no library that it needs."""
     alone = wheel(tmp_path, "alone", "py3-none-manylinux_2_28_x86_64", ("a/_C.so", "extension-source-not-built.so"))
     (missing,) = judged(tmp_path, [alone], None).artifacts
-    names = [b.name for b in missing.imports if b.status.is_unbound]
+    names = [b.name for b in missing.imports if b.status.is_unresolved]
     assert names
     assert missing.verdict is ArtifactVerdict.FAILS
 
@@ -121,9 +119,9 @@ def test_the_command_line_comes_first(tmp_path: Path) -> None:
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch==2.8.0"
     )
     (artifact,) = judged(tmp_path, [name], None, torch="2.13.0").artifacts
-    assert artifact.setting is not None
-    assert artifact.setting.torch is not None
-    assert (artifact.setting.torch.value, artifact.setting.torch.source) == ("2.13.0+cu130", Source.COMMAND_LINE)
+    assert artifact.target is not None
+    assert artifact.target.torch is not None
+    assert (artifact.target.torch.value, artifact.target.torch.source) == ("2.13.0+cu130", TargetSource.COMMAND_LINE)
 
 
 @pytest.mark.torch
@@ -137,10 +135,10 @@ def test_declared_leaves_the_installed_torch_alone(tmp_path: Path, torch_python:
     sources = {}
     for spec in (None, "declared"):
         (artifact,) = judged(tmp_path, [name], where, torch=spec).artifacts
-        assert artifact.setting is not None
-        assert artifact.setting.torch is not None
-        sources[spec] = artifact.setting.torch.source
-    assert sources == {None: Source.ENVIRONMENT, "declared": Source.REQUIREMENT}
+        assert artifact.target is not None
+        assert artifact.target.torch is not None
+        sources[spec] = artifact.target.torch.source
+    assert sources == {None: TargetSource.ENVIRONMENT, "declared": TargetSource.REQUIREMENT}
 
 
 @pytest.mark.parametrize("release", ["1.13.0", "2.1.0", "2.6.0", "2.8.0", "2.11.0", "2.13.0", "2.15.0"])
@@ -151,12 +149,12 @@ def test_the_verdict_on_a_release_is_the_matrixs_cell_of_it(tmp_path: Path, rele
     )
     compared = 0
     for artifact in scan([str(path) for path in FIXTURES.glob("*.so")], options).artifacts:
-        if artifact.releases is None or artifact.target is None:
+        if artifact.releases is None or artifact.torch_build is None:
             continue
         (cell,) = [
             each
             for each in artifact.releases
-            if (each.torch, each.variant) == (artifact.target.torch, artifact.target.variant)
+            if (each.torch, each.variant) == (artifact.torch_build.version, artifact.torch_build.variant)
         ]
         if artifact.verdict is not ArtifactVerdict.UNDECIDED:
             compared += 1
@@ -234,8 +232,8 @@ def test_the_cuda_in_a_members_name_is_what_it_is_judged_with(tmp_path: Path) ->
         tmp_path, "x", tag, ("x/_C_cu12.so", "stable-abi.so"), ("x/_C_cu13.so", "stable-abi.so"), requires="torch>=2.10"
     )
     both = judged(tmp_path, [name], None).artifacts
-    assert [a.setting and a.setting.gpu and a.setting.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
-    assert [a.target and a.target.torch for a in both] == ["2.10.0", "2.15.0"]
+    assert [a.target and a.target.gpu and a.target.gpu.value.split(".")[0] for a in both] == ["CUDA 12", "CUDA 13"]
+    assert [a.torch_build and a.torch_build.version for a in both] == ["2.10.0", "2.15.0"]
     # No known build of 2.15.0 has CUDA 12: its names stand for those of such a build, and that is said.
     pinned = wheel(tmp_path, "y", tag, ("y/_C_cu12.so", "stable-abi.so"), requires="torch==2.15.0")
     (artifact,) = judged(tmp_path, [pinned], None).artifacts
@@ -324,11 +322,11 @@ def test_a_run_says_of_the_newest_build_only_where_a_file_is_judged_against_it(t
         for release in ("2.8.0", "2.9.0")
     ]
     where = environment(tmp_path, PythonVersion(3, 11))
-    target = judged(tmp_path, declared, where).target
+    target = judged(tmp_path, declared, where).torch_build
     assert target is not None
     assert target.note is None
     plain = wheel(tmp_path, "plain", tag, ("x/_C.so", "good-extension.so"))
-    mixed = judged(tmp_path, [*declared, plain], where).target
+    mixed = judged(tmp_path, [*declared, plain], where).torch_build
     assert mixed is not None
     assert "newest build" in (mixed.note or "")
 

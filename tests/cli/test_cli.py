@@ -185,7 +185,7 @@ def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
     assert done.returncode == 1
     assert "newest build that abiscan knows" in " ".join(done.stdout.split())
     found = document("--python", plain_python, FIXTURES / "stable-abi.so")
-    assert found["target"]["kind"] == "release"  # type: ignore[index]
+    assert found["torch_build"]["kind"] == "release"  # type: ignore[index]
     assert found["artifacts"][0]["loader"]["outcome"] is None  # type: ignore[index]
 
 
@@ -193,7 +193,7 @@ def test_without_torch_the_newest_build_serves(plain_python: Path) -> None:
 def test_a_torch_by_its_path_has_its_libraries() -> None:
     folder = torch_here.directory() / "lib"
     found = document("--torch", folder, FIXTURES / "stable-abi.so")
-    assert found["target"]["kind"] == "path"  # type: ignore[index]
+    assert found["torch_build"]["kind"] == "path"  # type: ignore[index]
     assert found["verdict"] == "pass"
     needed = {n["soname"]: n["found"] for n in found["artifacts"][0]["needed"]}  # type: ignore[index]
     assert Path(needed["libtorch_cpu.so"]) == folder / "libtorch_cpu.so"
@@ -305,7 +305,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     with zipfile.ZipFile(wheel, "a") as archive:
         archive.writestr("pkg/weights", bytes(8 << 20))  # large enough to be divided
     one, two = document(wheel), document(wheel, "-j", "2")
-    schema = json.loads((Path(abiscan.__file__).parent / "data/report-v1.schema.json").read_text())
+    schema = json.loads((Path(abiscan.__file__).parent / "data/report.schema.json").read_text())
     jsonschema.validate(one, schema)
     assert one == two
     (container,) = one["containers"]  # type: ignore[misc]
@@ -317,7 +317,7 @@ def test_a_wheel_rolls_up_and_declares_less_than_it_needs(tmp_path: Path) -> Non
     fixes = [f["fix"] for a in one["artifacts"] for f in a["findings"] if f["rule"] == "torch-requirement-too-wide"]  # type: ignore[attr-defined]
     assert fixes == ["require `torch>=2.10,<2.12`"]
     # Which torch that is depends on whether the wheel could be installed where the tests run.
-    (torch,) = {a["setting"]["torch"]["value"] for a in one["artifacts"] if a["verdict"] == "fails"}  # type: ignore[attr-defined]
+    (torch,) = {a["target"]["torch"]["value"] for a in one["artifacts"] if a["verdict"] == "fails"}  # type: ignore[attr-defined]
     assert f"a release of pkg that is made for torch {'.'.join(torch.split('.')[:2])}" in said
 
 
@@ -380,10 +380,10 @@ def test_what_a_cpu_build_lacks_fails_the_file(tmp_path: Path) -> None:
 def test_a_required_range_chooses_its_newest_build() -> None:
     """Also where a torch is installed, whose build another file is judged against."""
     found = document("--require-torch", ">=2.12,<2.14", FIXTURES / "cuda-build-required.so")
-    assert found["target"]["torch"] == "2.13.0"  # type: ignore[index]
-    assert found["target"]["kind"] == "release"  # type: ignore[index]
+    assert found["torch_build"]["version"] == "2.13.0"  # type: ignore[index]
+    assert found["torch_build"]["kind"] == "release"  # type: ignore[index]
     assert found["verdict"] == "pass"
-    assert document(FIXTURES / "cuda-build-required.so")["target"]["kind"] == "installed"  # type: ignore[index]
+    assert document(FIXTURES / "cuda-build-required.so")["torch_build"]["kind"] == "installed"  # type: ignore[index]
 
 
 @pytest.mark.torch

@@ -130,7 +130,7 @@ def test_the_gpu_that_is_here(fixtures_dir: Path, tmp_path: Path) -> None:
         "--gpu", "here", "-f", "json", "-q", str(fixtures_dir / "gpu-cuda.so"), path=f"{tmp_path}:/bin:/usr/bin"
     )
     report: dict[str, Any] = json.loads(done.stdout)
-    assert report["artifacts"][0]["setting"]["device"]["value"] == "sm_90, sm_120"
+    assert report["artifacts"][0]["target"]["device"]["value"] == "sm_90, sm_120"
     assert done.returncode == 0
 
 

@@ -165,7 +165,7 @@ def test_an_output_keeps_its_link_and_its_permissions(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to("real.json")
     run("--torch", "2.9.0", "-f", "json:link.json", SMALL, cwd=tmp_path)
     assert (tmp_path / "link.json").is_symlink()
-    assert json.loads((tmp_path / "real.json").read_text())["schema_version"] == 1
+    assert json.loads((tmp_path / "real.json").read_text())["schema_version"] == 2
     assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o640
 
 

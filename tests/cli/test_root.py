@@ -18,7 +18,7 @@ from abiscan.environment.python import read_environment
 from abiscan.filesystem import FileSystem
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.linker import interpreter_of
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PACKAGE = Path(abiscan.__file__).parent

@@ -31,7 +31,7 @@ def answer(kind: str, *args: str | Path, status: int, **env: str) -> dict[str, A
     done = run(*args, "-f", "json", **env)
     assert done.returncode == status, done.stdout + done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
-    schema = json.loads(Path(data_file("report-v1.schema.json")).read_text(encoding="utf-8"))
+    schema = json.loads(Path(data_file("report.schema.json")).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"}).validate(document)
     return document
 
@@ -79,7 +79,7 @@ def test_diff_says_what_came_and_how_it_fares(two_wheels: tuple[Path, Path]) -> 
 
 
 def test_diff_has_the_names_of_torch_that_nm_has() -> None:
-    found = answer("difference", "diff", GOOD, OLD_STRING, status=1)
+    found = answer("diff", "diff", GOOD, OLD_STRING, status=1)
     (imports,) = [c for c in found["changes"] if c["text"].startswith("imports of torch")]
     old, new = of_torch(strong_imports(GOOD)), of_torch(strong_imports(OLD_STRING))
     assert old - new
@@ -96,15 +96,15 @@ def test_diff_loses_and_gains_the_releases_that_one_alone_loads_on() -> None:
         document = json.loads(run(path, "--torch", "declared", "--matrix", "-f", "json").stdout)
         return {f"{r['torch']}+{r['variant']}" for r in document["artifacts"][0]["releases"] if r["state"] == "loads"}
 
-    found = answer("difference", "diff", GOOD, EARLIER, status=1)
+    found = answer("diff", "diff", GOOD, EARLIER, status=1)
     lost, gained = (
         [c for c in found["changes"] if c["aspect"] == "torch" and c["effect"] == e and not c["files"]]
         for e in ("lost", "gained")
     )
     assert set(lost[0]["removed"]) == loads(GOOD) - loads(EARLIER)
     assert set(gained[0]["added"]) == loads(EARLIER) - loads(GOOD)
-    assert found["shrank"]
-    assert lost[0]["shrinks"]
+    assert found["regressed"]
+    assert lost[0]["regresses"]
     assert found["changes"][0] == lost[0]
 
 
@@ -117,7 +117,7 @@ def test_a_file_against_itself_is_the_same() -> None:
 def test_the_floor_of_a_file_is_what_readelf_says() -> None:
     done = subprocess.run(["readelf", "-V", "-W", GOOD], capture_output=True, text=True, check=True)
     newest = max(tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", done.stdout))
-    found = answer("together", "together", GOOD, status=0)
+    found = answer("compat", "together", GOOD, status=0)
     floors = {f["part"]: tuple(f["version"]) for f in found["common"]["floors"]}
     assert floors["glibc"] == newest
 
@@ -139,21 +139,21 @@ def _wheel(path: Path, version: str, requires: str, tag: str = "cp311-cp311-many
 def test_a_requirement_that_admits_less_shrinks_a_wheel_with_the_same_file(tmp_path: Path) -> None:
     old = _wheel(tmp_path, "1.0", "Requires-Dist: torch\n")
     new = _wheel(tmp_path, "1.1", "Requires-Dist: torch (==2.13.0)\n")
-    found = answer("difference", "diff", old, new, status=1)
+    found = answer("diff", "diff", old, new, status=1)
     first = found["changes"][0]
-    assert (first["aspect"], first["shrinks"]) == ("torch", True)
-    works = [[b["torch"] for b in found[side]["reach"]["torch"] if b["works"]] for side in ("old", "new")]
+    assert (first["aspect"], first["regresses"]) == ("torch", True)
+    works = [[b["torch"] for b in found[side]["compatibility"]["torch"] if b["compatible"]] for side in ("old", "new")]
     assert works[1] == ["2.13.0"]
     assert [name.partition("+")[0] for name in first["removed"]] == [v for v in works[0] if v != "2.13.0"]
     assert any(c["text"] == "torch -> torch==2.13.0" for c in found["changes"])
-    assert answer("difference", "diff", new, old, status=0)["shrank"] is False
+    assert answer("diff", "diff", new, old, status=0)["regressed"] is False
 
 
 def test_another_python_and_an_older_system_are_told(tmp_path: Path) -> None:
     old = _wheel(tmp_path, "1.0", "", "cp311-cp311-manylinux_2_28_x86_64")
     new = _wheel(tmp_path, "1.1", "", "cp312-cp312-manylinux_2_34_x86_64")
-    found = answer("difference", "diff", old, new, status=1)
-    assert [(c["aspect"], c["removed"], c["added"]) for c in found["changes"] if c["shrinks"]] == [
+    found = answer("diff", "diff", old, new, status=1)
+    assert [(c["aspect"], c["removed"], c["added"]) for c in found["changes"] if c["regresses"]] == [
         ("python", ["3.11"], []),
         # The file asks for more than the tag of the old wheel says (readelf -V: GLIBC_2.32).
         ("system", ["glibc 2.32"], ["glibc 2.34"]),
@@ -163,7 +163,7 @@ def test_another_python_and_an_older_system_are_told(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_leaves_it_undecided(tmp_path: Path) -> None:
     broken = tmp_path / "broken.so"
     broken.write_bytes(GOOD.read_bytes()[:200])
-    found = answer("difference", "diff", GOOD, broken, status=3)
+    found = answer("diff", "diff", GOOD, broken, status=3)
     assert found["changes"] == []
     assert found["undecided"]
     assert run("diff", GOOD, tmp_path / "absent.so").returncode == 2
@@ -184,16 +184,16 @@ def test_hostile_names_do_nothing(tmp_path: Path, form: str) -> None:
 
 
 def test_two_std_strings_load_together_nowhere() -> None:
-    found = answer("together", "together", GOOD, OLD_STRING, status=1)
+    found = answer("compat", "together", GOOD, OLD_STRING, status=1)
     assert "torch" in found["conflicts"]
-    assert not any(build["works"] for build in found["common"]["torch"])
+    assert not any(build["compatible"] for build in found["common"]["torch"])
 
 
 def test_one_alone_works_on_what_its_scan_says() -> None:
-    found = answer("together", "together", STABLE, status=0)
+    found = answer("compat", "together", STABLE, status=0)
     document = json.loads(run(STABLE, "--torch", "declared", "--matrix", "-f", "json").stdout)
     loads = [r["torch"] for r in document["artifacts"][0]["releases"] if r["state"] == "loads"]
-    assert [b["torch"] for b in found["common"]["torch"] if b["works"]] == loads
+    assert [b["torch"] for b in found["common"]["torch"] if b["compatible"]] == loads
 
 
 # --- env --------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_without_a_torch_nothing_that_needs_one_loads(environment: Path) -> None
         command = [environment / "bin" / "python", "-c", f"import ctypes; ctypes.CDLL({str(file)!r})"]
         loads = subprocess.run(command, capture_output=True, check=False, env={})
         assert (loads.returncode == 0) == (name == "plain")
-        assert ("no torch is installed here" in found[name]["why"]) == (name != "plain")
+        assert ("no torch is installed here" in found[name]["reason"]) == (name != "plain")
 
 
 def test_what_others_need_is_replaced_first(environment: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_library_that_ld_library_path_shadows_is_the_one_that_is_loaded(enviro
 
 
 def test_every_import_of_torch_is_in_the_plan_once() -> None:
-    plan = answer("stable_plan", "stable", GOOD, status=0)
+    plan = answer("migration", "stable", GOOD, status=0)
     planned = [name for replacement in plan["replacements"] for name in replacement["names"]]
     assert len(planned) == len(set(planned))
     names = of_torch(strong_imports(GOOD))
@@ -383,7 +383,7 @@ def test_every_import_of_torch_is_in_the_plan_once() -> None:
 
 
 def test_a_file_of_c_shims_is_done_and_needs_the_release_of_the_newest() -> None:
-    plan = answer("stable_plan", "stable", STABLE, status=0)
+    plan = answer("migration", "stable", STABLE, status=0)
     assert (plan["done"], plan["replacements"]) == (1.0, [])
     assert set(plan["stable"]) == of_torch(strong_imports(STABLE))
     assert plan["minimum"] in plan["stable"].values()
@@ -399,7 +399,7 @@ def test_words_of_sources_are_found_with_their_lines(tmp_path: Path) -> None:
         "  torch::stable::Tensor y;\n"
         "  return at::nowhere::g(x); }\n"
     )
-    plan = answer("stable_plan", "stable", source, status=0)
+    plan = answer("migration", "stable", source, status=0)
     told = {name: [s["line"] for s in r["sites"]] for r in plan["replacements"] for name in r["names"]}
     assert told == {"at::Tensor": [4], "TORCH_CHECK": [4], "at::nowhere::g": [6]}
     (unknown,) = [r for r in plan["replacements"] if r["kind"] == "unknown"]

@@ -28,8 +28,8 @@ def test_the_common_releases_and_who_excludes_one() -> None:
         ]
     )
     assert found.common.torch is not None
-    assert [b.torch for b in found.common.torch if b.works] == ["2.5.0"]
-    assert [(e.target, e.excluded) for e in found.exclusions] == [
+    assert [b.torch for b in found.common.torch if b.compatible] == ["2.5.0"]
+    assert [(e.input, e.excluded) for e in found.exclusions] == [
         ("0.whl", ("2.6.0+cu121",)),
         ("1.whl", ("2.4.0+cu121",)),
     ]
@@ -56,7 +56,7 @@ def test_the_highest_floor_counts_with_who_asks_for_it() -> None:
         [reach(None, None, None, floor("glibc", 2, 9)), reach(None, None, None, floor("glibc", 2, 17)), reach()]
     )
     (highest,) = found.common.floors
-    assert (highest.text, highest.because) == ("glibc 2.17", "p1 1: who asks")
+    assert (highest.text, highest.required_by) == ("glibc 2.17", "p1 1: who asks")
 
 
 def test_what_binds_nothing_binds_nothing_together() -> None:

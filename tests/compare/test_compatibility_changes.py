@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Compatibility, Compatibility, list[tuple[Aspect, Effect, 
 @pytest.mark.parametrize("name", CASES)
 def test_losses_shrink_and_gains_do_not(name: str) -> None:
     old, new, expected = CASES[name]
-    assert [(c.aspect, c.effect, c.shrinks) for c in compare_compatibility(old, new)] == expected
+    assert [(c.aspect, c.effect, c.regresses) for c in compare_compatibility(old, new)] == expected
 
 
 def test_a_lost_release_is_told_with_the_reason_of_the_new_one() -> None:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from abiscan.compare.environment import InspectedEnvironment, environment_report
 from abiscan.compare.file_outcome import FileOutcome
-from abiscan.model.binding import NeededLibrary
 from abiscan.model.environment_report import Action, PackageState
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.report import ArtifactVerdict
 from abiscan.report import sheet
 from abiscan.report.environment_sheet import sheet as page_of

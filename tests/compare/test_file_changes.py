@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from abiscan.compare.file_changes import compare_files
-from abiscan.model.binding import NeededLibrary
 from abiscan.model.cause import Confidence
 from abiscan.model.compatibility import Aspect
 from abiscan.model.facts import Export, SymbolBinding, SymbolType, Visibility
+from abiscan.model.loading import NeededLibrary
 from abiscan.model.operators import Operator, Registration
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.release import ReleaseState, ReleaseVerdict
@@ -62,12 +62,12 @@ def test_a_library_that_nobody_brings_shrinks_what_a_package_works_on() -> None:
     old = needing("libdl.so.2")
     new = needing("libssl.so.3", "libz.so.1", "libcudart.so.12", "libjpeg-944920e9.so.8", "libc10.so", "libm.so.6")
     told = list(compare_files("x.so", old, new, str, {"libjpeg-944920e9.so.8"}))
-    assert [(c.aspect, c.shrinks, c.added) for c in told] == [
+    assert [(c.aspect, c.regresses, c.added) for c in told] == [
         (Aspect.SYSTEM, True, ("libssl.so.3",)),
         (Aspect.LIBRARY, False, ("libc10.so", "libcudart.so.12", "libjpeg.so.8", "libm.so.6", "libz.so.1")),
     ]
     # Of single files nobody knows what lies beside them.
-    assert not any(c.shrinks for c in compare_files("x.so", old, new, str))
+    assert not any(c.regresses for c in compare_files("x.so", old, new, str))
 
 
 def registering(**confidences: Confidence) -> ArtifactReport:

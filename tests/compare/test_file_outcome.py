@@ -36,7 +36,7 @@ def test_builds_for_other_releases_do_not_fail_the_package(
     now = [built_for(release, LOADS, for_another=True) for release in later]
     then = [built_for(release, verdict, for_another=False) for release, verdict in later.items()]
     outcome = find_package_outcome(after_upgrade(then, now))
-    assert (outcome.state, outcome.why) == (state, why)
+    assert (outcome.state, outcome.reason) == (state, why)
 
 
 def test_a_file_that_was_for_the_installed_torch_fails_the_package() -> None:

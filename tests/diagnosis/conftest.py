@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from abiscan.diagnosis import Knowledge
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.exports import ReleasedExports
 
@@ -30,8 +30,8 @@ def released(index: ReleaseIndex) -> Callable[[str], Knowledge]:
 
     def make(version: str) -> Knowledge:
         build = index.resolve(version)
-        target = Target(
-            TargetKind.RELEASE,
+        target = TorchBuild(
+            TorchKind.RELEASE,
             build.torch,
             build.variant,
             build.cuda,

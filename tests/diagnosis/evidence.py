@@ -183,7 +183,7 @@ def _other_string(case: Case, fields: Fields) -> bool:
 
 
 def _target_string(case: Case, words: str) -> bool:
-    target = case.report.target
+    target = case.report.torch_build
     return (
         target is not None
         and target.cxx11_abi is not None
@@ -246,7 +246,7 @@ def _torch_libraries(case: Case) -> list[str]:
 
 
 def _no_such_build(case: Case, fields: Fields) -> bool:
-    target = case.report.target
+    target = case.report.torch_build
     assert target is not None
     is_one = {"CUDA": target.cuda, "ROCm": target.hip}.get(fields["gpu"]) is not None
     return not is_one and any(need not in case.ships for need in _torch_libraries(case))
@@ -331,7 +331,7 @@ def _revision(case: Case) -> str | None:
 
 
 def _target_revision(case: Case) -> str:
-    target = case.report.target
+    target = case.report.torch_build
     return (target.git_revision or "") if target is not None else ""
 
 
@@ -362,12 +362,12 @@ def _lacks_python_name(case: Case, fields: Fields) -> bool:
 def _setting_lacks(case: Case, fields: Fields) -> bool:
     """The setting says that the file is for these CPythons, or none and torch has wheels for them, and some of them do
     not export the name."""
-    setting = case.report.setting
+    setting = case.report.torch_build
     stated = None if setting is None else setting.python
     lacking = _pythons(fields["lacking"])
     exporting = {str(version) for version in exported_by(case.name)}
     if stated is not None:
-        said = stated.because == fields["because"]
+        said = stated.detected_from == fields["because"]
     else:
         torch = setting.torch.value.partition("+")[0] if setting is not None and setting.torch is not None else ""
         said = fields["because"] == "it declares none, and an installer has these"
@@ -587,8 +587,8 @@ SENTENCES = (
     Sentence(
         "Only ROCm builds of torch have {deep}. {label} is none of them: the extension was built for ROCm.",
         lambda c, f: (
-            c.report.target is not None
-            and c.report.target.hip is None
+            c.report.torch_build is not None
+            and c.report.torch_build.hip is None
             and not any(b.ships(f["deep"]) and b.hip is None for b in c.builds)
         ),
     ),
@@ -604,7 +604,7 @@ SENTENCES = (
     Sentence("{shown} is the name that hipify makes for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
     Sentence(
         "{label} is no ROCm build; CUDA builds spell the same API c10::cuda, at::cuda.",
-        lambda c, _: c.report.target is not None and c.report.target.hip is None,
+        lambda c, _: c.report.torch_build is not None and c.report.torch_build.hip is None,
     ),
     Sentence(
         "Its CUDA spelling is exported by torch {other}: {qualified}.",
@@ -702,7 +702,7 @@ SENTENCES = (
     Sentence("It is of {product}.", _of_vendor),
     Sentence(
         "{label} is built for CUDA {cuda}.",
-        lambda c, f: c.report.target is not None and c.report.target.cuda == f["cuda"],
+        lambda c, f: c.report.torch_build is not None and c.report.torch_build.cuda == f["cuda"],
     ),
     Sentence(
         "It is on this machine at {paths}, where the loader does not look for this file.",
@@ -828,7 +828,9 @@ SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
     CauseId.STABLE_SHIM_TOO_NEW: lambda c, g: not any(c.has(name) for name in g.symbols),
     CauseId.CUDA_BUILD_REQUIRED: lambda c, _: c.is_cpu or any(need not in c.ships for need in _torch_libraries(c)),
     CauseId.ROCM_NAMING: lambda c, g: (
-        c.report.target is not None and c.report.target.hip is None and all("3hip" in name for name in g.symbols)
+        c.report.torch_build is not None
+        and c.report.torch_build.hip is None
+        and all("3hip" in name for name in g.symbols)
     ),
     CauseId.LIBSTDCXX_TOO_OLD: lambda c, g: all(
         demangled(name).startswith("std::") or _GCC_VERSION.match((c.file.imports[name] or ("", ""))[1])

@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 
-from abiscan.model.binding import Owner
 from abiscan.model.cause import Cause, CauseGroup
+from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactReport
 from abiscan.ownership.cuda_distributions import CUDA_DISTRIBUTIONS
 from abiscan.ownership.source_projects import PUBLISH_SOURCE

@@ -20,10 +20,10 @@ from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.hash import ELFHashSection, GNUHashSection
 from msgspec import Struct
 
-from abiscan.model.binding import BoundImport
 from abiscan.model.cause import CauseGroup
+from abiscan.model.imports import CheckedImport
 from abiscan.model.report import ArtifactReport
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.releases import Build, ReleaseIndex
 from abiscan.releases.build import SymbolHistory
 
@@ -131,7 +131,7 @@ class Case:
         file: ElfFile,
         sight: Sight,
         *,
-        bound: BoundImport | None = None,
+        bound: CheckedImport | None = None,
         group: CauseGroup | None = None,
         beside: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
@@ -205,28 +205,28 @@ class Case:
     @property
     def torch(self) -> str:
         """The target's version; empty where there is none."""
-        return "" if self.report.target is None else self.report.target.torch
+        return "" if self.report.torch_build is None else self.report.torch_build.version
 
     @property
     def label(self) -> str:
         """The target in a sentence."""
-        target = self.report.target
+        target = self.report.torch_build
         if target is None:
             return "the installed torch"
-        return f"torch {target.torch}" + (f" ({target.variant})" if target.variant else "")
+        return f"torch {target.version}" + (f" ({target.variant})" if target.variant else "")
 
     @property
     def installed(self) -> bool:
         """Whether the file is judged against the torch of this machine."""
-        return self.report.target is not None and self.report.target.kind is TargetKind.INSTALLED
+        return self.report.torch_build is not None and self.report.torch_build.kind is TorchKind.INSTALLED
 
     @property
     def build(self) -> Build | None:
         """The target as a build of the index; None for the installed one."""
-        target = self.report.target
+        target = self.report.torch_build
         if target is None or self.installed:
             return None
-        return next((b for b in self.builds if (b.torch, b.variant) == (target.torch, target.variant)), None)
+        return next((b for b in self.builds if (b.torch, b.variant) == (target.version, target.variant)), None)
 
     def has(self, name: str) -> set[str]:
         """The libraries of the target that export a name."""
@@ -254,7 +254,7 @@ class Case:
     @property
     def is_cpu(self) -> bool:
         """Whether the target is a CPU build."""
-        target = self.report.target
+        target = self.report.torch_build
         return target is not None and target.cuda is None and target.hip is None
 
     def lacks(self, soname: str) -> bool:

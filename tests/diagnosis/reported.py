@@ -31,7 +31,7 @@ from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.messages.read_text import read_text
 from abiscan.loader import LoaderSettings
 from abiscan.model.subject import Subject
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import order
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.exports import ReleasedExports
@@ -193,12 +193,12 @@ def _full(version: str) -> str:
     return version if version.count(".") > 1 else re.sub(r"^(\d+\.\d+)", r"\1.0", version)
 
 
-def _target(version: str, variant: str, abi: bool | None) -> Target:
+def _target(version: str, variant: str, abi: bool | None) -> TorchBuild:
     gpu = variant not in ("cpu", "rocm")
     label = _CUDA_LABEL.fullmatch(variant)
     cuda = f"{label[1]}.{label[2]}" if label is not None else "12"
-    return Target(
-        TargetKind.RELEASE, version, variant, cuda if gpu else None, "6" if variant == "rocm" else None, abi, None, None
+    return TorchBuild(
+        TorchKind.RELEASE, version, variant, cuda if gpu else None, "6" if variant == "rocm" else None, abi, None, None
     )
 
 

@@ -19,7 +19,7 @@ from abiscan.diagnosis.causes import MODULES
 from abiscan.diagnosis.ranking import Candidate, ranked
 from abiscan.model.cause import CauseId
 from abiscan.model.cause_page import CausePage, Situation
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from tests.diagnosis.reported import DATA
 from tools import cause_docs
 from tools.cause_data import CATALOGUE, InvalidCause, causes, read_cause_file
@@ -134,7 +134,7 @@ def test_the_table_of_the_documentation_is_made_of_the_pages() -> None:
 
 
 def test_a_title_names_the_target() -> None:
-    target = Target(TargetKind.RELEASE, "2.6.0", "cu124", None, None, None, None, None)
+    target = TorchBuild(TorchKind.RELEASE, "2.6.0", "cu124", None, None, None, None, None)
     assert title(CauseId.DISTRIBUTION_VARIANT, target).startswith("Torch 2.6.0 (cu124) is")
     assert title(CauseId.DISTRIBUTION_VARIANT).startswith("The installed torch is")
     assert title(CauseId.OP_NOT_REGISTERED, target).startswith("torch.compile ")

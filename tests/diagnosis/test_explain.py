@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from abiscan.diagnosis import Environment, Knowledge, explain
-from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.cause import CauseId, Confidence
+from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.subject import SubjectKind
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import ReleaseIndex
 
 Released = Callable[[str], Knowledge]
@@ -46,7 +46,7 @@ def _first(text: str, knowledge: Knowledge, needed_by: str | None = None) -> Cau
 def test_flashinfer(released: Released) -> None:
     text = f"OSError: /opt/flashinfer/flashinfer_kernels.abi3.so: undefined symbol: {CLANG}"
     (subject,) = explain(text, released("2.6.0"))
-    assert subject.windows == ()
+    assert subject.exported_in == ()
     assert subject.demangled_by is DemangledBy.LLVM
     assert subject.demangled is not None
     assert "at::TensorBase::const_data_ptr<long" in subject.demangled
@@ -75,8 +75,8 @@ def test_the_old_spelling_is_advised_where_the_target_exports_it(
 
 
 def test_scatter_with_a_torch_built_from_source(index: ReleaseIndex) -> None:
-    target = Target(
-        TargetKind.INSTALLED, "2.6.0", "cu124", "12.4", None, False, "/src/torch", None, git_revision="0123456789abcdef"
+    target = TorchBuild(
+        TorchKind.INSTALLED, "2.6.0", "cu124", "12.4", None, False, "/src/torch", None, git_revision="0123456789abcdef"
     )
     knowledge = Knowledge(target=target, exports=NoExports(), exact=True, releases=index)
     text = (
@@ -246,7 +246,7 @@ def test_hidden_in_libtorch_python(index: ReleaseIndex, released: Released) -> N
 )
 def test_gpu_names(variant: str, expected: CauseId, index: ReleaseIndex) -> None:
     hip = "6.2" if variant.startswith("rocm") else None
-    target = Target(TargetKind.INSTALLED, "2.6.0", variant, None, hip, None, "/t", None)
+    target = TorchBuild(TorchKind.INSTALLED, "2.6.0", variant, None, hip, None, "/t", None)
     knowledge = Knowledge(target=target, exports=NoExports(), exact=True, releases=index)
     assert _first("_ZN3c104cuda20getCurrentCUDAStreamEa", knowledge) is expected
 
@@ -292,7 +292,7 @@ def test_a_library_that_torch_no_longer_has(released: Released) -> None:
 
 def test_a_library_that_torch_did_not_have_yet(index: ReleaseIndex) -> None:
     # https://github.com/rusty1s/pytorch_scatter/issues/173
-    target = Target(TargetKind.INSTALLED, "1.4.0", "cu101", "10.1", None, False, "/t", None)
+    target = TorchBuild(TorchKind.INSTALLED, "1.4.0", "cu101", "10.1", None, False, "/t", None)
     text = "ImportError: libtorch_cpu.so: cannot open shared object file"
     assert _first(text, Knowledge(target=target, releases=index)) is CauseId.BUILT_FOR_NEWER_TORCH
 
@@ -305,7 +305,7 @@ def test_a_program_is_not_told_to_import_torch(nothing: Knowledge) -> None:
 
 
 def test_a_gpu_library_and_a_cpu_torch(index: ReleaseIndex) -> None:
-    target = Target(TargetKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/t", None)
+    target = TorchBuild(TorchKind.INSTALLED, "2.13.0", "cpu", None, None, True, "/t", None)
     text = "ImportError: libc10_cuda.so: cannot open shared object file"
     assert _first(text, Knowledge(target=target, releases=index)) is CauseId.CUDA_BUILD_REQUIRED
 
@@ -340,13 +340,13 @@ def test_demangled_names_are_found(text: str, mangled: str, nothing: Knowledge) 
     # llvm-cxxfilt 23 and c++filt 2.40 give these texts for these names.
     (subject,) = explain(text, nothing)
     assert subject.mangled == mangled
-    assert subject.windows
+    assert subject.exported_in
 
 
 def test_a_demangled_name_that_nobody_exports(nothing: Knowledge) -> None:
     (subject,) = explain("c10::cuda::SetDevice(double, double)", nothing)
     assert subject.mangled is None
-    assert subject.windows is None
+    assert subject.exported_in is None
     assert "differ in parameters" in subject.notes[0]
 
 

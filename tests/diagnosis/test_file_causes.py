@@ -11,14 +11,9 @@ import pytest
 from abiscan.diagnosis import Knowledge, diagnose
 from abiscan.diagnosis.file_causes import Diagnosis
 from abiscan.elf import open_elf
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    Owner,
-    Status,
-)
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SharedObject
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 
 Released = Callable[[str], Knowledge]
 
@@ -36,7 +31,7 @@ def _diagnose(path: Path, knowledge: Knowledge, status: Status = Status.MISSING)
         )
         missing = torch and library is None
         bound.append(
-            BoundImport(
+            CheckedImport(
                 symbol,
                 None,
                 DemangledBy.NONE,
@@ -90,7 +85,7 @@ def test_unreachable_names_of_libtorch_python(fixtures_dir: Path, released: Rele
     with open_elf(fixtures_dir / "unlinked-libtorch-python.so") as elf:
         file = elf.facts()
     bound = [
-        BoundImport(symbol, None, DemangledBy.NONE, Owner.TORCH, Status.UNREACHABLE, "libtorch_python.so")
+        CheckedImport(symbol, None, DemangledBy.NONE, Owner.TORCH, Status.UNREACHABLE, "libtorch_python.so")
         for symbol in file.imports
         if "THPVariable" in symbol.name
     ]
@@ -107,9 +102,9 @@ def test_missing_causes_come_before_undecided_ones(released: Released) -> None:
         Visibility,
     )
 
-    def bound(name: str, status: Status) -> BoundImport:
+    def bound(name: str, status: Status) -> CheckedImport:
         symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.NOTYPE, Visibility.DEFAULT, None, True, 1)
-        return BoundImport(symbol, None, DemangledBy.NONE, Owner.OTHER, status, None)
+        return CheckedImport(symbol, None, DemangledBy.NONE, Owner.OTHER, status, None)
 
     imports = [bound(f"avcodec_{number}", Status.UNDECIDED) for number in range(20)]
     imports.append(bound("_ZN3c1017RegisterOperatorsD1Ev", Status.MISSING))

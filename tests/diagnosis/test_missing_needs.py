@@ -5,12 +5,6 @@ from __future__ import annotations
 
 from abiscan.diagnosis import Knowledge, diagnose
 from abiscan.diagnosis.file_causes import Diagnosis
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    Owner,
-    Status,
-)
 from abiscan.model.cause import CauseId
 from abiscan.model.facts import (
     Import,
@@ -20,7 +14,8 @@ from abiscan.model.facts import (
     VersionNeed,
     Visibility,
 )
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.releases import open_index
 from abiscan.releases.exports import ReleasedExports
 
@@ -30,7 +25,7 @@ COW = "_ZN3c104impl3cow23materialize_cow_storageERNS_11StorageImplE"  # torch 2.
 
 def knowledge(variant: str = "cpu") -> Knowledge:
     index = open_index(earlier=True)
-    target = Target(TargetKind.INSTALLED, "2.13.0", variant, None, None, True, "/x/torch", None, "x86_64")
+    target = TorchBuild(TorchKind.INSTALLED, "2.13.0", variant, None, None, True, "/x/torch", None, "x86_64")
     exports = ReleasedExports(index, index.resolve("2.13.0"))
     return Knowledge(target=target, exports=exports, releases=index)
 
@@ -39,13 +34,13 @@ def shared_object(path: str, needed: tuple[str, ...] = ()) -> SharedObject:
     return SharedObject(path, 1, "x86_64", 64, True, None, needed, None, None, None, (), (), (), (), True)
 
 
-def missing(name: str, status: Status = Status.MISSING, version: VersionNeed | None = None) -> BoundImport:
+def missing(name: str, status: Status = Status.MISSING, version: VersionNeed | None = None) -> CheckedImport:
     symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, version, True, 1)
     owner = Owner.TORCH if name.startswith("_Z") else Owner.CUDA
-    return BoundImport(symbol, None, DemangledBy.NONE, owner, status, None)
+    return CheckedImport(symbol, None, DemangledBy.NONE, owner, status, None)
 
 
-def found(path: str, *imports: BoundImport, needed: tuple[str, ...] = (), **more: object) -> Diagnosis:
+def found(path: str, *imports: CheckedImport, needed: tuple[str, ...] = (), **more: object) -> Diagnosis:
     return diagnose(shared_object(path, needed), imports, knowledge(), **more)  # type: ignore[arg-type]
 
 

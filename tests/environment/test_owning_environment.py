@@ -15,7 +15,7 @@ from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 
 HERE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -131,17 +131,17 @@ def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
     inside = str((site / "pkg" / "_C.so").relative_to(tmp_path))
     for targets in ((inside, "loose.so"), ("other", "loose.so"), (str((site / "pkg").relative_to(tmp_path)),)):
         found = run(*targets)
-        setting = found[inside].setting
+        setting = found[inside].target
         assert setting is not None
         assert setting.torch is not None
-        assert setting.torch.source is Source.ENVIRONMENT
-        assert str(tmp_path / "other") in setting.torch.because
+        assert setting.torch.source is TargetSource.ENVIRONMENT
+        assert str(tmp_path / "other") in setting.torch.detected_from
         if "loose.so" in found:
-            loose_setting = found["loose.so"].setting
+            loose_setting = found["loose.so"].target
             assert loose_setting is not None
             assert loose_setting.torch is not None
-            assert loose_setting.torch.source is Source.NEWEST_KNOWN
-    declared = run(inside, torch="declared")[inside].setting
+            assert loose_setting.torch.source is TargetSource.NEWEST_KNOWN
+    declared = run(inside, torch="declared")[inside].target
     assert declared is not None
     assert declared.torch is not None
-    assert declared.torch.because == "Requires-Dist: torch==2.6.0"
+    assert declared.torch.detected_from == "Requires-Dist: torch==2.6.0"

@@ -239,7 +239,7 @@ def _logs() -> Kind:
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.diagnosis import explain
     from abiscan.loader import LoaderSettings
-    from abiscan.report import explain_text, explain_v1
+    from abiscan.report import explain_text, json_explain
     from abiscan.report.style import Style
 
     context = AnalysisContext(ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd="/")))
@@ -279,7 +279,7 @@ def _logs() -> Kind:
 
     def run(data: bytes) -> None:
         subjects = explain(data.decode("utf-8", "replace"), context.knowledge("x86_64"), None)
-        json.loads(explain_v1.render(subjects))
+        json.loads(json_explain.render(subjects))
         explain_text.render(subjects, Style(width=80, color=False, verbose=True, quiet=False))
 
     return Kind(make, run)

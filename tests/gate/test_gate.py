@@ -292,8 +292,8 @@ def test_hostile_names_come_back() -> None:
 
 def test_another_torch_is_told() -> None:
     first = module("_Z1a")
-    assert first.target is not None
-    now = replace(first, target=replace(first.target, torch="2.14.0"))
+    assert first.torch_build is not None
+    now = replace(first, torch_build=replace(first.torch_build, version="2.14.0"))
     assert any("2.13.0+cpu" in note and "2.14.0+cpu" in note for note in run(first, now).notes)
 
 
@@ -363,7 +363,7 @@ def test_a_baseline_of_a_requirement_counts_the_builds() -> None:
 
 def stable(first: str | None, abi: str | None = "stable") -> ArtifactReport:
     window = ((first, "2.15.0"),) if first is not None else None
-    return an_artifact(imports=(an_import(TENSOR_PTR),), provenance=Provenance(abi=abi, torch_window=window))
+    return an_artifact(imports=(an_import(TENSOR_PTR),), provenance=Provenance(abi=abi, torch_releases=window))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.loader.process import Process
-from abiscan.model.binding import StopKind
+from abiscan.model.loading import StopKind
 from tests.loader.debugging import examined, message, plain_process, search_list
 
 pytestmark = pytest.mark.skipif(

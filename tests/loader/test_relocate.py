@@ -16,7 +16,7 @@ from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import lookups_of
 from abiscan.loader.relocation_checks import unknown_relocation
-from abiscan.model.binding import LoaderStop, StopKind
+from abiscan.model.loading import LoaderStop, StopKind
 from tests.loader import kit
 from tests.loader.debugging import bindings, examined, message, plain_process
 

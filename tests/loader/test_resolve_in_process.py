@@ -17,11 +17,8 @@ from abiscan.environment.installed_torch import read_torch
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.resolution import ResolvingImport
 from abiscan.loader.resolve_on_release import resolve_on_release
-from abiscan.model.binding import (
-    LoaderOutcome,
-    Owner,
-    Status,
-)
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import LoaderOutcome
 from abiscan.ownership.torch_names import in_scope, is_torch_library
 from abiscan.releases.exports import InstalledExports
 from tests import torch_here

@@ -9,7 +9,7 @@ import pytest
 from abiscan.binary import open_binary
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolve_on_release import resolve_on_release
-from abiscan.model.binding import Owner, Status
+from abiscan.model.imports import Owner, Status
 from abiscan.model.python_version import PythonVersion
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases import open_index

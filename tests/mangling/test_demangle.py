@@ -9,7 +9,7 @@ import cxxfilt
 import pytest
 
 from abiscan.mangling import Demangler, cxx_runtime
-from abiscan.model.binding import DemangledBy
+from abiscan.model.imports import DemangledBy
 from tests.mangling.test_cxxname import CLANG
 
 

@@ -10,8 +10,8 @@ import pytest
 from abiscan.diagnosis import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.elf import open_elf
-from abiscan.model.binding import Owner
 from abiscan.model.facts import VersionNeed
+from abiscan.model.imports import Owner
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import OwnScopes, outer_scope, owner_of, owner_of_library
 from abiscan.ownership.vendors import VENDORS, vendor_of, vendor_of_library

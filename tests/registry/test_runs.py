@@ -96,7 +96,7 @@ def test_every_column_is_there_and_described(folder: Path) -> None:
     for name, columns in COLUMNS.items():
         schema = parquet.read_schema(part / f"{name}.parquet")
         assert tuple(schema.names) == columns
-        assert schema.metadata[b"abiscan.schema_version"] == b"1"
+        assert schema.metadata[b"abiscan.schema_version"] == b"2"
     assert all(column.of for each in TABLES for column in each.columns)
 
 

@@ -18,7 +18,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.python import read_environment
 from abiscan.loader import LoaderSettings
-from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
 from tests.corpus import fetch
 from tests.corpus.wheels import WHEELS
@@ -66,7 +66,7 @@ def of_torch(report: ArtifactReport, also: ArtifactReport) -> dict[str, tuple[st
     return {b.name: _told(b) for b in report.imports if b.name in names}
 
 
-def _told(bound: BoundImport) -> tuple[str, str, str | None]:
+def _told(bound: CheckedImport) -> tuple[str, str, str | None]:
     provider = bound.provider.rpartition("/")[2] if bound.provider is not None else None
     return bound.status.value, bound.owner.value, provider
 

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.loader import LoaderSettings
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.model.report import ArtifactReport
 from tests.corpus import fetch
 from tests.corpus.wheels import WHEELS
@@ -130,7 +130,7 @@ def test_no_member_has_drifted_from_the_torch_that_its_wheel_pins() -> None:
     ],
 )
 def test_windows(wheel: str, member: str, windows: tuple[tuple[str, str], ...]) -> None:
-    assert of(wheel, member).provenance.torch_window == windows  # type: ignore[union-attr]
+    assert of(wheel, member).provenance.torch_releases == windows  # type: ignore[union-attr]
 
 
 def test_a_file_named_after_its_torch_loads_on_it() -> None:

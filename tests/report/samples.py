@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    LoaderOutcome,
-    LoaderPrediction,
-    LoaderStop,
-    NeededLibrary,
-    Owner,
-    Status,
-    StopKind,
-)
 from abiscan.model.cause import (
     Cause,
     CauseGroup,
@@ -36,6 +25,8 @@ from abiscan.model.finding import (
     WhatIf,
 )
 from abiscan.model.fingerprint import fingerprint
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, NeededLibrary, StopKind
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import (
@@ -49,7 +40,7 @@ from abiscan.model.report import (
     Verdict,
 )
 from abiscan.model.subject import Subject, SubjectKind
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.target import TargetEnvironment, TorchBuild, TorchKind
 from abiscan.model.versions import Windows
 
 # What a symbol name may hold: markup, the ends of CDATA and of a script, terminal escapes, a line break that starts a
@@ -111,8 +102,8 @@ RULES = (
     ),
 )
 
-TARGET = Target(
-    TargetKind.INSTALLED, "2.13.0", "cpu", None, None, True, "lib/python3.11/site-packages/torch", None, "x86_64"
+TARGET = TorchBuild(
+    TorchKind.INSTALLED, "2.13.0", "cpu", None, None, True, "lib/python3.11/site-packages/torch", None, "x86_64"
 )
 
 
@@ -125,12 +116,12 @@ def an_import(
     provider: str | None = "libtorch_cpu.so",
     version: str | None = None,
     index: int = 1,
-) -> BoundImport:
+) -> CheckedImport:
     """An import as the loader stage makes it."""
     need = VersionNeed("libc.so.6", version, False) if version else None
     binding = SymbolBinding.WEAK if status is Status.WEAK else SymbolBinding.GLOBAL
     symbol = Import(name, binding, SymbolType.FUNC, Visibility.DEFAULT, need, True, index)
-    return BoundImport(
+    return CheckedImport(
         symbol,
         demangled,
         DemangledBy.GNU if demangled else DemangledBy.NONE,
@@ -363,7 +354,7 @@ def hostile() -> Report:
         verdict=Verdict.FAIL,
         notes=HOSTILE,
         stale=tuple(StaleEntry("baseline.json", name, True) for name in HOSTILE),
-        target=replace(TARGET, path=HOSTILE[0], note=HOSTILE[1]),
+        torch_build=replace(TARGET, path=HOSTILE[0], note=HOSTILE[1]),
     )
 
 
@@ -504,7 +495,8 @@ def a_wheel(
 
 
 BAD = (ArtifactVerdict.FAILS, ArtifactVerdict.UNREADABLE, ArtifactVerdict.UNDECIDED)
-RELEASE = Target(TargetKind.RELEASE, "2.8.0", "cu128", "12.8", None, True, None, None, "x86_64")
+RELEASE = TorchBuild(TorchKind.RELEASE, "2.8.0", "cu128", "12.8", None, True, None, None, "x86_64")
+ON_RELEASE = TargetEnvironment(torch_build=RELEASE)
 
 
 def wheels() -> Report:
@@ -519,9 +511,27 @@ def wheels() -> Report:
     first = a_wheel(
         "alpha",
         "1.0",
-        an_artifact("", "alpha/_C.so", releases=on_builds(bad, good, layout), target=RELEASE, verdict=loads),
-        an_artifact("", "alpha/one.so", releases=on_builds(good, good, good), target=RELEASE, verdict=loads),
-        an_artifact("", "alpha/two.so", releases=on_builds(good, good, good), target=RELEASE, verdict=loads),
+        an_artifact(
+            "",
+            "alpha/_C.so",
+            releases=on_builds(bad, good, layout),
+            target=ON_RELEASE,
+            verdict=loads,
+        ),
+        an_artifact(
+            "",
+            "alpha/one.so",
+            releases=on_builds(good, good, good),
+            target=ON_RELEASE,
+            verdict=loads,
+        ),
+        an_artifact(
+            "",
+            "alpha/two.so",
+            releases=on_builds(good, good, good),
+            target=ON_RELEASE,
+            verdict=loads,
+        ),
         requires=("torch>=2.8,<2.9", "numpy"),
     )
     gone = an_import(TENSOR_PTR, Status.MISSING, demangled="float* at::TensorBase::data_ptr<float>() const")
@@ -532,7 +542,7 @@ def wheels() -> Report:
             "",
             "beta/_C.so",
             releases=on_builds(cuda, bad, good),
-            target=RELEASE,
+            target=ON_RELEASE,
             verdict=fails,
             imports=(gone,),
             findings=(a_finding(symbol=TENSOR_PTR), a_finding("unstable-abi", None, severity=Severity.NOTE)),
@@ -549,10 +559,16 @@ def wheels() -> Report:
         ),
         requires=("torch>=2.8",),
     )
-    third = a_wheel("gamma", "3.0", an_artifact("", "gamma/_g.so", verdict=ArtifactVerdict.NOT_TORCH, target=RELEASE))
+    third = a_wheel(
+        "gamma",
+        "3.0",
+        an_artifact("", "gamma/_g.so", verdict=ArtifactVerdict.NOT_TORCH, target=ON_RELEASE),
+    )
     each = (first, second, third)
     report = a_report(*(member for _, members in each for member in members))
-    return replace(report, target=RELEASE, verdict=Verdict.FAIL, containers=tuple(container for container, _ in each))
+    return replace(
+        report, torch_build=RELEASE, verdict=Verdict.FAIL, containers=tuple(container for container, _ in each)
+    )
 
 
 def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
@@ -584,7 +600,7 @@ def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
                         )
                         for b in range(30)
                     ),
-                    target=RELEASE,
+                    target=ON_RELEASE,
                     imports=bound,
                 )
                 for f in range(files)
@@ -594,4 +610,6 @@ def many_wheels(number: int = 30, files: int = 7, imports: int = 200) -> Report:
         for n in range(number)
     ]
     report = a_report(*(member for _, members in each for member in members))
-    return replace(report, target=RELEASE, verdict=Verdict.PASS, containers=tuple(container for container, _ in each))
+    return replace(
+        report, torch_build=RELEASE, verdict=Verdict.PASS, containers=tuple(container for container, _ in each)
+    )

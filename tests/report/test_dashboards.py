@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Policy
-from abiscan.report import json_v1, ndjson
+from abiscan.report import json_report, ndjson
 from tests.report import samples
 
 DOCS = Path(__file__).parents[2] / "docs" / "dashboards.md"
@@ -34,7 +34,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     after = apply(samples.a_report(more), Policy())
     for name, report in (("2026-01-01_a1", before), ("2026-01-02_b2", after), ("2026-01-03_c3", samples.empty())):
         (folder / f"{name}.ndjson").write_text(ndjson.render(report), encoding="utf-8")
-        (folder / f"{name}.json").write_text(json_v1.render(report), encoding="utf-8")
+        (folder / f"{name}.json").write_text(json_report.render(report), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return folder
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from abiscan.compare.run_summary import find_run_compatibility
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import Report
-from abiscan.model.setting import Setting
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TargetEnvironment, TorchKind
 from abiscan.report import html
 from tests.report import samples
 
@@ -375,9 +374,9 @@ def test_the_map_begins_where_something_was_judged(browser: Any, tmp_path: Path)
     wide = tuple(
         replace(samples.releases()[0], build=f"b{n}", torch=f"2.{n}.0", state=state) for n, state in enumerate(states)
     )
-    target = replace(samples.TARGET, kind=TargetKind.RELEASE, torch="2.3.0", variant=wide[3].variant, path=None)
-    artifact = replace(samples.an_artifact(releases=wide), setting=Setting(), target=target)
-    open_page(browser, tmp_path, replace(samples.a_report(artifact), target=target), 390)
+    target = replace(samples.TARGET, kind=TorchKind.RELEASE, version="2.3.0", variant=wide[3].variant, path=None)
+    artifact = replace(samples.an_artifact(releases=wide), target=TargetEnvironment(torch_build=target))
+    open_page(browser, tmp_path, replace(samples.a_report(artifact), torch_build=target), 390)
     inside = browser.execute_script(
         "const cell = document.querySelector('td.target').getBoundingClientRect();"
         "const box = document.querySelector('.scroll').getBoundingClientRect();"

@@ -22,7 +22,8 @@ from abiscan.model.operators import Operator, Registration
 from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict, InputError, Report, Verdict
-from abiscan.report import html, json_v1
+from abiscan.model.target import TargetEnvironment
+from abiscan.report import html, json_report
 from abiscan.report.html.commands import steps_of
 from tests.report import samples
 from tests.report.test_html import ELEMENTS, Elements
@@ -132,10 +133,14 @@ def test_a_torch_that_is_no_known_build_has_a_column_of_its_own() -> None:
     """The release 2.8.0 of PyPI loads it; the installed CPU build of 2.8.0 is what was judged, and does not."""
     here = replace(samples.RELEASE, variant="cpu")
     file = samples.an_artifact(
-        "", "a.so", releases=samples.on_builds(*[ReleaseState.LOADS] * 3), target=here, verdict=ArtifactVerdict.FAILS
+        "",
+        "a.so",
+        releases=samples.on_builds(*[ReleaseState.LOADS] * 3),
+        target=TargetEnvironment(torch_build=here),
+        verdict=ArtifactVerdict.FAILS,
     )
     container, members = samples.a_wheel("a", "1.0", file)
-    report = replace(samples.a_report(*members), containers=(container,), target=here)
+    report = replace(samples.a_report(*members), containers=(container,), torch_build=here)
     found = page(report)
     assert data(found)["columns"] == ["2.7.1+cu128", "2.8.0+cu128", "2.8.0+cpu", "2.9.0+cu128"]
     assert next(cells for _, cells in matrix(found)) == ["loads minor", "loads minor", "fails target", "loads minor"]
@@ -222,7 +227,7 @@ def test_hostile_names_of_wheels_facts_and_operators_stay_text() -> None:
             f"{name}.so",
             releases=samples.on_builds(*[ReleaseState.FAILS] * 3),
             provenance=Provenance(
-                facts=(fact,), gpu_images=(GpuImage(name, DeviceCode.PTX, 1, ptx_version=name),), gpu_unread=name
+                facts=(fact,), gpu_images=(GpuImage(name, DeviceCode.PTX, 1, ptx_version=name),), gpu_not_read=name
             ),
             operators=(Operator(name, Registration.LEGACY, schema=name),),
         )
@@ -256,7 +261,7 @@ def test_thirty_wheels_make_a_page_of_less_than_three_megabytes() -> None:
 
 def test_a_report_that_is_read_back_says_the_same() -> None:
     report = samples.wheels()
-    read = read_run(json_v1.render(report).encode(), "1")
+    read = read_run(json_report.render(report).encode(), "1")
     assert read == summarise_run(report, find_run_compatibility(report), "1")
     assert [(w.name, w.version, w.verdict.value, w.errors, w.notes) for w in read.wheels] == [
         ("alpha", "1.0", "loads", 0, 0),
@@ -266,7 +271,7 @@ def test_a_report_that_is_read_back_says_the_same() -> None:
 
 
 def test_the_runs_of_a_directory_come_in_the_order_of_their_names(tmp_path: Path) -> None:
-    text = json_v1.render(samples.wheels())
+    text = json_report.render(samples.wheels())
     for name in ("run-10.json", "run-9.json", "notes.txt"):
         (tmp_path / name).write_text(text)
     assert [run.label for run in read_earlier_runs(str(tmp_path))] == ["run-9", "run-10"]
@@ -278,13 +283,13 @@ def test_the_runs_of_a_directory_come_in_the_order_of_their_names(tmp_path: Path
         b"",
         b"\xff\xfe",
         b"[]",
-        b'{"schema_version": 1}',
+        b'{"schema_version": 2}',
         b"[" * 200_000,
-        b'{"schema_version": 2, "verdict": "pass", "artifacts": []}',
-        b'{"schema_version": 1, "verdict": "pass", "artifacts": [{"path": 3, "verdict": "loads"}]}',
-        b'{"schema_version": 1, "verdict": "pass", "artifacts": [], "x": ' + b"[" * 200_000 + b"}",
+        b'{"schema_version": 1, "verdict": "pass", "artifacts": []}',
+        b'{"schema_version": 2, "verdict": "pass", "artifacts": [{"path": 3, "verdict": "loads"}]}',
+        b'{"schema_version": 2, "verdict": "pass", "artifacts": [], "x": ' + b"[" * 200_000 + b"}",
     ],
-    ids=["empty", "no-utf-8", "list", "bare", "deep", "later", "type", "deep-inside"],
+    ids=["empty", "no-utf-8", "list", "bare", "deep", "other-version", "type", "deep-inside"],
 )
 def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
@@ -296,7 +301,7 @@ def test_what_is_no_report_is_a_usage_error_of_one_line(tmp_path: Path, content:
 def test_windows_and_findings_run_by_run() -> None:
     """beta loads on 2.9.0 in the earlier run and everywhere now: one rectangle, then three; one error, then none."""
     report = samples.wheels()
-    then = read_run(json_v1.render(report).encode(), "2026-01")
+    then = read_run(json_report.render(report).encode(), "2026-01")
     fixed = replace(
         report,
         artifacts=tuple(
@@ -322,7 +327,7 @@ def test_a_run_without_the_releases_is_not_shown_as_one_that_loads_nowhere() -> 
     report = samples.wheels()
     together = find_run_compatibility(report)
     bare = replace(report, artifacts=tuple(replace(a, releases=None) for a in report.artifacts))
-    then = read_run(json_v1.render(bare).encode(), "2026-01")
+    then = read_run(json_report.render(bare).encode(), "2026-01")
     now = summarise_run(report, together, "now")
     text = html.render(report, together, [then, now])
     (beta,) = re.findall(r"<figcaption><b>beta</b>.*?</figure>", text, re.DOTALL)

@@ -167,5 +167,5 @@ def test_many_findings_of_a_rule_are_one_case() -> None:
 
 
 def test_a_report_without_a_target() -> None:
-    report = replace(samples.a_report(samples.an_artifact()), target=None)
+    report = replace(samples.a_report(samples.an_artifact()), torch_build=None)
     assert states(junit.render(report)) == {("build/_C.cpython-311-x86_64-linux-gnu.so", "loads"): "passed"}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from abiscan.model.finding import Severity
 from abiscan.model.report import ArtifactVerdict, InputError
-from abiscan.model.setting import Setting
+from abiscan.model.target import TargetEnvironment
 from abiscan.report import markdown
 from tests.report import samples
 
@@ -95,7 +95,8 @@ def test_findings_of_a_rule_in_one_file_are_one_row() -> None:
 
 def test_the_torch_is_named_where_all_were_judged_on_it() -> None:
     one = samples.an_artifact("", "a.so")
-    other = replace(samples.an_artifact("", "b.so"), setting=Setting(), target=replace(samples.TARGET, torch="2.4.0"))
+    build = replace(samples.TARGET, version="2.4.0")
+    other = replace(samples.an_artifact("", "b.so"), target=TargetEnvironment(torch_build=build))
     assert "against torch 2.13.0 (cpu)" in markdown.render(samples.a_report(one))
     text = markdown.render(samples.a_report(one, other))
     assert "each against the torch that it is judged on" in text

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from abiscan.gate.apply import apply
 from abiscan.gate.policy import Ignore, Policy
-from abiscan.model.binding import Status
 from abiscan.model.finding import Finding, Location, Severity
+from abiscan.model.imports import Status
 from abiscan.model.report import (
     BINDS_ITSELF,
     ArtifactKind,
@@ -22,7 +22,7 @@ from abiscan.model.report import (
     Report,
     Verdict,
 )
-from abiscan.model.setting import Setting
+from abiscan.model.target import TargetEnvironment
 from abiscan.report import text
 from abiscan.report.style import Style, wrap
 from tests.report import samples
@@ -107,7 +107,7 @@ def test_the_first_line_of_each_verdict(artifact: ArtifactReport, first: str) ->
 
 
 def test_without_a_target_no_torch_is_named() -> None:
-    report = replace(samples.a_report(samples.an_artifact()), target=None)
+    report = replace(samples.a_report(samples.an_artifact()), torch_build=None)
     assert text.render(report, PIPE) == f"loads {NAME}: every torch and Python import binds\n"
 
 
@@ -369,11 +369,11 @@ def test_what_a_wheel_should_require_leads_its_members() -> None:
 
 def test_how_the_torch_was_chosen_is_said_where_a_verdict_used_it() -> None:
     target = replace(samples.TARGET, note="no torch here")
-    judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), target=target)
-    plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), target=target)
+    judged = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.LOADS)), torch_build=target)
+    plain = replace(samples.a_report(samples.an_artifact(verdict=ArtifactVerdict.NOT_TORCH)), torch_build=target)
     assert "note: no torch here" in text.render(judged, Style())
     # A file has the torch of its own setting without a note, where nothing else was known for it either.
-    own = replace(judged.artifacts[0], target=samples.TARGET, setting=Setting())
+    own = replace(judged.artifacts[0], target=TargetEnvironment(torch_build=samples.TARGET))
     assert "note: no torch here" in text.render(replace(judged, artifacts=(own,)), Style())
     assert "no torch here" not in text.render(judged, Style(quiet=True))
     assert "no torch here" not in text.render(plain, Style())

@@ -6,13 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.mangling import parse
-from abiscan.model.binding import (
-    BoundImport,
-    DemangledBy,
-    NeededLibrary,
-    Owner,
-    Status,
-)
 from abiscan.model.facts import (
     Import,
     SharedObject,
@@ -22,7 +15,9 @@ from abiscan.model.facts import (
     Visibility,
 )
 from abiscan.model.finding import Severity
-from abiscan.model.target import Target, TargetKind
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
+from abiscan.model.loading import NeededLibrary
+from abiscan.model.target import TorchBuild, TorchKind
 from abiscan.model.versions import Windows
 from abiscan.releases import open_index
 from abiscan.rules import (
@@ -45,17 +40,17 @@ def bound(
     status: Status = Status.MISSING,
     owner: Owner = Owner.TORCH,
     version: VersionNeed | None = None,
-) -> BoundImport:
+) -> CheckedImport:
     symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, version, True, index)
     by = DemangledBy.LLVM if "Tn" in name else DemangledBy.GNU
-    return BoundImport(symbol, None, by, owner, status, None)
+    return CheckedImport(symbol, None, by, owner, status, None)
 
 
-CPU_TORCH = Target(TargetKind.RELEASE, "2.13.0", "cpu", None, None, True, None, None)
+CPU_TORCH = TorchBuild(TorchKind.RELEASE, "2.13.0", "cpu", None, None, True, None, None)
 
 
 def subject(
-    *imports: BoundImport, needed: tuple[NeededLibrary, ...] = (), windows: Windows | None = None, path: str = "_C.so"
+    *imports: CheckedImport, needed: tuple[NeededLibrary, ...] = (), windows: Windows | None = None, path: str = "_C.so"
 ) -> RuleSubject:
     facts = SharedObject(path, 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
     return RuleSubject(facts, imports, needed, "_C.so", parse, windows=lambda _name: windows, span=("1.13.0", "2.15.0"))
@@ -117,7 +112,7 @@ def test_fix_names_what_the_target_exports(torch: str, option: bool) -> None:
     known = {compat: Windows([("2.3.0", "2.11.0")]), "mutable": Windows([("2.3.0", "2.15.0")])}
     about = replace(
         subject(bound(compat.replace("Li0E", "TnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0E"))),
-        target=Target(TargetKind.RELEASE, torch, "cpu", None, None, True, None, None),
+        target=TorchBuild(TorchKind.RELEASE, torch, "cpu", None, None, True, None, None),
         windows=lambda name: known.get("mutable" if "mutable" in name else name, Windows([("1.13.0", "2.15.0")])),
     )
     (finding,) = run([rule("const-data-ptr")], about)
@@ -247,7 +242,7 @@ def _blas_handle(torch: str, status: Status) -> Severity:
     about = subject(
         bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=Windows([("2.0.0", "2.5.1")])
     )
-    target = Target(TargetKind.INSTALLED, torch, "cpu", None, None, True, None, None)
+    target = TorchBuild(TorchKind.INSTALLED, torch, "cpu", None, None, True, None, None)
     return run([rule("current-cuda-blas-handle")], replace(about, target=target))[0].severity
 
 

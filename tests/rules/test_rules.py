@@ -10,9 +10,9 @@ from msgspec.structs import replace
 import abiscan.rules
 from abiscan.elf import open_elf
 from abiscan.mangling import parse
-from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
 from abiscan.model.fingerprint import module_key
+from abiscan.model.imports import Status
 from abiscan.rules import Rule, RuleSubject, load_rules, rule, rule_infos, run
 from abiscan.rules.computed import (
     class_rules,

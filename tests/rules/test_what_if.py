@@ -7,7 +7,7 @@ from tests.rules.reports import report
 
 
 def results(fixture: str) -> list[tuple[str, Windows]]:
-    return [(each.rule, each.windows) for each in report(fixture).what_if]
+    return [(each.rule, each.compatible_with) for each in report(fixture).what_if]
 
 
 def test_rewriting_const_data_ptr_opens_the_window() -> None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.target.declared import declared_by, release_in_name, unread_of
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
@@ -37,16 +37,16 @@ def test_a_release_in_a_path(place: str, release: str | None) -> None:
 @pytest.mark.parametrize(
     ("container", "place", "admits", "refuses", "source"),
     [
-        (facts("torch==2.8.0"), "x/_C.so", "2.8.0", "2.8.1", Source.REQUIREMENT),
-        (facts("torch (>=2.4,<2.6)"), "x/_C.so", "2.5.1", "2.6.0", Source.REQUIREMENT),
-        (facts("torch==2.6.0+cu124"), "x/_C.so", "2.6.0+cu124", "2.7.0", Source.REQUIREMENT),
-        (facts(version="2.1.2+pt24cu121"), "x/_C.so", "2.4.1", "2.5.0", Source.VERSION_LABEL),
-        (facts(version="2.7.4+cu12torch2.5cxx11abifalse"), "x/_C.so", "2.5.1", "2.4.0", Source.VERSION_LABEL),
-        (facts("torch>=2.1"), "x/torch-2.9/x.so", "2.9.1", "2.8.0", Source.FOLDER),
+        (facts("torch==2.8.0"), "x/_C.so", "2.8.0", "2.8.1", TargetSource.REQUIREMENT),
+        (facts("torch (>=2.4,<2.6)"), "x/_C.so", "2.5.1", "2.6.0", TargetSource.REQUIREMENT),
+        (facts("torch==2.6.0+cu124"), "x/_C.so", "2.6.0+cu124", "2.7.0", TargetSource.REQUIREMENT),
+        (facts(version="2.1.2+pt24cu121"), "x/_C.so", "2.4.1", "2.5.0", TargetSource.VERSION_LABEL),
+        (facts(version="2.7.4+cu12torch2.5cxx11abifalse"), "x/_C.so", "2.5.1", "2.4.0", TargetSource.VERSION_LABEL),
+        (facts("torch>=2.1"), "x/torch-2.9/x.so", "2.9.1", "2.8.0", TargetSource.FOLDER),
     ],
 )
 def test_the_torch_that_is_declared(
-    container: ContainerFacts, place: str, admits: str, refuses: str, source: Source
+    container: ContainerFacts, place: str, admits: str, refuses: str, source: TargetSource
 ) -> None:
     torch = declared_by(container, place, "x86_64").torch
     assert torch is not None

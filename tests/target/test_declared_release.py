@@ -8,7 +8,7 @@ from abiscan.environment.installed_torch import InstalledTorch
 from abiscan.environment.python import PythonEnvironment
 from abiscan.errors import UnknownBuild
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.setting import Source
+from abiscan.model.target import TargetSource
 from abiscan.releases import open_index
 from abiscan.target.declared import declared_by
 from abiscan.target.declared_release import find_declared_release, is_for_environment
@@ -61,8 +61,8 @@ def test_the_newest_release_that_is_declared() -> None:
     choice = find_declared_release(declared_by(facts("torch>=2.4,<2.9"), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build is not None
     assert choice.build.torch == "2.8.0"
-    assert choice.stated.source is Source.REQUIREMENT
-    assert choice.stated.because == "Requires-Dist: torch<2.9,>=2.4"
+    assert choice.stated.source is TargetSource.REQUIREMENT
+    assert choice.stated.detected_from == "Requires-Dist: torch<2.9,>=2.4"
     assert choice.note == ""
 
 
@@ -77,7 +77,7 @@ def test_of_several_releases_an_installer_takes_one_with_wheels_for_the_python()
 def test_nothing_declared_is_the_newest_known_release() -> None:
     choice = find_declared_release(declared_by(facts(tags=()), "x.so", "x86_64"), INDEX, "x86_64")
     assert choice.build == INDEX.newest("x86_64")
-    assert choice.stated.source is Source.NEWEST_KNOWN
+    assert choice.stated.source is TargetSource.NEWEST_KNOWN
 
 
 def test_a_release_that_is_not_known_is_said_and_no_other_stands_in() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.errors import UnknownBuild
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.releases import ReleaseIndex, open_index
 from abiscan.releases.add import read_archive
 from abiscan.target.run_torch import find_run_torch
@@ -37,7 +37,7 @@ def test_a_wheel_is_read_once(wheel: Path, tmp_path: Path) -> None:
 
     for _again in range(2):
         chosen = find_run_torch(str(wheel), None, _no_index, "x86_64", read_archive=read)
-        assert (chosen.target.kind, chosen.target.torch, chosen.target.variant) == (TargetKind.PATH, "2.6.0", "cpu")
+        assert (chosen.target.kind, chosen.target.version, chosen.target.variant) == (TorchKind.PATH, "2.6.0", "cpu")
         assert chosen.index is not None
         assert chosen.build is not None
     assert seen.count("libc10.so") == 1
@@ -69,11 +69,11 @@ def test_what_is_no_torch_is_said_so(tmp_path: Path) -> None:
 )
 def test_the_newest_build_of_a_required_range(within: str, torch: str) -> None:
     chosen = find_run_torch(None, None, open_index, "x86_64", within=within)
-    assert chosen.target.torch == torch
+    assert chosen.target.version == torch
     assert within in (chosen.target.note or "")
 
 
 def test_a_range_without_a_known_build_and_a_named_torch_change_nothing() -> None:
     plain = find_run_torch(None, None, open_index, "x86_64")
     assert find_run_torch(None, None, open_index, "x86_64", within=">=9").target == plain.target
-    assert find_run_torch("2.4.0", None, open_index, "x86_64", within=">=2.6").target.torch == "2.4.0"
+    assert find_run_torch("2.4.0", None, open_index, "x86_64", within=">=2.6").target.version == "2.4.0"

@@ -38,7 +38,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.ownership.names import owner_of_library
 from abiscan.releases import open_index

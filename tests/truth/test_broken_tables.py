@@ -15,7 +15,7 @@ from abiscan.environment.python import read_environment
 from abiscan.errors import UnreadableFile
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.file_problem import first_problem
-from abiscan.model.binding import LoaderOutcome, LoaderStop
+from abiscan.model.loading import LoaderOutcome, LoaderStop
 from tests.fixtures import crafted
 from tests.truth.oracle import ask
 

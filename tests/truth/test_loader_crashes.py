@@ -18,7 +18,7 @@ from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
 from abiscan.loader import Loader, LoaderSettings
 from abiscan.loader.file_problem import first_problem
-from abiscan.model.binding import LoaderOutcome, LoaderStop
+from abiscan.model.loading import LoaderOutcome, LoaderStop
 from tests.fixtures.loader_crash_cases import CASES, RECORD, write_files
 from tests.fixtures.tiny_elf import (
     DATA,

@@ -9,8 +9,9 @@ from abiscan.analysis.built_releases import build_of, newest_of
 from abiscan.analysis.call_locations import locations_of
 from abiscan.analysis.file_record import FileRecord
 from abiscan.mangling import parse
-from abiscan.model.binding import LoaderOutcome, Owner
 from abiscan.model.finding import Finding, WhatIf
+from abiscan.model.imports import Owner
+from abiscan.model.loading import LoaderOutcome
 from abiscan.model.provenance import Topic
 from abiscan.model.report import ArtifactVerdict
 from abiscan.model.versions import Windows
@@ -97,7 +98,7 @@ def _vtable_drift(record: FileRecord) -> Iterator[Finding]:
     subject = DriftSubject(
         derived=record.derived_classes,
         module=record.module,
-        target=f"torch {record.torch.target.torch}",
+        target=f"torch {record.torch.target.version}",
         in_target=lambda code: index.vtable(code, target),
         built_for=None if made_for is None else made_for.torch,
         in_built_for=lambda code: None if made_for is None else index.vtable(code, made_for),
@@ -113,15 +114,15 @@ def _layout_drift(record: FileRecord) -> Iterator[Finding]:
     layouts, torch = record.layouts, record.torch
     if layouts is None or torch is None:
         return
-    if any(b.owner is Owner.TORCH and b.status.is_unbound for b in record.imports):
+    if any(b.owner is Owner.TORCH and b.status.is_unresolved for b in record.imports):
         return  # it does not load there, and says so: what is to be rebuilt is known
     from abiscan.rules.computed import layout_rules
     from abiscan.rules.computed.layout_drift import LayoutSubject
 
     subject = LayoutSubject(
         module=record.module,
-        target=torch.target.torch,
-        uses=layouts.uses_for(torch.target.torch),
+        target=torch.target.version,
+        uses=layouts.uses_for(torch.target.version),
         side=layouts.side,
         table=layouts.table,
         readable=record.context.readable,

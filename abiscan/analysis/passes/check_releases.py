@@ -8,7 +8,8 @@ from abiscan.analysis.file_record import FileRecord
 from abiscan.environment.python_names import exported_by
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.torch_needs import torch_needs
-from abiscan.model.binding import LoaderStop, Owner, Status
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import LoaderStop
 from abiscan.model.release import ReleaseVerdict
 from abiscan.releases import Build
 from abiscan.releases.matrix import judge

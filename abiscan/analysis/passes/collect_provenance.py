@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.model.binding import Owner
+from abiscan.model.imports import Owner
 from abiscan.provenance.provenance_facts import Origin
 from abiscan.provenance.read_provenance import read_provenance
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.model.binding import LoaderStop, Owner, Status
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import LoaderStop
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import ArtifactVerdict
 from abiscan.ownership.torch_names import is_torch_library
@@ -25,7 +26,7 @@ def _verdict(record: FileRecord) -> ArtifactVerdict:
     if isinstance(record.problem, LoaderStop):
         return ArtifactVerdict.FAILS
     decisive = [each for each in record.imports if each.owner not in _OF_THE_MACHINE]
-    if any(each.status.is_unbound for each in decisive):
+    if any(each.status.is_unresolved for each in decisive):
         return ArtifactVerdict.FAILS
     if torch is not None and any(is_torch_library(n.soname) and torch.lacks(n.soname) for n in record.needed):
         return ArtifactVerdict.FAILS

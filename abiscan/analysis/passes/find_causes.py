@@ -21,12 +21,12 @@ def find_causes(record: FileRecord) -> None:
         record.is_alone and any(finding.rule == "loader-refuses" for finding in record.findings)
     )
     # What an absent library of others may have is open, and no cause of a failure that is certain.
-    unresolved = [each for each in record.imports if each.status.is_unbound]
+    unresolved = [each for each in record.imports if each.status.is_unresolved]
     lacking = [name for name in record.absent.all if is_torch_library(name) or name in unfit or refused]
     if not unresolved and not lacking:
         record.causes, record.import_causes = (), {}
         return
-    python, facts = target.setting.python, record.artifact.group.facts
+    python, facts = target.environment.python, record.artifact.group.facts
     matrix = record.matrix
     diagnosis = diagnose(
         record.facts,
@@ -35,12 +35,14 @@ def find_causes(record: FileRecord) -> None:
             context.knowledge_of(torch, record.facts.machine, here=torch is None or torch.installed),
             loads_on=_installable_releases(record),
             pythons=target.pythons or target.possible,
-            pythons_because=python.because if python is not None else "it declares none, and an installer has these",
+            pythons_because=python.detected_from
+            if python is not None
+            else "it declares none, and an installer has these",
         ),
         libraries=lacking,
         here=True,
         distribution=(facts.name, facts.version),
-        nowhere=matrix is not None and torch is not None and not _loads_on(matrix.verdicts, torch.target.torch),
+        nowhere=matrix is not None and torch is not None and not _loads_on(matrix.verdicts, torch.target.version),
     )
     record.causes, record.import_causes = diagnosis.groups, diagnosis.causes
 
@@ -62,7 +64,7 @@ def _installable_releases(record: FileRecord) -> Windows | None:
     declared = record.target.declared.torch
     verdicts = record.outcomes or ()
     loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
-    target = None if loading or torch is None else torch.target.torch
+    target = None if loading or torch is None else torch.target.version
     known = tuple(dict.fromkeys(each.torch for each in verdicts))
     fitting = {
         release

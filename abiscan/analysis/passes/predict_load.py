@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.loader.file_problem import first_problem
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction, Owner
+from abiscan.model.imports import Owner
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction
 from abiscan.ownership.names import owner_of
 
 

@@ -11,8 +11,9 @@ from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import PythonExports, Resolution
 from abiscan.mangling import string_abi
-from abiscan.model.binding import BoundImport, NeededLibrary, Owner, Status
-from abiscan.model.setting import Source
+from abiscan.model.imports import CheckedImport, Owner, Status
+from abiscan.model.loading import NeededLibrary
+from abiscan.model.target import TargetSource
 from abiscan.ownership.gpu_libraries import fits_gpu
 from abiscan.releases import Build
 
@@ -33,7 +34,7 @@ def resolve_imports(record: FileRecord) -> None:
     record.dependents, of_dependents = _settle_by_dependents(record, resolution)
     demangle = record.context.demangler.demangle
     record.imports = tuple(
-        BoundImport(each.symbol, answer.text, answer.by, each.owner, each.status, each.provider)
+        CheckedImport(each.symbol, answer.text, answer.by, each.owner, each.status, each.provider)
         for each in resolution.imports
         for answer in (demangle(each.name),)
     )
@@ -72,7 +73,7 @@ def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[t
     """Resolve by what files of the package that need this one load into its scope: sonames that these need, and those
     of them that are not here."""
     torch = record.torch
-    if torch is None or record.is_alone or not any(each.status.is_unbound for each in resolution.imports):
+    if torch is None or record.is_alone or not any(each.status.is_unresolved for each in resolution.imports):
         return (), ()
     from abiscan.loader.resolve_on_release import settle_by_dependents, unknown_libraries
 
@@ -89,11 +90,11 @@ def _settle_by_dependents(record: FileRecord, resolution: Resolution) -> tuple[t
 def _leave_open_for_other_string(resolution: Resolution, record: FileRecord, builds: Sequence[Build]) -> None:
     """Leave names undecided that only a build of the release with the other std::string can have: the file's name says
     which release it is for, and the index may hold that with one std::string alone."""
-    torch, stated = record.torch, record.target.setting.torch
-    if torch is None or torch.build is None or stated is None or stated.source is not Source.FOLDER:
+    torch, stated = record.torch, record.target.environment.torch
+    if torch is None or torch.build is None or stated is None or stated.source is not TargetSource.FOLDER:
         return
     missing = [each for each in resolution.imports if each.owner is Owner.TORCH and each.status is Status.MISSING]
-    known = {build.cxx11_abi for build in builds if build.torch == torch.target.torch}
+    known = {build.cxx11_abi for build in builds if build.torch == torch.target.version}
     # A function that returns a string has a tag in its name alone.
     wanted = {string_abi(each.name) or ("new" if "B5cxx11" in each.name else None) for each in missing}
     if len(wanted) == 1 and known == {"new" not in wanted}:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.model.binding import LoaderOutcome, LoaderStop, Owner, Status, StopKind
+from abiscan.model.imports import Owner, Status
+from abiscan.model.loading import LoaderOutcome, LoaderStop, StopKind
 from abiscan.model.release import ReleaseState
 from abiscan.model.report import BINDS_ITSELF, ArtifactVerdict
 from abiscan.ownership.gpu_libraries import is_driver
@@ -30,8 +31,8 @@ def _choice(record: FileRecord) -> str:
     if note or not undecided or torch is None or torch.build is None:
         return note
     if not all(map(torch.exports.knows, undecided)):
-        return f"of torch {torch.target.torch} the release index has only the names that are spelt as torch's own"
-    return f"the release index has no build of torch {torch.target.torch} with the std::string of this file"
+        return f"of torch {torch.target.version} the release index has only the names that are spelt as torch's own"
+    return f"the release index has no build of torch {torch.target.version} with the std::string of this file"
 
 
 def _notes(record: FileRecord) -> Iterator[str]:
@@ -44,7 +45,7 @@ def _notes(record: FileRecord) -> Iterator[str]:
     if unfit and torch is not None:
         brought = {soname: brought_otherwise(soname, torch.exports.brings) for soname in unfit}
         says = ", ".join(f"{soname} ({other} is brought)" if other else soname for soname, other in brought.items())
-        yield f"needs {says}: torch {torch.target.torch}+{torch.target.variant} is no build for the CUDA of this file"
+        yield f"needs {says}: torch {torch.target.version}+{torch.target.variant} is no build for the CUDA of this file"
     if choice:
         yield choice
     elif torch is None and record.concerns_torch and record.verdict is ArtifactVerdict.UNDECIDED:
@@ -72,7 +73,7 @@ def _notes(record: FileRecord) -> Iterator[str]:
         )
     if loader.outcome is LoaderOutcome.FAILS and absent and all(map(is_driver, absent)):
         yield f"the loader would stop here for want of the GPU's driver alone: {loader.error}"
-    decisive = any(b.status.is_unbound for b in record.imports)
+    decisive = any(b.status.is_unresolved for b in record.imports)
     if record.verdict is ArtifactVerdict.FAILS and loader.outcome is LoaderOutcome.FAILS and not decisive:
         stop = loader.stop
         if stop is not None and stop.kind is StopKind.UNDEFINED_SYMBOL:

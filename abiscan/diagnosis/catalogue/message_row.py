@@ -6,8 +6,8 @@ import enum
 
 from msgspec import Struct
 
-from abiscan.model.binding import Owner
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Owner
 from abiscan.model.subject import SubjectKind
 
 

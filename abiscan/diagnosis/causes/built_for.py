@@ -10,7 +10,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.target import TargetKind
+from abiscan.model.target import TorchKind
 from abiscan.model.versions import Windows
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.releases.build import loaded_globally
@@ -52,7 +52,7 @@ def by_label(missing: MissingName) -> Candidates:
     if made_for is None or target is None:
         return
     extension, wanted = made_for
-    here, at = (versions.order(target.torch) or ())[:2], (versions.order(wanted) or ())[:2]
+    here, at = (versions.order(target.version) or ())[:2], (versions.order(wanted) or ())[:2]
     if not here or not at or here == at:
         return
     newer = at > here
@@ -61,7 +61,7 @@ def by_label(missing: MissingName) -> Candidates:
         f"{missing.target_label}.",
     )
     project = fixes.word(extension, "the extension")
-    fix = f"Install the build of {project} for torch {versions.minor(target.torch)}, or torch {wanted}."
+    fix = f"Install the build of {project} for torch {versions.minor(target.version)}, or torch {wanted}."
     cause = CauseId.BUILT_FOR_NEWER_TORCH if newer else CauseId.BUILT_FOR_OLDER_TORCH
     yield Candidate(cause, 0.9, evidence, fix)
 
@@ -121,7 +121,7 @@ def _newer(missing: MissingName) -> Candidates:
     else:
         score = 0.85 if missing.before_index else 0.82
         evidence.append(missing.exported_text)
-        if (versions.order(missing.target.torch) or ())[:3] == (versions.order(first) or ())[:3]:
+        if (versions.order(missing.target.version) or ())[:3] == (versions.order(first) or ())[:3]:
             score = 0.71
             evidence.append(
                 f"Against it: {missing.target_label} is a snapshot on the way to {first}, which may "
@@ -148,7 +148,7 @@ def _older(missing: MissingName) -> Candidates:
 def _gap(missing: MissingName) -> Candidates:
     assert missing.windows
     assert missing.target is not None
-    target = missing.target.torch
+    target = missing.target.version
     before, after = missing.windows.last_before(target), missing.windows.first_after(target)
     evidence = (
         missing.exported_text,
@@ -317,7 +317,7 @@ def _variant(missing: MissingName) -> Candidates:
     elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.status is None:
         score = 0.5
         evidence.append(
-            f"The release of version {target.torch} exports {missing.shown}, so the torch that was loaded is "
+            f"The release of version {target.version} exports {missing.shown}, so the torch that was loaded is "
             f"another build or version."
         )
     elif odd and missing.position is not Position.INSIDE:
@@ -366,15 +366,15 @@ def _stated(missing: MissingName) -> Candidates:
     target, windows = missing.target, missing.windows
     if target is None or not windows or missing.link_time or missing.target_library is None:
         return
-    at = next((at for at, span in enumerate(windows) if Windows((span,)).contains(target.torch)), None)
+    at = next((at for at, span in enumerate(windows) if Windows((span,)).contains(target.version)), None)
     if at is None or is_other_build(target):
         return
     begins, ends = windows[at]
     known = missing.known_versions
-    after, until = Windows(((begins, target.torch),)), Windows(((target.torch, ends),))
+    after, until = Windows(((begins, target.version),)), Windows(((target.version, ends),))
     sides = []
     # A torch before 1.0 beside a file for one of many years later is nobody's.
-    if begins != known[0] or loaded_globally(target.torch):
+    if begins != known[0] or loaded_globally(target.version):
         sides.append((sum(after.contains(v) is True for v in known), CauseId.BUILT_FOR_NEWER_TORCH))
     if ends != known[-1]:
         sides.append((sum(until.contains(v) is True for v in known), CauseId.BUILT_FOR_OLDER_TORCH))
@@ -395,7 +395,7 @@ def _stated(missing: MissingName) -> Candidates:
             missing.exported_text,
         )
         score = _stated_score(missing, distance, newer and not unknown) if place == 0 else _FAR
-        yield Candidate(cause, score, evidence, _stated_fix(target.torch))
+        yield Candidate(cause, score, evidence, _stated_fix(target.version))
 
 
 def _stated_score(missing: MissingName, distance: int, newer: bool) -> float:
@@ -410,7 +410,7 @@ def _stated_score(missing: MissingName, distance: int, newer: bool) -> float:
     if missing.target_library is not None and missing.target_library.startswith("libtorch_python"):
         # Behind the link that CMake leaves out, before the order of imports.
         return 0.77
-    if not loaded_globally(missing.target.torch):
+    if not loaded_globally(missing.target.version):
         return 0.66 if missing.before_torch else 0.73
     # Up to torch 1.4 nothing was linked, and the order of imports is the likelier; any name tells that, and not first
     # one with a std::string in it, of which a file for a newer torch was more often the reason than the other
@@ -438,7 +438,7 @@ def _release_revision(missing: MissingName) -> str | None:
     if releases is None or target is None:
         return None
     for build in releases.builds(missing.knowledge.machine):
-        if build.torch == target.torch and not build.user and build.git_revision:
+        if build.torch == target.version and not build.user and build.git_revision:
             return build.git_revision
     return None
 
@@ -446,7 +446,7 @@ def _release_revision(missing: MissingName) -> str | None:
 def _variant_fix(missing: MissingName) -> str:
     target = missing.target
     text = f"Build it against the torch that is there: {fixes.rebuild(missing)}"
-    if target is not None and target.kind is not TargetKind.INSTALLED:
+    if target is not None and target.kind is not TorchKind.INSTALLED:
         text += (
             "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "
             "torch.version.git_version)'"

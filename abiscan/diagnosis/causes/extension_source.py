@@ -9,8 +9,8 @@ from abiscan.diagnosis.causes.system_libraries import is_symbol_version
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import NameKind
-from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import module_name
 from abiscan.ownership.names import STANDARD_SCOPES, is_python_name
 from abiscan.ownership.vendors import vendor_of

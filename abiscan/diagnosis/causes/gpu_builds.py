@@ -8,7 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.ownership.torch_names import accelerator_of
 
 # What hipify rewrites in a file's own name, and what projects call their ROCm variants.
@@ -38,11 +38,11 @@ def _is_hip(missing: MissingName) -> bool:
     return "hip" in missing.cxx.scope or to_cuda(missing.cxx.canonical) != missing.cxx.canonical
 
 
-def _is_cpu(target: Target) -> bool:
+def _is_cpu(target: TorchBuild) -> bool:
     return target.variant == "cpu" or (target.cuda is None and target.hip is None and target.variant in ("", "cpu"))
 
 
-def _is_rocm(target: Target) -> bool:
+def _is_rocm(target: TorchBuild) -> bool:
     return target.hip is not None or target.variant.startswith("rocm")
 
 
@@ -72,7 +72,7 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
 
 
 def _install(missing: MissingName, hip: bool) -> str:
-    version = f"=={missing.target.torch}" if missing.target is not None else ""
+    version = f"=={missing.target.version}" if missing.target is not None else ""
     label = "rocm6.2 (or the ROCm on this machine)" if hip else "cu126 (or the CUDA on this machine)"
     return (
         f"Install a {'ROCm' if hip else 'CUDA'} build of torch{version}: add the wheel index of its variant, "

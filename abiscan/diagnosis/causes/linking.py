@@ -11,8 +11,8 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName, Position
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
-from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Status
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases.build import loaded_globally
 
@@ -50,7 +50,7 @@ def causes(missing: MissingName) -> Candidates:
         base = 0.6
     elif missing.position is Position.INSIDE:
         # A snapshot's version lies in a window without being one of its builds.
-        base = 0.5 if missing.target is not None and versions.is_release(missing.target.torch) else 0.4
+        base = 0.5 if missing.target is not None and versions.is_release(missing.target.version) else 0.4
     elif missing.target is None and missing.windows:
         # Torch's own tools link its libraries: of the reports in which the torch is unknown, most had one without the
         # name, few a file that does not link them.
@@ -108,7 +108,7 @@ def _behind_unfound(missing: MissingName, unfound: list[str]) -> Candidate:
 
 def _may_be_global(missing: MissingName) -> bool:
     """Whether the torch may be of the releases that loaded their libraries for all to see."""
-    return missing.target is None or loaded_globally(missing.target.torch)
+    return missing.target is None or loaded_globally(missing.target.version)
 
 
 def _all_global(missing: MissingName) -> bool:

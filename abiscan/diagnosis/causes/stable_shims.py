@@ -42,7 +42,7 @@ def causes(missing: MissingName) -> Candidates:
     ways = []
     if missing.windows and (other := fixes.install_torch(missing, missing.windows)) is not None:
         ways.append(other)
-    at = None if missing.target is None else versions.order(missing.target.torch)
+    at = None if missing.target is None else versions.order(missing.target.version)
     # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
     if missing.windows and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"

@@ -85,7 +85,7 @@ def causes(missing: MissingName) -> Candidates:
             )
     elif missing.target is not None and missing.position is Position.INSIDE:
         score = min(score, 0.7)
-        evidence.append(f"Releases of version {missing.target.torch} export the wanted spelling; this build need not.")
+        evidence.append(f"Releases of {missing.target.version} export the symbol in this form; this build need not.")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
@@ -254,7 +254,7 @@ def _unlike_its_release(missing: MissingName) -> bool:
     releases, target = missing.knowledge.releases, missing.target
     if releases is None or target is None or target.cxx11_abi is None:
         return False
-    abis = {b.cxx11_abi for b in releases.builds(missing.knowledge.machine) if b.torch == target.torch and not b.user}
+    abis = {b.cxx11_abi for b in releases.builds(missing.knowledge.machine) if b.torch == target.version and not b.user}
     return bool(abis) and target.cxx11_abi not in abis
 
 
@@ -268,7 +268,7 @@ def _of_another_string(missing: MissingName, mine: str) -> bool:
 def _another_string(missing: MissingName) -> str:
     assert missing.target is not None
     return (
-        f"The release of version {missing.target.torch} exports it; a build of that version with the new one "
+        f"The release of version {missing.target.version} exports it; a build of that version with the new one "
         "(conda-forge's, NVIDIA's, one from source) does not."
     )
 
@@ -322,7 +322,7 @@ def _fix(missing: MissingName, mine: str) -> str:
     ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or Windows())
     text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
-        text += f"\nor pick the wheel made for torch {versions.minor(missing.target.torch)}"
+        text += f"\nor pick the wheel made for torch {versions.minor(missing.target.version)}"
     else:
         text += "\nor pick the wheel"
     return f"{text} that is named {wheel}, where the project names its wheels so"

@@ -10,8 +10,8 @@ from abiscan.diagnosis.cuda_releases import releases_of
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
-from abiscan.model.binding import Status
 from abiscan.model.cause import CauseId
+from abiscan.model.imports import Status
 from abiscan.ownership.names import STANDARD_SCOPES
 from abiscan.ownership.vendors import (
     NAMESPACE_LIBRARIES,
@@ -176,7 +176,7 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if not vendor.distribution:
         return line
     target = missing.target
-    torch = f'"torch=={target.torch}"' if target is not None and versions.is_release(target.torch) else "torch"
+    torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
     line += f"\nor: pip install --force-reinstall {torch}  # brings lib{vendor.library} of its own CUDA release"
     of_file = vendor_of_library(missing.base_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:

@@ -31,7 +31,7 @@ def causes(missing: MissingName) -> Candidates:
 def _python_library(missing: MissingName) -> Candidates:
     if missing.libraries[:1] != (_LIBRARY,) or not missing.windows:
         return
-    target = missing.target.torch if missing.target is not None else None
+    target = missing.target.version if missing.target is not None else None
     at = versions.order(target) if target is not None else None
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
@@ -120,8 +120,8 @@ def _members_exported(missing: MissingName) -> str | None:
 def _around(missing: MissingName, prefix: str) -> tuple[str, ...]:
     """Names of releases before and after a target of which its version alone is known, or of that very version."""
     releases, target = missing.knowledge.releases, missing.target
-    if releases is None or target is None or versions.order(target.torch) is None:
+    if releases is None or target is None or versions.order(target.version) is None:
         return ()
     histories = releases.prefix(prefix, missing.knowledge.machine)
-    outside = (h.windows.all_after(target.torch) or h.windows.all_before(target.torch) for h in histories)
+    outside = (h.windows.all_after(target.version) or h.windows.all_before(target.version) for h in histories)
     return tuple(history.name for history, other in zip(histories, outside, strict=True) if not other)

@@ -29,8 +29,8 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
 from abiscan.mangling import Demangler, NameKind, classify
 from abiscan.model import versions
-from abiscan.model.binding import DemangledBy, Owner
 from abiscan.model.facts import SharedObject
+from abiscan.model.imports import DemangledBy, Owner
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.ownership.names import is_python_name, owner_of_library, owner_of_version
 

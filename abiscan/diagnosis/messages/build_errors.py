@@ -151,7 +151,7 @@ def no_header(mention: Mention, missing: MissingName) -> Candidates:
     if name in _ALWAYS_THERE:
         since = _SINCE_1_0.get(name)
         target = missing.target
-        at = None if target is None else versions.order(target.torch)
+        at = None if target is None else versions.order(target.version)
         if since is None:
             yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (*folder, "Every release of torch has this header."), fix)
             return

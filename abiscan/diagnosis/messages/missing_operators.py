@@ -172,7 +172,7 @@ def _of_companion(package: str, first: str, missing: MissingName) -> Candidates:
     """Each release of the package is built for one torch; beside another its library does not load."""
     target = missing.target
     version = None if missing.environment is None else missing.environment.packages.get(package)
-    fits = None if version is None or target is None else companions.compared(package, version, target.torch)
+    fits = None if version is None or target is None else companions.compared(package, version, target.version)
     fix = _companion_fix(package, missing)
     if version is not None and fits:
         older = fits < 0
@@ -236,24 +236,24 @@ def _torch(missing: MissingName) -> str:
     """The torch as the text or its metadata names it, with a label only where that has one."""
     assert missing.target is not None
     said = None if missing.environment is None else missing.environment.packages.get("torch")
-    return said if said is not None and said.startswith(missing.target.torch) else missing.target.torch
+    return said if said is not None and said.startswith(missing.target.version) else missing.target.version
 
 
 def _pair_known(package: str, version: str | None, missing: MissingName) -> str:
     if version is not None and (torch := companions.built_for(package, version)) is not None:
         return f": {package} {version} for torch {torch}"
-    release = None if missing.target is None else companions.release_for(package, missing.target.torch)
+    release = None if missing.target is None else companions.release_for(package, missing.target.version)
     if missing.target is not None and release is not None:
-        return f": {package} {release} for torch {versions.minor(missing.target.torch)}"
+        return f": {package} {release} for torch {versions.minor(missing.target.version)}"
     return ""
 
 
 def _companion_fix(package: str, missing: MissingName) -> str:
-    release = None if missing.target is None else companions.release_for(package, missing.target.torch)
+    release = None if missing.target is None else companions.release_for(package, missing.target.version)
     if missing.target is not None and release is not None:
         return (
             f'pip install --force-reinstall --no-deps "{package}=={release}.*"  # for torch '
-            f"{versions.minor(missing.target.torch)}, from the index that torch came from"
+            f"{versions.minor(missing.target.version)}, from the index that torch came from"
         )
     return (
         f"pip list | grep -i -E '^(torch|{package}) '  # which two releases, and which builds\n"

@@ -188,7 +188,7 @@ def _lists(view: Mapping[str, Any]) -> list[Listing]:
         listing(
             "missing",
             "Names that are missing most",
-            [("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "windows", "")],
+            [("Name", "name", "code"), _WHEELS, _FILES, ("Exported by torch", "exported_in", "")],
             "None is missing.",
         ),
         listing(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abiscan.model.binding import Status
 from abiscan.model.finding import Severity
+from abiscan.model.imports import Status
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
-from abiscan.model.setting import Setting
+from abiscan.model.target import TargetEnvironment
 from abiscan.model.versions import Windows
 from abiscan.report.escape import printable
 from abiscan.report.html.values import FileView
@@ -27,7 +27,7 @@ def is_bad(report: Report, artifact: ArtifactReport) -> bool:
     """Whether the file is why the run does not pass: it, or a finding of it, fails, and nothing accepts that."""
     if any(report.failing(finding) for finding in artifact.findings):
         return True
-    if artifact.served_by is not None or artifact.verdict not in _BAD:
+    if artifact.replaced_by is not None or artifact.verdict not in _BAD:
         return False
     # Where no error stands for a failure (a build for another CUDA), accepting a warning accepts it only with the rest.
     errors = [f for f in artifact.findings if f.severity is Severity.ERROR] or artifact.findings
@@ -65,7 +65,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
             if fact.topic is not Topic.GPU or not made.gpu_images
         ),
         images=_images(made),
-        gpu_unread=printable(made.gpu_unread) if made.gpu_unread else None,
+        gpu_unread=printable(made.gpu_not_read) if made.gpu_not_read else None,
         operators=tuple(
             # A schema may stand in the source over several lines.
             f"{printable(' '.join(operator_words(o).split()))} [{o.registration.value}]"
@@ -74,7 +74,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         more_operators=max(0, len(artifact.operators) - _OPERATORS),
         what_if=tuple(
             f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
-            f"{windows_words(w.windows)} ({printable(w.assumes)})"
+            f"{windows_words(w.compatible_with)} ({printable(w.assumes)})"
             for w in artifact.what_if
         ),
         notes=_notes(artifact),
@@ -89,7 +89,7 @@ def windows_words(windows: Windows | None) -> str:
 
 
 def _notes(artifact: ArtifactReport) -> tuple[str, ...]:
-    served = artifact.served_by
+    served = artifact.replaced_by
     own = [] if served is None else [f"{served.rpartition('!')[2]} is taken in its place, so it does not count"]
     return tuple(printable(note) for note in (*own, *artifact.notes))
 
@@ -116,9 +116,11 @@ def _images(made: Provenance) -> tuple[tuple[str, ...], ...]:
 
 
 def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
-    """(name, value) of the file and its setting; what the facts of its making tell already is left to them."""
+    """(name, value) of the file and its target environment, without what the facts of provenance show."""
     made = artifact.provenance
-    built = made.built_for + (f" ({made.built_for_basis})" if made.built_for_basis else "") if made.built_for else None
+    built = (
+        made.built_for + (f" ({made.built_for_source})" if made.built_for_source else "") if made.built_for else None
+    )
     windows = None
     if artifact.releases is not None:
         versions: dict[str, bool] = {}
@@ -127,9 +129,9 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
         windows = known_windows(Windows.of_known(versions, versions.__getitem__))
     facts = [
         ("loads on torch", windows),
-        *_setting(artifact.setting),
+        *_setting(artifact.target),
         ("built for torch", built),
-        ("torch releases with all its imports", windows_words(made.torch_window) if windows is None else None),
+        ("torch releases with all its imports", windows_words(made.torch_releases) if windows is None else None),
         ("std::string", STRINGS[made.cxx11_abi]),
         ("torch interface", made.abi),
         ("GPU code", " ".join(made.gpu_archs)),
@@ -143,8 +145,8 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts if value)
 
 
-def _setting(setting: Setting | None) -> list[tuple[str, str | None]]:
+def _setting(setting: TargetEnvironment | None) -> list[tuple[str, str | None]]:
     if setting is None:
         return []
-    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.system))
-    return [(f"judged in: {name}", f"{stated.value} ({stated.because})") for name, stated in parts if stated]
+    parts = (("torch", setting.torch), ("Python", setting.python), ("GPU", setting.gpu), ("system", setting.platform))
+    return [(f"judged in: {name}", f"{stated.value} ({stated.detected_from})") for name, stated in parts if stated]

@@ -153,7 +153,7 @@ def wheel_cells(
         verdict: its own; judged: names of the builds that this is about.
         whole: all of it could be read.
     """
-    known = {b.name: b for b in target.reach.torch or ()}
+    known = {b.name: b for b in target.compatibility.torch or ()}
     admitted = {b.torch for b in known.values() if b.admitted}
     cells = [_wheel_cell(c, known.get(c.name), verdict, judged, whole=whole) for c in columns]
     return outlined([replace(cell, declared=c.torch in admitted) for c, cell in zip(columns, cells, strict=True)])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from abiscan.model.binding import BoundImport, Owner
+from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STATUSES, windows_words
@@ -69,7 +69,7 @@ def escaped(value: object) -> str:
 
 
 def _binding(
-    bound: BoundImport,
+    bound: CheckedImport,
     report: ArtifactReport,
     bindings: dict[tuple[Any, ...], int],
     symbols: dict[tuple[str, str | None], int],

@@ -60,7 +60,7 @@ class _Rows:
         judged = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
         self.columns = columns_of(
             ((r.torch, r.variant) for a in judged for r in a.releases or ()),
-            ((t.torch, t.variant) for a in judged if (t := a.target) is not None),
+            ((t.version, t.variant) for a in judged if (t := a.torch_build) is not None),
         )
         self.files = files
         self.artifacts = artifacts
@@ -113,10 +113,10 @@ class _Rows:
         wheel: WheelView,
         members: Mapping[int, tuple[Cell, ...]],
     ) -> None:
-        judged = _targets(self.artifacts[n] for n in members if self.artifacts[n].served_by is None)
+        judged = _targets(self.artifacts[n] for n in members if self.artifacts[n].replaced_by is None)
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
         found = wheel_cells(self.columns, target, container.verdict, judged, whole=read and not wheel.unread)
-        builds = target.reach.torch or ()
+        builds = target.compatibility.torch or ()
         loads, declared = windows_words(loads_on(builds)), declared_of(builds)
         admitted = "" if declared is None else windows_words(declared)
         self.rows.append(
@@ -157,8 +157,8 @@ def _named(container: Container | None) -> Iterator[str]:
 
 def _targets(artifacts: Iterable[ArtifactReport]) -> frozenset[str]:
     """Names of the builds that files were judged on, those that import nothing of torch left out."""
-    targets = (a.target for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
-    return frozenset(f"{t.torch}+{t.variant}" if t.variant else t.torch for t in targets if t is not None)
+    targets = (a.torch_build for a in artifacts if a.verdict is not ArtifactVerdict.NOT_TORCH)
+    return frozenset(t.label if t.variant else t.version for t in targets if t is not None)
 
 
 def _cut(text: str) -> str:

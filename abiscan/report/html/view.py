@@ -10,7 +10,7 @@ from abiscan.model.compatibility import Aspect, windows_of
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
-from abiscan.model.target import Target
+from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
 from abiscan.report.html.file_view import STRINGS, file_view, windows_words
 from abiscan.report.html.heat_map import loads_on
@@ -38,7 +38,7 @@ def page_view(
     units = units_of(report, artifacts, together)
     wheels = tuple(wheel_view(number, report, unit, artifacts, files) for number, unit in enumerate(units))
     named = [wheel for wheel in wheels if wheel.title]
-    target = common_target(artifacts, report.target)
+    target = common_target(artifacts, report.torch_build)
     return PageView(
         title=_title(report, files),
         version=report.version,
@@ -46,7 +46,7 @@ def page_view(
         word=verdict_words(report.verdict).capitalize(),
         headline=_headline(report, counts, wheels, target),
         together=_together(units, together),
-        target=f"torch {printable(target.torch)}" if target is not None else None,
+        target=f"torch {printable(target.version)}" if target is not None else None,
         target_facts=_target_facts(target),
         tallies=_tallies(counts),
         causes=tuple(merged_causes(artifacts, report.cause_pages)),
@@ -61,7 +61,7 @@ def page_view(
         notes=tuple(
             # The page has no -v: each file's panel tells its setting.
             printable(n.removesuffix(" (-v says why)"))
-            for n in (report.target.note if report.target else None, *report.notes)
+            for n in (report.torch_build.note if report.torch_build else None, *report.notes)
             if n
         ),
         errors=tuple((printable(e.path), printable(e.message)) for e in report.errors),
@@ -91,10 +91,10 @@ def _all_wheels(report: Report) -> bool:
     return all(container.kind == "wheel" for container in report.containers)
 
 
-def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], target: Target | None) -> str:
+def _headline(report: Report, counts: Summary, wheels: Sequence[WheelView], target: TorchBuild | None) -> str:
     whole, fails, standing = counts.artifacts, counts.verdicts[ArtifactVerdict.FAILS], counts.failing
-    on = f" on torch {printable(target.torch)} ({printable(target.variant)})" if target else ""
-    if target is None and report.target is not None:
+    on = f" on torch {printable(target.version)} ({printable(target.variant)})" if target else ""
+    if target is None and report.torch_build is not None:
         on = " on the torch that each is judged on"
     many = [w for w in wheels if w.title]
     match report.verdict:
@@ -131,12 +131,12 @@ def _do(number: int) -> str:
 
 def _together(units: Sequence[Unit], together: CompatReport | None) -> str | None:
     """The releases on which all of it loads, of one wheel or of a set that one environment can hold."""
-    judged = [u for u in units if u.target is not None and u.target.reach.torch]
+    judged = [u for u in units if u.target is not None and u.target.compatibility.torch]
     if together is None or not judged:
         return None
     if len(judged) == 1:
         (unit,) = judged
-        builds = unit.target.reach.torch if unit.target is not None else None
+        builds = unit.target.compatibility.torch if unit.target is not None else None
         text = f"Loads on torch {windows_words(loads_on(builds or ()))}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
@@ -149,16 +149,16 @@ def _together(units: Sequence[Unit], together: CompatReport | None) -> str | Non
     if any(len(found) > 1 for found in versions.values()):
         # Two versions of one project are never in one environment.
         return None
-    common = windows_of(together.common.torch or (), lambda build: build.works)
+    common = windows_of(together.common.torch or (), lambda build: build.compatible)
     if common:
         return f"Together they load on torch {windows_words(common)}."
-    alone = {e.target for e in together.exclusions if e.aspect is Aspect.TORCH}
-    names = [t.label for t in together.targets if t.path in alone]
+    alone = {e.input for e in together.exclusions if e.aspect is Aspect.TORCH}
+    names = [t.label for t in together.inputs if t.path in alone]
     tail = f" Without {printable(' or '.join(names[:3]))} there would be one." if names and len(names) <= 3 else ""
     return f"No known release of torch loads all of them together.{tail}"
 
 
-def _target_facts(target: Target | None) -> tuple[tuple[str, str], ...]:
+def _target_facts(target: TorchBuild | None) -> tuple[tuple[str, str], ...]:
     if target is None:
         return ()
     facts = [

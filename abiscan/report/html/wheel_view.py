@@ -36,7 +36,7 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
 
 
 def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None) -> list[Unit]:
-    reach = {} if together is None else {target.path: target for target in together.targets}
+    reach = {} if together is None else {target.path: target for target in together.inputs}
     owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
     members: list[list[int]] = [[] for _ in report.containers]
     loose: list[int] = []
@@ -111,7 +111,7 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Unit)
 
 
 def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
-    builds = unit.target.reach.torch if unit.target is not None else None
+    builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
     if builds and _judged(unit):
         loads, declared = loads_on(builds), declared_of(builds)
@@ -130,7 +130,7 @@ def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
         ("file", container.path),
     ]
     if unit.target is not None:
-        facts.append(("system", system_words(unit.target.reach)))
+        facts.append(("system", system_words(unit.target.compatibility)))
     return facts
 
 
@@ -148,11 +148,11 @@ def _differ(container: Container) -> bool:
 
 def _judged(unit: Unit) -> bool:
     """Whether some file of it was judged on the releases; one that imports nothing of torch is not."""
-    return unit.target is not None and bool(unit.target.reach.torch)
+    return unit.target is not None and bool(unit.target.compatibility.torch)
 
 
 def refused_by(unit: Unit) -> Windows:
     """The releases that the requirement admits and that do not load it."""
-    builds = (unit.target.reach.torch if unit.target is not None else None) or ()
-    good = {build.torch for build in builds if build.works}
+    builds = (unit.target.compatibility.torch if unit.target is not None else None) or ()
+    good = {build.torch for build in builds if build.compatible}
     return windows_of(builds, lambda build: build.admitted is True and build.torch not in good)

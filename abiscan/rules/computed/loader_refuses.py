@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction, StopKind
 from abiscan.model.finding import Finding, Severity
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction, StopKind
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule

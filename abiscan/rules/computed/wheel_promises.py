@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from msgspec import Struct
 
-from abiscan.model.binding import Owner, Status
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.fingerprint import container_key
+from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container
@@ -290,14 +290,14 @@ class _TorchUse(Struct, frozen=True):
 
 def _torch_use(wheel: Wheel) -> _TorchUse | None:
     """None where no member imports names of torch."""
-    users = tuple(m for m in wheel.members if m.provenance.torch_window is not None and m.machine is not None)
+    users = tuple(m for m in wheel.members if m.provenance.torch_releases is not None and m.machine is not None)
     if not users:
         return None
     every = tuple(dict.fromkeys(wheel.versions(users[0].machine or "")))
     known = _installable(every, wheel.promise)
     # A member that no known release serves is of another kind of build; the range can say nothing of it.
     loading = [
-        _Loading(m, releases) for m in users if (releases := _inside(m.provenance.torch_window or Windows(), known))
+        _Loading(m, releases) for m in users if (releases := _inside(m.provenance.torch_releases or Windows(), known))
     ]
     covered, choice = builds_covered((_short(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)

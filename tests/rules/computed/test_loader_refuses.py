@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from abiscan.model.binding import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
+from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
 from abiscan.rules import rule
 from abiscan.rules.computed.loader_refuses import find_refusal
 

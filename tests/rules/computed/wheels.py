@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.model.binding import BoundImport, DemangledBy, Owner, Status
 from abiscan.model.facts import Import, SymbolBinding, SymbolType, VersionNeed, Visibility
+from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.provenance import Provenance
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
 from abiscan.model.versions import Span, Windows
@@ -18,16 +18,16 @@ WHEEL = "dist/pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
 ALL = Windows(((KNOWN[0], KNOWN[-1]),))
 
 
-def imported(name: str, version: str | None = None, library: str = "libc.so.6", weak: bool = False) -> BoundImport:
+def imported(name: str, version: str | None = None, library: str = "libc.so.6", weak: bool = False) -> CheckedImport:
     need = VersionNeed(library, version, weak) if version is not None else None
     symbol = Import(name, SymbolBinding.GLOBAL, SymbolType.FUNC, Visibility.DEFAULT, need, True, 1)
     owner = Owner.PYTHON if name.startswith(("Py", "_Py")) else Owner.LIBC
-    return BoundImport(symbol, None, DemangledBy.NONE, owner, Status.RESOLVED, None)
+    return CheckedImport(symbol, None, DemangledBy.NONE, owner, Status.RESOLVED, None)
 
 
 def member(
     name: str,
-    *imports: BoundImport,
+    *imports: CheckedImport,
     window: Sequence[Span] | None = None,
     machine: str = "x86_64",
     verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
@@ -41,7 +41,7 @@ def member(
         machine,
         verdict,
         imports=imports,
-        provenance=Provenance(torch_window=None if window is None else Windows(window)),
+        provenance=Provenance(torch_releases=None if window is None else Windows(window)),
     )
 
 

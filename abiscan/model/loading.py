@@ -1,4 +1,4 @@
-"""An import with its name read and its provider looked up, and what the loader would do (made by `loader`)."""
+"""What the dynamic loader would do with a file on this machine (made by `loader`)."""
 
 from __future__ import annotations
 
@@ -6,73 +6,6 @@ import enum
 import os
 
 from msgspec import Struct
-
-from abiscan.model.facts import Import
-
-
-class DemangledBy(enum.StrEnum):
-    """Whose demangler spoke: GNU (libstdc++'s __cxa_demangle), LLVM's, or none (no demangler accepts it, or it is
-    no mangled name at all)."""
-
-    GNU = "gnu"
-    LLVM = "llvm"
-    NONE = "none"
-
-
-class Owner(enum.StrEnum):
-    """Whose name an import is, as far as the name, its version or its provider tells."""
-
-    TORCH = "torch"
-    PYTHON = "python"
-    CUDA = "cuda"
-    HIP = "hip"
-    CXX = "c++"
-    LIBC = "libc"
-    OPENMP = "openmp"
-    SELF = "self"
-    OTHER = "other"
-
-
-class Status(enum.StrEnum):
-    """What became of an import (CONTRACT; docs/architecture.md defines each)."""
-
-    RESOLVED = "resolved"
-    MISSING = "missing"
-    WEAK = "weak"
-    UNREACHABLE = "unreachable"
-    UNDECIDED = "undecided"
-
-    @property
-    def is_unbound(self) -> bool:
-        """No library in the file's scope exports it, and the loader stops at it: MISSING or UNREACHABLE."""
-        return self is Status.MISSING or self is Status.UNREACHABLE
-
-    @property
-    def may_be_unbound(self) -> bool:
-        """`is_unbound`, or UNDECIDED, which may turn out to be: what causes are looked for."""
-        return self.is_unbound or self is Status.UNDECIDED
-
-
-class BoundImport(Struct, frozen=True, gc=False):
-    """An import with its name read and its provider looked up.
-
-    Attributes:
-        demangled: text of the demangler that accepted the name; None where none did or where it is a plain C name.
-        provider: soname (or file name) of the library whose export satisfies it; for an UNREACHABLE one, the library
-            that exports it outside of the file's scope; None otherwise.
-    """
-
-    symbol: Import
-    demangled: str | None
-    demangled_by: DemangledBy
-    owner: Owner
-    status: Status
-    provider: str | None
-
-    @property
-    def name(self) -> str:
-        """The mangled name."""
-        return self.symbol.name
 
 
 class NeededLibrary(Struct, frozen=True):

@@ -13,16 +13,16 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from abiscan.model.binding import Owner, Status
 from abiscan.model.cause import CauseId, Confidence
 from abiscan.model.facts import SymbolBinding
 from abiscan.model.finding import Severity
+from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactVerdict, Report, Verdict
 from abiscan.model.subject import SubjectKind
-from abiscan.report import explain_v1, json_v1, ndjson
+from abiscan.report import json_explain, json_report, ndjson
 from tests.report import samples
 
-SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report-v1.schema.json").read_text())
+SCHEMA: dict[str, Any] = json.loads(resources.files("abiscan").joinpath("data/report.schema.json").read_text())
 REPORTS = {
     "mixed": samples.mixed(),
     "hostile": samples.hostile(),
@@ -32,16 +32,16 @@ REPORTS = {
 
 # The field names of the contract, typed in from the design, not from the schema or the code.
 CONTRACT = {
-    "": "schema_version tool target verdict summary artifacts errors",
+    "": "schema_version tool torch_build verdict summary artifacts errors",
     "tool": "name version",
-    "target": "kind torch variant cuda hip cxx11_abi path note",
+    "torch_build": "kind version variant cuda hip cxx11_abi path note",
     "summary": "artifacts loads fails undecided unreadable not_torch findings suppressed stale",
     "summary.findings": "error warning note",
     "artifacts": "path member kind sha256 size machine build_id verdict loader needed imports releases provenance "
     "findings",
     "artifacts.loader": "outcome error",
     "artifacts.needed": "soname found",
-    "artifacts.imports": "mangled demangled demangled_by binding version owner status provider windows causes",
+    "artifacts.imports": "mangled demangled demangled_by binding version owner status provider exported_in causes",
     "artifacts.imports.causes": "cause confidence evidence fix",
     "artifacts.releases": "build torch variant cxx11_abi verdict missing drift",
     "artifacts.findings": "rule severity confidence symbol message fix locations fingerprint suppressed",
@@ -74,13 +74,13 @@ def test_the_schema_is_one() -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_documents_are_valid_and_every_field_is_described(name: str) -> None:
-    document = json.loads(json_v1.render(REPORTS[name]))
+    document = json.loads(json_report.render(REPORTS[name]))
     Draft202012Validator(strict(SCHEMA)).validate(document)
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_what_stands_on_one_line_is_spaced_as_the_standard_library_does(name: str) -> None:
-    lines = [line.strip().removesuffix(",") for line in json_v1.render(REPORTS[name]).split("\n")]
+    lines = [line.strip().removesuffix(",") for line in json_report.render(REPORTS[name]).split("\n")]
     whole = [line for line in lines if line.startswith("{") and line.endswith("}") and len(line) > 2]
     assert whole or name == "empty"
     assert whole == [json.dumps(json.loads(line), ensure_ascii=False) for line in whole]
@@ -88,7 +88,7 @@ def test_what_stands_on_one_line_is_spaced_as_the_standard_library_does(name: st
 
 @pytest.mark.parametrize("path", CONTRACT)
 def test_the_contract_is_there(path: str) -> None:
-    found = list(at(json.loads(json_v1.render(samples.mixed())), path))
+    found = list(at(json.loads(json_report.render(samples.mixed())), path))
     assert found, "the sample must have one"
     for value in found:
         assert set(CONTRACT[path].split()) <= set(value)
@@ -97,7 +97,7 @@ def test_the_contract_is_there(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("schema_version", 2),
+        ("schema_version", 1),
         ("verdict", "passed"),
         ("summary.findings.error", -1),
         ("summary.loads", "3"),
@@ -105,7 +105,7 @@ def test_the_contract_is_there(path: str) -> None:
         ("artifacts.0.machine", None),
         ("artifacts.1.sha256", "xyz"),
         ("artifacts.1.imports.0.status", "found"),
-        ("artifacts.1.imports.0.windows", [["2.1.0"]]),
+        ("artifacts.1.imports.0.exported_in", [["2.1.0"]]),
         ("artifacts.1.releases.0.verdict", "maybe"),
         ("artifacts.1.findings.0.severity", "fatal"),
         ("artifacts.1.findings.0.locations", [{"function": None, "file": None, "line": 0, "offset": None}]),
@@ -113,7 +113,7 @@ def test_the_contract_is_there(path: str) -> None:
     ],
 )
 def test_the_schema_refuses(path: str, value: object) -> None:
-    document = json.loads(json_v1.render(samples.mixed()))
+    document = json.loads(json_report.render(samples.mixed()))
     *way, last = path.split(".")
     place: Any = document
     for key in way:
@@ -124,7 +124,7 @@ def test_the_schema_refuses(path: str, value: object) -> None:
 
 @pytest.mark.parametrize("path", CONTRACT)
 def test_the_schema_requires_every_field_of_the_contract(path: str) -> None:
-    whole = json.loads(json_v1.render(samples.mixed()))
+    whole = json.loads(json_report.render(samples.mixed()))
     for field in CONTRACT[path].split():
         document = copy.deepcopy(whole)
         next(at(document, path)).pop(field)
@@ -134,11 +134,11 @@ def test_the_schema_requires_every_field_of_the_contract(path: str) -> None:
 def test_two_runs_differ_in_nothing_whatever_the_order() -> None:
     report = samples.mixed()
     turned = replace(report, artifacts=report.artifacts[::-1], errors=report.errors[::-1], rules=report.rules[::-1])
-    assert json_v1.render(report) == json_v1.render(turned)
+    assert json_report.render(report) == json_report.render(turned)
 
 
 def test_bytes_that_are_no_utf8_stay_told_apart() -> None:
-    text = json_v1.render(samples.hostile())
+    text = json_report.render(samples.hostile())
     text.encode("utf-8")  # no lone surrogate is left
     names = {i["mangled"] for a in json.loads(text)["artifacts"] for i in a["imports"]}
     assert r"raw\xff\x80byte" in names
@@ -147,12 +147,12 @@ def test_bytes_that_are_no_utf8_stay_told_apart() -> None:
 
 
 def test_an_import_takes_one_line() -> None:
-    lines = json_v1.render(samples.mixed()).splitlines()
+    lines = json_report.render(samples.mixed()).splitlines()
     assert [line for line in lines if samples.TENSOR_PTR in line and '"status": "resolved"' in line]
 
 
 def test_suppressed_findings_are_not_counted_as_standing() -> None:
-    summary = json.loads(json_v1.render(samples.mixed()))["summary"]
+    summary = json.loads(json_report.render(samples.mixed()))["summary"]
     # By hand: one missing import; const-data-ptr in a binary and in a source, and once ignored; one note.
     assert summary["findings"] == {"error": 1, "warning": 2, "note": 1}
     assert (summary["suppressed"], summary["stale"], summary["errors"]) == (1, 1, 1)
@@ -182,10 +182,10 @@ def test_the_schema_knows_every_state(place: tuple[str, ...], kind: type[enum.St
 
 
 def test_explain() -> None:
-    document = json.loads(explain_v1.render(samples.SUBJECTS))
+    document = json.loads(json_explain.render(samples.SUBJECTS))
     schema = strict({"$defs": SCHEMA["$defs"], "$ref": "#/$defs/explain"})
     Draft202012Validator(schema).validate(document)
-    fields = ["text", "kind", "mangled", "demangled", "demangled_by", "owner", "windows", "causes"]
+    fields = ["text", "kind", "mangled", "demangled", "demangled_by", "owner", "exported_in", "causes"]
     assert all(set(fields) <= set(subject) for subject in document["subjects"])
     document["subjects"][0]["kind"] = "thing"
     assert not Draft202012Validator(schema).is_valid(document)
@@ -195,7 +195,7 @@ def test_explain() -> None:
 def test_ndjson_has_a_line_for_the_run_and_for_each_artifact(name: str) -> None:
     report: Report = REPORTS[name]
     run, *artifacts = [json.loads(line) for line in ndjson.render(report).split("\n")[:-1]]
-    whole = json.loads(json_v1.render(report))
+    whole = json.loads(json_report.render(report))
     assert run["record"] == "run"
     assert run["summary"] == whole["summary"]
     assert [(a["path"], a["member"], a["verdict"]) for a in artifacts] == [
@@ -206,8 +206,8 @@ def test_ndjson_has_a_line_for_the_run_and_for_each_artifact(name: str) -> None:
 
 
 def test_imports_that_resolve_are_left_out_where_a_user_wants_it() -> None:
-    whole = json.loads(json_v1.render(REPORTS["mixed"]))
-    short = json.loads(json_v1.render(replace(REPORTS["mixed"], imports_shown="unresolved")))
+    whole = json.loads(json_report.render(REPORTS["mixed"]))
+    short = json.loads(json_report.render(replace(REPORTS["mixed"], imports_shown="unresolved")))
     assert (whole["imports_shown"], short["imports_shown"]) == ("all", "unresolved")
     assert not list(Draft202012Validator(SCHEMA).iter_errors(short))
     resolved = 0

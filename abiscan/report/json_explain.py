@@ -10,19 +10,19 @@ from abiscan import __version__
 from abiscan.model.cause_page import CausePage
 from abiscan.model.finding import RuleInfo
 from abiscan.model.subject import Subject
-from abiscan.report import json_v1
+from abiscan.report import json_report
 
 
 def render(subjects: Sequence[Subject], near: Sequence[str] = ()) -> str:
     """The subjects as one JSON document, ending in a newline; `near`: ids that the text is nearly, where it is none."""
-    return json_v1.explain(subjects, __version__, near=near)
+    return json_report.explain(subjects, __version__, near=near)
 
 
 def render_cause(page: CausePage) -> str:
     """One cause by its id: no subject was asked about."""
-    return json_v1.explain((), __version__, cause=page)
+    return json_report.explain((), __version__, cause=page)
 
 
 def render_rules(infos: Sequence[RuleInfo]) -> str:
     """The rules of one id, in the document that a cause's id gives too."""
-    return json_v1.explain((), __version__, rules=[asdict(info) for info in infos])
+    return json_report.explain((), __version__, rules=[asdict(info) for info in infos])

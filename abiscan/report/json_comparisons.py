@@ -1,5 +1,5 @@
-"""The JSON of `diff`, `env`, `together` and `stable`: the schema's `$defs/difference`, `environment`, `together` and
-`stable_plan`. What `json_v1` says of the report holds here."""
+"""The JSON of `diff`, `env`, `together` and `stable`: the schema's `$defs/diff`, `environment`, `compat` and
+`migration`. What `json_report` says of the report holds here."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, F
 from abiscan.model.diff_report import Change, DiffReport
 from abiscan.model.environment_report import EnvironmentReport, PackageOutcome, PackageReport, Problem
 from abiscan.model.migration_plan import MigrationPlan, PlanFile, Replacement
-from abiscan.report.json_v1 import document, plain, text
+from abiscan.report.json_report import document, plain, text
 
-# As `json_v1._FIELDS`.
+# As `json_report._FIELDS`.
 _FIELDS: dict[type, tuple[str, ...]] = {
-    Change: ("aspect", "effect", "shrinks", "text", "files", "removed", "added"),
-    Compared: ("path", "name", "version", "files", "reach"),
+    Change: ("aspect", "effect", "regresses", "text", "files", "removed", "added"),
+    Compared: ("path", "name", "version", "files", "compatibility"),
     Compatibility: ("machines", "torch", "pythons", "gpus", "device_code", "floors", "cuda", "undecided"),
-    BuildOfTorch: ("torch", "variant", "works", "reason"),
-    Floor: ("part", "version", "because"),
+    BuildOfTorch: ("torch", "variant", "compatible", "reason"),
+    Floor: ("part", "version", "required_by"),
     PackageReport: (
         *("name", "version", "files", "torch_files", "now", "after", "action", "step", "requires_torch", "loads_on"),
     ),
-    PackageOutcome: ("state", "failing", "why", "allowed", "for_another", "without_driver"),
+    PackageOutcome: ("state", "failing", "reason", "allowed", "for_another", "without_driver"),
     Problem: ("kind", "text"),
     Replacement: ("kind", "use", "header", "since", "names", "files", "sites", "total"),
     PlanFile: ("path", "stable", "rewrite", "goes", "none"),
-    Exclusion: ("target", "aspect", "excluded", "text"),
+    Exclusion: ("input", "aspect", "excluded", "text"),
 }
 
 
@@ -34,12 +34,12 @@ def _plain(value: Any) -> Any:
     return plain(value, _FIELDS)
 
 
-def difference(value: DiffReport) -> str:
-    """The answer of `diff` (`$defs/difference` of the schema)."""
+def diff(value: DiffReport) -> str:
+    """The answer of `diff` (`$defs/diff` of the schema)."""
     return document(
         value.version,
         {
-            "shrank": value.shrank,
+            "regressed": value.regressed,
             "old": _plain(value.old),
             "new": _plain(value.new),
             "changes": _plain(value.changes),
@@ -49,14 +49,14 @@ def difference(value: DiffReport) -> str:
     )
 
 
-def together(value: CompatReport) -> str:
-    """The answer of `together` (`$defs/together` of the schema)."""
+def compat(value: CompatReport) -> str:
+    """The answer of `together` (`$defs/compat` of the schema)."""
     return document(
         value.version,
         {
             "conflicts": _plain(value.conflicts),
             "common": _plain(value.common),
-            "targets": _plain(value.targets),
+            "inputs": _plain(value.inputs),
             "exclusions": _plain(value.exclusions),
             "notes": _plain(value.notes),
             "undecided": _plain(value.undecided),
@@ -75,19 +75,19 @@ def environment(value: EnvironmentReport) -> str:
             "after": _plain(value.after),
             "fails": value.fails,
             "packages": _plain(value.packages),
-            "pure": value.pure,
+            "pure_python": value.pure_python,
             "problems": _plain(value.problems),
             "errors": _plain(value.errors),
         },
     )
 
 
-def stable_plan(value: MigrationPlan) -> str:
-    """The answer of `stable` (`$defs/stable_plan` of the schema)."""
+def migration(value: MigrationPlan) -> str:
+    """The answer of `stable` (`$defs/migration` of the schema)."""
     return document(
         value.version,
         {
-            "target": text(value.target),
+            "input": text(value.input),
             "done": value.done,
             "minimum": value.minimum,
             "stable": {text(name): since or None for name, since in value.stable.items()},

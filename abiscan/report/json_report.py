@@ -1,7 +1,7 @@
-"""The JSON report, version 1: a contract with users' scripts and dashboards.
+"""The JSON report, version 2: a contract with users' scripts and dashboards.
 
 This is a copy of `model`'s types, on purpose: a field may be renamed there, never here. Fields may be added. The shape
-is `data/report-v1.schema.json`, which `abiscan schema` prints.
+is `data/report.schema.json`, which `abiscan schema` prints.
 
 The text is UTF-8. A name in a binary is bytes, and may not be UTF-8; each byte that is not is written as the four
 characters `\\xNN`, so the document is always valid and two names stay two names. Everything is sorted, and what the
@@ -16,15 +16,17 @@ from typing import Any
 
 import msgspec
 
-from abiscan.model.binding import BoundImport, LoaderPrediction, NeededLibrary, Status
 from abiscan.model.cause import Cause, CauseGroup
 from abiscan.model.cause_page import CausePage
 from abiscan.model.device_code import GpuImage, GpuModule
 from abiscan.model.finding import Finding, Location, RuleInfo, WhatIf
+from abiscan.model.imports import CheckedImport, Status
+from abiscan.model.loading import LoaderPrediction, NeededLibrary
 from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance, ProvenanceFact
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import (
+    SCHEMA_VERSION,
     ArtifactReport,
     ArtifactVerdict,
     Container,
@@ -33,13 +35,10 @@ from abiscan.model.report import (
     Report,
     StaleEntry,
 )
-from abiscan.model.setting import Setting, Stated
 from abiscan.model.subject import Subject
-from abiscan.model.target import Target
+from abiscan.model.target import TargetEnvironment, TargetPart, TorchBuild
 from abiscan.report.order import sorted_artifacts, sorted_errors, sorted_findings, sorted_imports
 from abiscan.report.summary import Summary, status_counts, summary_of
-
-SCHEMA_VERSION = 1
 
 # Elements of these lists stand on one line each: a diff of two reports then reads, and `grep` finds a name.
 _EXPAND_TO = 3
@@ -65,7 +64,7 @@ def stream(head: Report, counts: Summary, artifacts: Iterable[ArtifactReport]) -
             "schema_version": SCHEMA_VERSION,
             "tool": _tool(head.version),
             "root": plain(head.root),
-            "target": plain(head.target),
+            "torch_build": plain(head.torch_build),
             "verdict": head.verdict,
             "fail_on": head.fail_on if head.fail_on is not None else "never",
             "summary": summary(counts),
@@ -156,9 +155,9 @@ def summary(counts: Summary) -> dict[str, Any]:
 
 
 def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> dict[str, Any]:
-    """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_judged`
-    tells the two apart."""
-    imports: Iterable[BoundImport] = value.imports
+    """One artifact. `releases` is empty both where no build is known and where none was asked for; `releases_checked`
+    distinguishes the two."""
+    imports: Iterable[CheckedImport] = value.imports
     if imports_shown == "unresolved":
         imports = (each for each in imports if each.status is not Status.RESOLVED)
     return {
@@ -176,14 +175,14 @@ def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> d
         "imports": [_import(b, value) for b in sorted_imports(imports)],
         "import_counts": status_counts(value.imports),
         "releases": [_release(r) for r in value.releases or ()],
-        "releases_judged": value.releases is not None,
+        "releases_checked": value.releases is not None,
         "what_if": plain(value.what_if),
         "provenance": plain(value.provenance),
         "findings": [plain(f) for f in sorted_findings(value.findings)],
         "causes": plain(value.causes),
-        "setting": plain(value.setting),
+        "target": plain(value.target),
         "notes": plain(value.notes),
-        "served_by": plain(value.served_by),
+        "replaced_by": plain(value.replaced_by),
         "operators": plain(value.operators),
         "called_operators": plain(value.called),
     }
@@ -193,20 +192,29 @@ def artifact(value: ArtifactReport, *, imports_shown: ImportsShown = "all") -> d
 
 # The fields of what is written as it stands, in their order. Fields of the model that are not here are not told.
 _FIELDS: dict[type, tuple[str, ...]] = {
-    Target: (
-        *("kind", "torch", "variant", "cuda", "hip", "cxx11_abi"),
+    TorchBuild: (
+        *("kind", "version", "variant", "cuda", "hip", "cxx11_abi"),
         *("path", "note", "machine", "git_revision", "python"),
     ),
-    Setting: ("torch", "python", "gpu", "system", "device", "driver"),
-    Stated: ("value", "source", "because"),
+    TargetEnvironment: ("torch", "torch_build", "python", "gpu", "platform", "device", "driver"),
+    TargetPart: ("value", "source", "detected_from"),
     LoaderPrediction: ("outcome", "error", "undecided"),
     NeededLibrary: ("soname", "found"),
     Cause: ("cause", "confidence", "evidence", "fix"),
     CauseGroup: ("cause", "confidence", "summary", "evidence", "fix", "symbols"),
-    WhatIf: ("rule", "symbols", "windows", "assumes"),
+    WhatIf: ("rule", "symbols", "compatible_with", "assumes"),
     Provenance: (
-        *("compilers", "cxx11_abi", "torch_window", "built_for", "built_for_basis", "python_abi", "cuda", "gpu_archs"),
-        *("abi", "glibc_needed", "libstdcxx_needed", "facts", "gpu_images", "gpu_modules", "gpu_unread"),
+        *(
+            "compilers",
+            "cxx11_abi",
+            "torch_releases",
+            "built_for",
+            "built_for_source",
+            "python_abi",
+            "cuda",
+            "gpu_archs",
+        ),
+        *("abi", "glibc_needed", "libstdcxx_needed", "facts", "gpu_images", "gpu_modules", "gpu_not_read"),
     ),
     ProvenanceFact: ("topic", "value", "source", "confidence"),
     GpuImage: ("architecture", "code", "images", "compressed", "relocatable", "ptx_version"),
@@ -228,7 +236,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }
 
 
-def _import(value: BoundImport, report: ArtifactReport) -> dict[str, Any]:
+def _import(value: CheckedImport, report: ArtifactReport) -> dict[str, Any]:
     symbol = value.symbol
     return {
         "mangled": text(symbol.name),
@@ -239,7 +247,7 @@ def _import(value: BoundImport, report: ArtifactReport) -> dict[str, Any]:
         "owner": value.owner,
         "status": value.status,
         "provider": text(value.provider) if value.provider is not None else None,
-        "windows": report.exported_in.get(value.name),
+        "exported_in": report.exported_in.get(value.name),
         "causes": plain(report.import_causes.get(value.name, ())),
     }
 
@@ -267,7 +275,7 @@ def _subject(value: Subject) -> dict[str, Any]:
         "demangled_by": value.demangled_by,
         # The contract has a string here: a message that is about no name has no owner to tell.
         "owner": value.owner if value.owner is not None else "other",
-        "windows": plain(value.windows),
+        "exported_in": plain(value.exported_in),
         "causes": plain(value.causes),
         "history": plain(value.history),
         "needed_by": plain(value.needed_by),
