@@ -8,6 +8,7 @@ output unescaped: a file is still named as it is called, which is what its annot
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 
@@ -143,9 +144,7 @@ _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 
 def _data(text: str) -> str:
     """A message, escaped."""
-    if text.isprintable() and "%" not in text:
-        return printable(text)
-    return "".join(_DATA.get(character) or printable(character) for character in text)
+    return "".join(_DATA.get(part) or printable(part) for part in re.split("([%\r\n])", text))
 
 
 def _property(text: str) -> str:

@@ -24,11 +24,11 @@ _ROWS, _SYMBOLS, _SYMBOL_LENGTH = 200, 5, 300
 _MARKED: dict[Verdict | ArtifactVerdict, str] = {
     Verdict.PASS: "✅ ",
     Verdict.FAIL: "❌ ",
-    Verdict.INCOMPLETE: "⚠️ ",
+    Verdict.INCOMPLETE: "⚠ ",
     ArtifactVerdict.LOADS: "✅ ",
     ArtifactVerdict.FAILS: "❌ ",
-    ArtifactVerdict.UNDECIDED: "⚠️ ",
-    ArtifactVerdict.UNREADABLE: "⚠️ ",
+    ArtifactVerdict.UNDECIDED: "⚠ ",
+    ArtifactVerdict.UNREADABLE: "⚠ ",
     ArtifactVerdict.NOT_TORCH: "",
 }
 _MARKS = re.compile(r"[\\`*_{}\[\]()#+!|<>&~@$\"']")

@@ -134,7 +134,7 @@ def _text_table(table: Table, style: Style) -> Iterator[str]:
 
 def markdown(sheet: Sheet) -> str:
     """For a job summary or a review comment (GitHub's Markdown), ending in a newline."""
-    marks = {Tone.BAD: "❌ ", Tone.GOOD: "✅ ", Tone.DOUBT: "⚠️ ", Tone.PLAIN: ""}
+    marks = {Tone.BAD: "❌ ", Tone.GOOD: "✅ ", Tone.DOUBT: "⚠ ", Tone.PLAIN: ""}
     parts = [f"## abiscan: {marks[sheet.tone]}{plain(sheet.word)}", plain(sheet.headline)]
     if sheet.done is not None:
         parts.append(f"**{sheet.percent} %** done")

@@ -8,7 +8,7 @@ from typing import Any
 
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
-from abiscan.report.escape import printable
+from abiscan.report.escape import printable, safe_json
 from abiscan.report.html.file_view import STATUSES, windows_words
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.values import PageView
@@ -62,8 +62,8 @@ def heat_data(heat: HeatMap, texts: Texts) -> dict[str, Any]:
 
 def escaped(value: object) -> str:
     """JSON for an element `script`, which no text in it can end."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
+    text = safe_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 

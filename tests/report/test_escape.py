@@ -1,0 +1,92 @@
+"""No character without a visible glyph reaches a reader, in any format, and names in every script stay as they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+import pytest
+from msgspec.structs import replace
+
+from abiscan.report import FORMATS, render
+from abiscan.report.escape import DEFAULT_IGNORABLE, printable, safe_json, safe_markup, safe_text
+from tests.report import samples
+
+# Ranges and single ones as the property's file has them (DerivedCoreProperties.txt of Unicode 14.0.0, "Total code
+# points: 4174"), and what no property has: see `escape._BLANK`.
+BLANK = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10)}
+TAGS = {*range(0xE0000, 0xE0080), *range(0xE0100, 0xE01F0)}
+EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))
+# By the general categories alone, and the lists above.
+HIDDEN = {
+    each
+    for each, kind in zip(EVERYTHING, map(unicodedata.category, EVERYTHING), strict=True)
+    if kind[0] == "C" or (kind[0] == "Z" and each != " ")
+} | set(map(chr, BLANK | TAGS))
+# All that are few, some of the others; lone surrogates are bytes that were no UTF-8.
+SOME = (
+    "".join(
+        each for each in sorted(HIDDEN) if unicodedata.category(each) not in ("Cn", "Co", "Cs") and each < "\U000e0110"
+    )
+    + "\ue000\U000f0000\u0378\ufff0\U000e0fff\U0010ffff\udcff\udc80"
+)
+READABLE = (
+    *("测试/模型.so", "模块-1.0.whl", "café", "cafe\u0301", "наука", "भाषा", "ภาษาไทย", "한국어", "\u1112\u1161\u11ab"),
+    *("עִבְרִית", "العَرَبِيَّة", "か\u3099", "Tiếng Việt", "Ελληνικά", "ខ្មែរ", "emoji 🚀", "a b", "→≤½№"),
+)
+
+
+def test_the_table_is_whole() -> None:
+    """As many as the file of the property says at its end."""
+    assert sum(last - first + 1 for first, last in DEFAULT_IGNORABLE) == 4174
+
+
+def test_no_code_point_is_hidden() -> None:
+    assert not HIDDEN & set(printable(EVERYTHING))
+    # By itself each is escaped too, and says which it is.
+    for code in BLANK:
+        assert printable(chr(code)) == f"\\u{code:04x}"
+    assert printable("\U000e0041") == "\\U000e0041"
+    assert printable("a\u00adb\u00a0c\x7f\x1b") == "a\\xadb\\xa0c\\x7f\\x1b"
+
+
+def test_all_other_characters_stay() -> None:
+    shown = "".join(each for each in EVERYTHING if each not in HIDDEN and unicodedata.category(each)[0] != "M")
+    # Symbols and letters whose glyph is blank; the letters are assigned since Unicode 15.
+    assert {0x1D159} <= set(map(ord, set(shown) - set(printable(shown)))) <= {0x1D159, 0x13441, 0x13442}
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0489", "\u0903", "\u20e3"])
+def test_a_mark_needs_a_letter(mark: str) -> None:
+    assert printable(f"e{mark}") == f"e{mark}"
+    assert printable(f"e{mark}{mark}") == f"e{mark}{mark}"
+    for before in ("", " ", "'", "/", "\u200b", "\x1b"):
+        assert mark not in printable(before + mark + mark)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_names_stay_readable(name: str) -> None:
+    assert printable(name) == safe_text(name) == safe_markup(name) == safe_json(name) == name
+
+
+def test_json_reads_back_the_same() -> None:
+    value = {"name": "".join(READABLE) + SOME, "mark": "\u0301"}
+    text = safe_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(text) == value
+    assert not HIDDEN & set(text)
+    assert '"\\u0301"' in text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_format_shows_what_is_hidden(name: str) -> None:
+    """In the paths, members, symbols, messages and notes of a report."""
+    artifact = samples.an_artifact(
+        f"dist/{SOME}.whl",
+        f"{SOME}.so",
+        findings=(replace(samples.a_finding(), symbol=SOME, message=SOME, fix=SOME),),
+        notes=(SOME,),
+    )
+    report = replace(samples.a_report(artifact), notes=(SOME,))
+    written = render(name, report)
+    assert HIDDEN & set(written) <= set("\n\t")
