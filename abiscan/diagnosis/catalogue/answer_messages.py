@@ -12,6 +12,7 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.catalogue.message_row import Line
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.subject import SubjectKind
 
 PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}\n]*))?\}")
 """A place in a template: the name of a value or fact, and the text where it is absent or unfit for a command."""
@@ -47,9 +48,13 @@ def parse_condition(condition: str) -> tuple[str, str | None, bool]:
     return name, wanted if equals else None, rest != condition
 
 
-def subject_text(found: FoundMessage) -> str:
-    """The text of the subject: of the answer's template, or the matched part of the message."""
-    return PLACE.sub(lambda place: found.values.get(place[1]) or place[2] or "", found.answer.text) or found.quote
+def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
+    """Text and kind of the subject: a message that does not name what it is about is the subject itself."""
+    answer = found.answer
+    text = PLACE.sub(lambda place: found.values.get(place[1]) or place[2] or "", answer.text)
+    if text or not answer.text:
+        return text or found.quote, answer.kind
+    return found.quote, SubjectKind.RUNTIME_ERROR
 
 
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:

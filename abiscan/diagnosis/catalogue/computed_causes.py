@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from abiscan.diagnosis.causes.built_for import by_label
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidates
 
-COMPUTED_CAUSES: Final[Mapping[str, Callable[[MissingName], Candidates]]] = {}
+COMPUTED_CAUSES: Final[Mapping[str, Callable[[MissingName], Candidates]]] = {"built-for-label": by_label}

@@ -12,6 +12,7 @@ from typing import Final
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases import companions
 
 Values = Mapping[str, str]
@@ -55,6 +56,24 @@ def _gpu_is_older(values: Values, _missing: MissingName) -> str | None:
     return "yes" if "too_old" in values or (gpu and any(supported) and gpu < min(supported)) else None
 
 
+def _of_torch(values: Values, _missing: MissingName) -> str | None:
+    """Given where the DLL (values `name`, `folder`) belongs to torch, or none is named and torch was imported."""
+    name, folder = values.get("name", ""), values.get("folder", "").replace("\\", "/").lower()
+    own = is_torch_library(name) or folder.endswith("/torch/lib/") or (not name and "torch_imported" in values)
+    return "yes" if own else None
+
+
+def _dll(values: Values, _missing: MissingName) -> str | None:
+    """The value `name` where it is a DLL's."""
+    name = values.get("name", "")
+    return fixes.word(name, "FILE") if name.lower().endswith(".dll") else None
+
+
+def _foreign_dll(values: Values, missing: MissingName) -> str | None:
+    """The value `name` where it is a DLL's and not torch's."""
+    return None if _of_torch(values, missing) else _dll(values, missing)
+
+
 def _number(name: str | None) -> int:
     found = re.search(r"\d{1,4}", name or "")
     return int(found[0]) if found is not None else 0
@@ -68,4 +87,7 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "companion": _companion,
     "gpu_is_newer": _gpu_is_newer,
     "gpu_is_older": _gpu_is_older,
+    "of_torch": _of_torch,
+    "dll": _dll,
+    "foreign_dll": _foreign_dll,
 }

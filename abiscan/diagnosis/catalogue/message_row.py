@@ -79,7 +79,8 @@ class Answer(_Row, frozen=True, kw_only=True):
 
     Attributes:
         kind: of the subject.
-        text: template of the subject's text; the matched part of the message where absent.
+        text: template of the subject's text; the matched part of the message where absent, and where its values are,
+            the kind then being `runtime-error`.
         owner: project that the subject belongs to.
         find: names of finders.
         cause: causes; those whose conditions hold are given.

@@ -35,12 +35,12 @@ class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.Unreadabl
 def read_catalogue(folder: Path) -> Catalogue:
     """The rows of every file of a folder, in the order of the files' names.
 
-    `phrases.toml` has texts that templates name as `{phrase}`; they are put in.
+    A file's table `phrase`, and `phrases.toml` for all files, have texts for places of lines (`{phrase}`).
 
     Raises:
         InvalidMessage: the first thing that is wrong.
     """
-    phrases = tomllib.loads((folder / "phrases.toml").read_text(encoding="utf-8"))
+    shared = tomllib.loads((folder / "phrases.toml").read_text(encoding="utf-8"))
     finders: list[Finder] = []
     answers: list[Answer] = []
     messages: list[Message] = []
@@ -49,6 +49,7 @@ def read_catalogue(folder: Path) -> Catalogue:
             continue
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
+            phrases = {**shared, **table.pop("phrase", {})}
             family = msgspec.convert(_normalised(table, phrases), Catalogue)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
             raise InvalidMessage(f"{path.name}: {error}") from error

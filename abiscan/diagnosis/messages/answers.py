@@ -20,7 +20,6 @@ from abiscan.diagnosis.messages import (
     spelling,
     toolchain_errors,
     version_conflicts,
-    windows_errors,
 )
 from abiscan.diagnosis.messages.bare_names import bare_names
 from abiscan.diagnosis.messages.mention import Complaint, Mention
@@ -129,8 +128,6 @@ def _answer(
             return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
         case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
-        case Complaint.DLL:
-            return _subject(mention, ranked(windows_errors.dll(mention, missing)), None, file_name)
         case Complaint.CUDNN_RELEASES:
             return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
         case Complaint.UNDECLARED:
@@ -176,20 +173,22 @@ def _answer(
 def _answer_message(
     found: FoundMessage, knowledge: Knowledge, needed_by: str | None, file_facts: FileFacts | None
 ) -> Subject:
-    text = answer_messages.subject_text(found)
-    facts = file_facts(needed_by) if file_facts is not None and needed_by is not None else None
-    missing = MissingName(text, knowledge, file_name=needed_by, file=facts)
+    text, kind = answer_messages.subject_of(found)
+    file_name = found.values.get("needed_by") or needed_by
+    facts = file_facts(file_name) if file_facts is not None and file_name is not None else None
+    missing = MissingName(text, knowledge, file_name=file_name, file=facts)
     computed = (cause for name in found.answer.computed for cause in COMPUTED_CAUSES[name](missing))
     causes = ranked((*computed, *answer_messages.candidates(found, missing)))
     return Subject(
         text,
-        found.answer.kind,
+        kind,
         None,
         None,
         DemangledBy.NONE,
         found.answer.owner,
         None,
         tuple(candidate.as_cause() for candidate in causes),
+        needed_by=file_name,
         message=found.message.id,
     )
 

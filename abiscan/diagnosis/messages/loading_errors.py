@@ -7,7 +7,6 @@ from abiscan.diagnosis import fixes
 from abiscan.diagnosis.messages.dyld_messages import QUARANTINED
 from abiscan.diagnosis.messages.loader_messages import ILLEGAL_INSTRUCTION, OF_GLIBC
 from abiscan.diagnosis.messages.mention import Mention
-from abiscan.diagnosis.messages.windows_messages import NO_WIN32_APPLICATION
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
@@ -187,12 +186,6 @@ _UNUSABLE = {
         0.88,
         "macOS refuses its code signature beside that of the process.",
         "codesign -dv {file}; codesign --force --sign - {file}  # signs it for this machine alone",
-    ),
-    NO_WIN32_APPLICATION: (
-        0.88,
-        "It, or a DLL that it needs, is for the other word size (32 or 64 bits) than this Python, or is damaged.",
-        "python -c 'import platform; print(platform.architecture())'  # then install the build for it; or "
-        "again, where it is damaged",
     ),
     "failed to map segment from shared object": (
         0.7,

@@ -38,8 +38,6 @@ class Complaint(enum.Enum):
     """Torch has no operator of a name."""
     NO_OPERATORS = enum.auto()
     """A package says that the library of its operators did not load."""
-    DLL = enum.auto()
-    """Windows did not load a library."""
     NO_OVERLOAD = enum.auto()
     """A function does not take these arguments."""
     UNDECLARED = enum.auto()
@@ -91,7 +89,6 @@ _KINDS: Final = {
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
     Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
     Complaint.NO_OPERATORS: SubjectKind.LIBRARY,
-    Complaint.DLL: SubjectKind.LIBRARY,
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,
     Complaint.UNDECLARED: SubjectKind.COMPILE_ERROR,
     Complaint.OLD_STANDARD: SubjectKind.COMPILE_ERROR,

@@ -13,7 +13,6 @@ from abiscan.diagnosis.messages import (
     python_messages,
     toolchain_messages,
     torch_messages,
-    windows_messages,
 )
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.message_text import Hit
@@ -215,16 +214,6 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("call_function BuiltinVariable ", python_messages.unsupported_builtin),
     ("Unsupported: call_function ", python_messages.skip_function),
     ("Graph break due to unsupported builtin", python_messages.unsupported_builtin),
-    ("WinError ", windows_messages.win_error),
-    ("DLL load failed", windows_messages.dll_load_failed),
-    ("a valid Win32 application", windows_messages.not_a_program),
-    ("Win32-Anwendung", windows_messages.not_a_program),
-    ("application Win32 valide", windows_messages.not_a_program),
-    ("Win32 v\u00e1lid", windows_messages.not_a_program),
-    ("Win32 valida", windows_messages.not_a_program),
-    ("\u043f\u0440\u0438\u043b\u043e\u0436\u0435\u043d\u0438\u0435\u043c Win32", windows_messages.not_a_program),
-    ("\u6709\u6548\u7684 Win32 \u5e94\u7528\u7a0b\u5e8f", windows_messages.not_a_program),
-    ("Could not find module", windows_messages.could_not_find),
     ("does not exist", torch_messages.operator_before),
     ("No such operator", torch_messages.operator_behind),
     ("Unknown builtin op", torch_messages.operator_behind),
