@@ -36,6 +36,8 @@ VALUES = FLOORS[0]
 # Module -> the stages that may import it.
 HOMES = {
     "elftools": {"elf"},
+    # The text is checked against the limits before it.
+    "packaging": {"model"},
     "struct": {"elf"},
     # Whoever starts a child says how it is kept from importing what lies around.
     "subprocess": {"child_processes"},
@@ -102,6 +104,57 @@ def test_outside_powers_have_one_home(path: Path) -> None:
     for name in imports_of(path):
         home = HOMES.get(name.split(".")[0])
         assert home is None or stage in home, f"{stage} imports {name}; its home is {sorted(home or ())}"
+
+
+def _dependency_parsers(tree: ast.AST) -> set[str]:
+    """What of a module can make values of dependency text, of `packaging` or of its copies; its own classes aside."""
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    # Values of other modules of the package are none of packaging's (`loader.definitions.Version`).
+    own = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("abiscan")
+        for alias in node.names
+    }
+    calls = {ast.unparse(n.func).rpartition(".")[2] for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    modules = {name for name in texts if name in ("packaging", "pkg_resources") or name.startswith("packaging.")}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module or "")
+    copies = {name for name in modules if {"packaging", "pkg_resources"} & set(name.split("."))}
+    return copies | (calls & _DEPENDENCY_TEXT) - defined - own
+
+
+# The classes and functions of packaging and importlib.metadata that read text.
+_DEPENDENCY_TEXT = {"Requirement", "SpecifierSet", "Specifier", "Version", "Marker"} | {
+    *("parse_tag", "parse_wheel_filename", "parse_sdist_filename", "parse_email", "from_email", "requires")
+}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_dependency_text_is_read_in_one_module(path: Path) -> None:
+    """Text of a file becomes a requirement, a version or a marker behind the limits of `model/limits.py` alone."""
+    found = _dependency_parsers(ast.parse(path.read_text(encoding="utf-8")))
+    if path == PACKAGE / "model" / "dependency_specifiers.py":
+        # The classes are handed to `_read`, which checks the text before, and are called by nobody else.
+        assert found == {"packaging.markers", "packaging.requirements", "packaging.specifiers"}
+    else:
+        assert not found
+
+
+def test_a_second_reader_of_dependency_text_is_found() -> None:
+    for text in (
+        "from packaging.requirements import Requirement",
+        "def f(x):\n    import packaging.version as v\n    return v.parse(x)",
+        "from pip._vendor.packaging.version import parse",
+        "import importlib\nm = importlib.import_module('packaging.version')",
+        "def f(m, x):\n    return m.Version(x)",
+    ):
+        assert _dependency_parsers(ast.parse(text))
+    assert not _dependency_parsers(ast.parse("class Version: ...\nVersion('1')"))
 
 
 def test_formats_are_known_to_their_own_rooms_and_the_registry_alone() -> None:

@@ -28,7 +28,8 @@ def scan_packages(
     by_folder = {package.package.dist_info or "": package.name for package in packages}
     errors = []
     executor = in_process if jobs == 1 else process_pool(jobs)
-    targets = [f"{INSTALLED}{package.name}" for package in packages]
+    # By its folder: the name in its METADATA may be any text.
+    targets = [f"{INSTALLED}{package.package.name}" for package in packages]
     for item in stream(targets, options, jobs=jobs, executor=executor):
         if isinstance(item, Container):
             owner = by_folder.get(item.path.rpartition("/")[2])

@@ -16,7 +16,7 @@ from abiscan.inputs import Artifact, Group, Note, expand
 from abiscan.inputs import Options as InputOptions
 from abiscan.model.limits import MIN_ON_DISK
 from abiscan.model.report import ArtifactKind, ArtifactReport, InputError
-from abiscan.target.declared import unread_of
+from abiscan.target.declared import unknown_of, unread_requirements
 
 if TYPE_CHECKING:
     from abiscan.inputs.scratch import Scratch
@@ -95,6 +95,7 @@ def scan_items(
     notes: list[str] = []
     if batch.sources:
         yield from context.source_errors
+    met: set[str] = set()
     # Path of the container, for each group that was met.
     opened: dict[str, str | None] = {}
     number = silent = 0
@@ -103,15 +104,19 @@ def scan_items(
     for item in found:
         if isinstance(item, Artifact):
             number += 1
+            group = item.group
+            if batch.part == 0 and group.key not in met:
+                met.add(group.key)
+                for unread in unread_requirements(group.facts):
+                    yield InputError(group.facts.path, unread)
             if (batch.parts > 1 and division.part_of(item) != batch.part) or item.display in batch.skip:
                 continue
             starts(item.display)
-            group = item.group
             if group.key not in opened:
                 container = container_of(group)
                 opened[group.key] = None if container is None else container.path
                 if container is not None:
-                    notes += (f"{container.path}: {unread}" for unread in unread_of(group.facts))
+                    notes += (f"{container.path}: {unknown}" for unknown in unknown_of(group.facts))
                     yield OpenedContainer(container)
                 del container
             if progress is not None:

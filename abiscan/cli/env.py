@@ -109,6 +109,10 @@ def _looked(options: ScanOptions, torch: str | None, jobs: int) -> InspectedEnvi
         now=now,
         later=later,
         problems=tuple(problems),
-        errors=tuple(f"{error.path}: {error.message}" for error in errors),
+        errors=(
+            *(f"{error.path}: {error.message}" for error in errors),
+            # Of the others it is an error that was found where their files were looked at.
+            *(sentence for package in every if package.name not in now for sentence in package.unread),
+        ),
         markers=marker_environment(found or FALLBACK_MACHINE, environment.version) if environment.version else {},
     )

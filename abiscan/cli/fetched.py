@@ -76,12 +76,12 @@ def called(targets: Sequence[str], local: Sequence[str]) -> dict[str, str]:
 def _fetched(target: str, python: str | None, quiet: bool) -> str:
     if "://" in target:
         return _of_url(target, quiet)
-    from packaging.requirements import InvalidRequirement, Requirement
+    from abiscan.model.dependency_specifiers import InvalidDependency, read_requirement
 
     try:
-        asked = Requirement(target)
-    except InvalidRequirement as error:
-        raise UsageError(f"{target}: no requirement: {str(error).splitlines()[0]}") from None
+        asked = read_requirement(target)
+    except InvalidDependency as error:
+        raise UsageError(f"{target}: no requirement: {error}") from None
     requirement = f"{asked.name}{asked.specifier}"
     machine = _machine()
     pythons = _pythons(python)

@@ -23,7 +23,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
 
 if TYPE_CHECKING:
-    from packaging.specifiers import SpecifierSet
+    from abiscan.model.dependency_specifiers import SpecifierSet
 
 REQUIRE_TORCH = "require-torch"
 REQUIRE_STABLE_ABI = "require-stable-abi"
@@ -78,11 +78,11 @@ def parse_require_torch(text: str, where: str = "--require-torch") -> SpecifierS
     Raises:
         UsageError: it is no version specifier.
     """
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from abiscan.model.dependency_specifiers import InvalidDependency, read_specifiers
 
     try:
-        parsed = SpecifierSet(text)
-    except InvalidSpecifier:
+        parsed = read_specifiers(text)
+    except InvalidDependency:
         raise UsageError(f"{where}: {text!r} is no version range; write one such as '>=2.4,<2.9'") from None
     if not len(parsed):
         raise UsageError(f"{where}: the range is empty; write one such as '>=2.4,<2.9'")

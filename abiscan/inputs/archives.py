@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Symbolic links are stored with their target as content.
 _MAX_LINK = 4096
+_CONDA_INDEX = "info/index.json"
 _GLANCE = 64
 # What may lie beside a shared object and be asked for (`Artifact.beside`).
 _NEIGHBOUR = ".json"
@@ -214,8 +215,7 @@ def _judge_zip_member(
         if is_metadata(name):
             if member.size > limits.metadata:
                 return collector.error(name, f"metadata of {member.size} bytes: not read")
-            collector.metadata[name] = bytes(archive.unpack(member, f"{archive.display}!{name}"))
-            return None
+            return collector.add_metadata(name, bytes(archive.unpack(member, f"{archive.display}!{name}")))
         # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
         size = file_kind.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
         head = archive.head(member, size)
@@ -302,8 +302,11 @@ def _expand_conda(
             source = _nested_source(archive, member, place.display)
             reader = TarReader(source, stream_codec(source.read_at(0, 8)), place.display, options.limits)
             for entry in reader:
-                if entry.name == "info/index.json" and entry.isreg() and entry.size <= options.limits.metadata:
-                    metadata[entry.name] = bytes(reader.rest(entry, reader.head(entry, 0)))
+                if entry.name != _CONDA_INDEX or not entry.isreg():
+                    continue
+                if entry.size > options.limits.metadata:
+                    raise UnreadableFile(f"{place.display}!{_CONDA_INDEX}", f"metadata of {entry.size} bytes: not read")
+                metadata[_CONDA_INDEX] = bytes(reader.rest(entry, reader.head(entry, 0)))
     for member, form in nested:
         if member.name.startswith("pkg-"):
             source = _nested_source(archive, member, place.display)
@@ -325,7 +328,10 @@ def _expand_tar(
 
     limits = options.limits
     archive = TarArchive(source, codec, place.display, limits, hashes=options.hashes)
-    collector = Collector(place, options, metadata=dict(metadata or {}))
+    collector = Collector(place, options)
+    for name, content in (metadata or {}).items():
+        collector.names.append(name)
+        collector.add_metadata(name, content)
     nested: list[tuple[str, str, ByteSource]] = []
     broken: UnreadableFile | None = None
     reader = TarReader(source, codec, place.display, limits)
@@ -385,8 +391,7 @@ def _judge_tar_member(
     if is_metadata(name):
         if member.size > archive.limits.metadata:
             return collector.error(name, f"metadata of {member.size} bytes: not read")
-        collector.metadata[name] = bytes(reader.rest(member, head))
-        return None
+        return collector.add_metadata(name, bytes(reader.rest(member, head)))
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
     if form is not None:
         if archive.codec is None:

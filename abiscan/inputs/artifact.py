@@ -12,6 +12,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.model.limits import (
     MAX_ARCHIVE_DEPTH,
+    MAX_COMPANION,
     MAX_FILES,
     MAX_MEMBER_SIZE,
     MAX_MEMBERS,
@@ -41,7 +42,7 @@ class Limits(Struct, frozen=True):
         ratio: a member or stream above `ratio_from` that unpacks to more than this many times its packed size is
             taken for a zip bomb. Shared objects that patchelf padded with zeros reach 420, at 4 MiB; larger ones 20.
         depth: archives inside of archives that are followed; 1 is the named one alone.
-        metadata: largest METADATA, WHEEL, RECORD or index.json that is read.
+        metadata: largest METADATA, WHEEL, PKG-INFO or index.json that is read.
         kept: unpacked shared objects of one archive that are kept for siblings; more where the largest one has more.
     """
 
@@ -215,7 +216,7 @@ class Artifact(Struct, frozen=True):
         """
         return self.content.read(limit)
 
-    def beside(self, suffix: str, files: FileSystem, limit: int = MAX_METADATA) -> bytes | None:
+    def beside(self, suffix: str, files: FileSystem, limit: int = MAX_COMPANION) -> bytes | None:
         """The bytes of the file that has its name with another suffix and lies beside it; None where there is none.
 
         Args:

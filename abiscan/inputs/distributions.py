@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
-from abiscan.inputs.packages import InstalledPackage, installed_files, roots_of
-from abiscan.wheel.metadata import headers
+from abiscan.inputs.members import not_read
+from abiscan.inputs.packages import InstalledPackage, installed_files, is_package_name, roots_of
+from abiscan.model.limits import MAX_METADATA
+from abiscan.wheel.metadata import find_excess_of_metadata, headers
 from abiscan.wheel.requirement_lines import normal_name
 
-# Bytes of METADATA and direct_url.json; real ones have a hundredth of it.
-_MAX_METADATA = 1 << 22
 # Files of a source tree, when it is asked whether it holds any shared object.
 _MAX_LOOKED_AT = 20_000
 # Files of one distribution.
@@ -36,6 +37,7 @@ class Distribution(Struct, frozen=True):
         from_source: installed from a directory or a repository, not from an index (direct_url.json).
         editable: the directory that it is imported from, where it was installed in editable mode.
         hides: places of other installations of the same name further down the path.
+        unread: why it is not known what it requires, or which files it has, in sentences.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Distribution(Struct, frozen=True):
     from_source: bool
     editable: str | None = None
     hides: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def distributions(site_packages: Sequence[str], files: FileSystem = HERE) -> tuple[Distribution, ...]:
@@ -73,28 +76,34 @@ def _of_site(site: str, files: FileSystem) -> Iterator[Distribution]:
         return
     for dist_info in names:
         name, _, version = dist_info.removesuffix(".dist-info").rpartition("-")
-        raw = files.read(os.path.join(site, dist_info, "METADATA"), _MAX_METADATA)
-        if not name or raw is None:
+        raw = files.read(os.path.join(site, dist_info, "METADATA"), MAX_METADATA + 1)
+        if not is_package_name(name) or raw is None:
             continue
-        fields = headers(raw)
-        url = _direct_url(files.read(os.path.join(site, dist_info, "direct_url.json"), _MAX_METADATA))
+        excess = find_excess_of_metadata("METADATA", raw)
+        fields = {} if excess else headers(raw)
+        unread = [f"{os.path.join(site, dist_info, 'METADATA')}: {not_read(excess)}"] if excess else []
+        url = _direct_url(files.read(os.path.join(site, dist_info, "direct_url.json"), MAX_METADATA + 1))
         package = InstalledPackage(name, site, dist_info, roots_of(site, dist_info, files))
-        places = installed_files(package, _MAX_FILES, files)
-        objects = [place for place in places if file_kind.named_like_shared_object(place)]
+        objects: list[str] = []
+        try:
+            objects += filter(file_kind.named_like_shared_object, installed_files(package, _MAX_FILES, files))
+        except UnreadableFile as error:
+            unread.append(str(error))
         yield Distribution(
-            name=(fields.get("name") or [name])[0],
+            name=next(filter(is_package_name, fields.get("name", ())), name),
             version=(fields.get("version") or [version])[0],
             package=package,
             requires_dist=tuple(fields.get("requires-dist", ())),
             shared_objects=tuple(sorted({os.path.normpath(os.path.join(site, place)) for place in objects})),
             from_source=url is not None and ("dir_info" in url or "vcs_info" in url),
             editable=_editable(url),
+            unread=tuple(unread),
         )
 
 
 def _direct_url(raw: bytes | None) -> Mapping[str, object] | None:
     try:
-        found = None if raw is None else json.loads(raw)
+        found = None if raw is None or len(raw) > MAX_METADATA else json.loads(raw)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

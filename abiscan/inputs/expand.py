@@ -151,7 +151,8 @@ def _expand_path(
         from abiscan.inputs.packages import installed_facts
 
         kind = ContainerKind.DIRECTORY if is_directory else ContainerKind.FILE
-        facts = installed_facts(target.path, target.display, kind, environment_paths, options)
+        facts, unread = installed_facts(target.path, target.display, kind, environment_paths, options)
+        yield from unread
     if is_directory:
         # The headers of an installed package are not its source.
         own = options if facts is None else replace(options, sources=False)

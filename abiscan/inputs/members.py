@@ -11,7 +11,7 @@ from abiscan.binary import describe_other, other_system
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind, find_excess_of_metadata
 
 # More errors of one archive than this are counted, not listed.
 _MAX_LISTED = 20
@@ -50,6 +50,11 @@ class Place(Struct, frozen=True):
         return Place(self.path, self.member(name), self.depth + 1)
 
 
+def not_read(excess: str) -> str:
+    """What is said of metadata that exceeds a limit (`find_excess_of_metadata`)."""
+    return f"not read, as it has {excess}: what the package declares there is not known"
+
+
 class Collector(Struct):
     """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them.
 
@@ -71,6 +76,14 @@ class Collector(Struct):
     def error(self, name: str, message: str) -> None:
         """Something is wrong with a member."""
         self._errors.setdefault(message, []).append(name)
+
+    def add_metadata(self, name: str, content: bytes) -> None:
+        """A member that `is_metadata` accepts."""
+        excess = find_excess_of_metadata(name, content)
+        if excess:
+            self.error(name, not_read(excess))
+        else:
+            self.metadata[name] = content
 
     def judge(self, name: str, size: int, head: bytes) -> ArtifactKind | None:
         """What a member is, by its first PEEK_SIZE bytes; names what is called a shared object and is none, and what

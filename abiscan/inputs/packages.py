@@ -6,6 +6,7 @@ Recording installed projects: https://packaging.python.org/en/latest/specificati
 from __future__ import annotations
 
 import csv
+import io
 import os
 import posixpath
 import re
@@ -15,16 +16,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from abiscan.binary import describe_other, other_system
+from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
-from abiscan.inputs.members import Place, nothing_found, of_other_systems
+from abiscan.inputs.members import Place, not_read, nothing_found, of_other_systems
 from abiscan.inputs.tree import DiskContent
+from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind, container_facts, find_excess_of_metadata
 from abiscan.wheel.requirement_lines import normal_name
 
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MODULE_FILE = re.compile(r"^(?P<name>[^.]+)(\.(cpython|pypy|abi3)[^/]*)?\.so$")
 
 
@@ -47,7 +50,7 @@ class InstalledPackage(Struct, frozen=True):
 def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = HERE) -> InstalledPackage | None:
     """The distribution of that name, else the one that provides the import of that name; the first in the order of
     `site_packages`. None if there is none, or if it cannot be a package's name at all."""
-    if not _NAME.match(name):
+    if not is_package_name(name):
         return None
     for site in site_packages:
         entries = _entries(site, files)
@@ -63,6 +66,11 @@ def find_installed(name: str, site_packages: Sequence[str], files: FileSystem = 
             owner = next((e for e in entries if e.endswith(".dist-info") and _records(site, e, roots, files)), None)
             return InstalledPackage(name, site, owner, roots)
     return None
+
+
+def is_package_name(name: str) -> bool:
+    """Whether a distribution may be called so (dependency specifiers specification, "Names")."""
+    return _NAME.fullmatch(name) is not None
 
 
 def installed_names(site_packages: Sequence[str], files: FileSystem = HERE) -> list[str]:
@@ -87,8 +95,15 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
     place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
     foreign: dict[str, str] = {}
-    names = sorted(set(installed_files(package, limits.files, files)))
-    group = Group(place.display, _facts(package, place, names, limits.metadata, files))
+    every: set[str] = set()
+    try:
+        every.update(installed_files(package, limits.files, files))
+    except UnreadableFile as error:
+        errors.append(InputError(posixpath.join(place.display, "RECORD"), error.reason))
+    names = sorted(every)
+    facts, unread = _facts(package, place, names, limits.metadata, files)
+    errors += unread
+    group = Group(place.display, facts)
     for name in names:
         path = os.path.normpath(os.path.join(package.site, name))
         display = posixpath.normpath(posixpath.join(shown, name))
@@ -145,8 +160,8 @@ def expand_environment(
             if not name or normal_name(name) == "torch":
                 continue
             package = InstalledPackage(name, site, entry, _roots(site, entry, entries, files))
-            if not any(map(file_kind.named_like_shared_object, installed_files(package, options.limits.files, files))):
-                continue  # pure Python
+            if not _may_have_shared_objects(package, options):
+                continue
             found += 1
             yield from expand_installed(package, at, options)
         if files.is_directory(os.path.join(site, "torch")):
@@ -155,11 +170,21 @@ def expand_environment(
         yield Note(shown, "no installed package has a shared object")
 
 
+def _may_have_shared_objects(package: InstalledPackage, options: Options) -> bool:
+    """Whether it is not pure Python; what cannot be read may have some."""
+    try:
+        return any(
+            map(file_kind.named_like_shared_object, installed_files(package, options.limits.files, options.files))
+        )
+    except UnreadableFile:
+        return True
+
+
 def installed_facts(
     path: str, display: str, kind: ContainerKind, site_packages: Sequence[str], options: Options
-) -> ContainerFacts | None:
-    """What the distribution declares that a file or directory of an environment belongs to; None where it lies in none
-    of `site_packages`, or no installer recorded it.
+) -> tuple[ContainerFacts | None, tuple[InputError, ...]]:
+    """What the distribution declares that a file or directory of an environment belongs to, None where it lies in none
+    of `site_packages`, or no installer recorded it; and what of that could not be read.
 
     Args:
         path: absolute; display: what the report calls it; kind: what it is by itself.
@@ -169,36 +194,49 @@ def installed_facts(
         top = path.removeprefix(f"{site}/").partition("/")[0] if path.startswith(f"{site}/") else ""
         package = find_installed(_imports_as(top) or top, (site,), files) if top else None
         if package is not None and package.dist_info is not None:
-            place = Place(display, None, 1)
-            return replace(_facts(package, place, [], options.limits.metadata, files), kind=kind)
-    return None
+            place = Place(posixpath.join(display, package.dist_info), None, 1)
+            facts, unread = _facts(package, place, [], options.limits.metadata, files)
+            return replace(facts, kind=kind, path=display), unread
+    return None, ()
 
 
-def _facts(package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem) -> ContainerFacts:
-    metadata = {}
+def _facts(
+    package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem
+) -> tuple[ContainerFacts, tuple[InputError, ...]]:
+    metadata: dict[str, bytes] = {}
+    unread: list[InputError] = []
     for base in ("METADATA", "WHEEL", "top_level.txt"):
         if package.dist_info:
-            content = files.read(os.path.join(package.site, package.dist_info, base), limit)
-            if content is not None:
+            content = files.read(os.path.join(package.site, package.dist_info, base), limit + 1)
+            excess = "" if content is None else find_excess_of_metadata(base, content)
+            if excess:
+                unread.append(InputError(posixpath.join(place.display, base), not_read(excess)))
+            elif content is not None:
                 metadata[f"{package.dist_info}/{base}"] = content
-    return container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
+    facts = container_facts(place.display, package.dist_info or package.name, ContainerKind.INSTALLED, metadata, names)
+    return facts, tuple(unread)
 
 
 def installed_files(package: InstalledPackage, limit: int, files: FileSystem) -> Iterator[str]:
-    """Places relative to site-packages: of the RECORD, or of all files below the package's directories."""
-    record = None
-    if package.dist_info:
-        record = files.read(os.path.join(package.site, package.dist_info, "RECORD"), 1 << 28)
+    """Places relative to site-packages: of the RECORD, or of all files below the package's directories.
+
+    Raises:
+        UnreadableFile: the RECORD cannot be read to its end, or there are more than `limit` files.
+    """
+    place = os.path.join(package.site, package.dist_info or "", "RECORD")
+    record = files.read(place, MAX_RECORD + 1) if package.dist_info else None
     if record is not None:
-        lines = record.decode("utf-8", "surrogateescape").splitlines()
+        if len(record) > MAX_RECORD:
+            raise UnreadableFile(place, f"larger than {MAX_RECORD} bytes: the files of the package are not known")
         try:
-            for number, row in enumerate(csv.reader(lines)):
-                if number >= limit:
-                    return
-                if row and row[0] and not row[0].startswith("/"):
-                    yield posixpath.normpath(row[0])
-        except csv.Error:
-            return  # a field longer than any path
+            with io.TextIOWrapper(io.BytesIO(record), "utf-8", "surrogateescape", newline="") as lines:
+                for number, row in enumerate(csv.reader(lines)):
+                    if number >= limit:
+                        raise UnreadableFile(place, f"more than {limit} files: the rest is not looked at")
+                    if row and row[0] and not row[0].startswith("/"):
+                        yield posixpath.normpath(row[0])
+        except csv.Error as error:
+            raise UnreadableFile(place, f"no table of files ({error}): the rest is not looked at") from error
         return
     for root in package.roots:
         top = os.path.join(package.site, root)
@@ -212,7 +250,7 @@ def installed_files(package: InstalledPackage, limit: int, files: FileSystem) ->
             for name in sorted(names):
                 limit -= 1
                 if limit < 0:
-                    return
+                    raise UnreadableFile(top, "more files than are followed: the rest is not looked at")
                 yield os.path.join(root, os.path.relpath(os.path.join(directory, name), start))
 
 
@@ -240,7 +278,7 @@ def _imports_as(entry: str) -> str | None:
 
 
 def _records(site: str, dist_info: str, roots: tuple[str, ...], files: FileSystem) -> bool:
-    record = files.read(os.path.join(site, dist_info, "RECORD"), 1 << 28)
+    record = files.read(os.path.join(site, dist_info, "RECORD"), MAX_RECORD)
     if record is None:
         return False
     text = b"\n" + record.replace(b'"', b"")

@@ -62,7 +62,25 @@ MAX_TABLES_IN_MEMORY = 64 * MIB
 MAX_UNPACKED = 32 * GIB
 MAX_RATIO = 100
 MAX_ARCHIVE_DEPTH = 3
-MAX_METADATA = 16 * MIB
+# METADATA of scipy has 62 KB and 1,005 lines of header, with its license; fsspec has 103 requirements.
+MAX_METADATA = 4 * MIB
+MAX_HEADER_LINES = 1 << 16
+MAX_REQUIREMENTS = 8192
+# Characters of a field that is read: a requirement, a name, a version, a tag. The longest requirement seen has 124.
+MAX_FIELD = 8192
+# Parentheses in a requirement, and digits of a number in one; 1 and 4 are what was seen.
+MAX_PARENTHESES = 32
+MAX_DIGITS = 64
+# Of versions and of what markers ask, in all requirements on torch together; each is made with every release of torch.
+MAX_COMPARISONS = 1024
+# Triples that the tags of a file name, or of a WHEEL file's line, stand for; `manylinux1.manylinux2014` are two.
+MAX_TAGS = 1024
+# RECORD; torch's has 1.4 MiB.
+MAX_RECORD = 64 * MIB
+# The .json beside a compiled model.
+MAX_COMPANION = 16 * MIB
+# PATH_MAX of Linux: nothing of a longer name can be installed.
+MAX_MEMBER_NAME = 4096
 # An archive in an archive that is compressed there is unpacked to memory.
 MAX_NESTED_ARCHIVE = GIB
 
@@ -127,7 +145,17 @@ LIMITS = (
     Limit("all unpacked members of an archive", MAX_UNPACKED, "bytes", "an error"),
     Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
-    Limit("METADATA, WHEEL, RECORD or index.json", MAX_METADATA, "bytes", "an error"),
+    Limit("the name of a member", MAX_MEMBER_NAME, "bytes", "an error"),
+    Limit("METADATA, WHEEL, PKG-INFO, index.json or direct_url.json", MAX_METADATA, "bytes", "an error"),
+    Limit("RECORD of an installed package", MAX_RECORD, "bytes", "an error"),
+    Limit("the .json file beside a compiled model", MAX_COMPANION, "bytes", "an error"),
+    Limit("lines of the header of METADATA or WHEEL", MAX_HEADER_LINES, "", "an error"),
+    Limit("requirements of a package", MAX_REQUIREMENTS, "", "an error"),
+    Limit("a requirement, a name, a version or a tag in METADATA or WHEEL", MAX_FIELD, "characters", "an error"),
+    Limit("nested parentheses in a requirement", MAX_PARENTHESES, "", "an error"),
+    Limit("digits of a number in a requirement, version or tag", MAX_DIGITS, "", "an error"),
+    Limit("comparisons in all requirements of a package on torch", MAX_COMPARISONS, "", "an error"),
+    Limit("compatibility tags that a file name or a line of WHEEL stands for", MAX_TAGS, "", "an error"),
     Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
     Limit("a file that is read whole from a server", MAX_WHOLE_REMOTE, "bytes", "an error"),
     Limit("a page of a package index", MAX_INDEX_PAGE, "bytes", "an error"),

@@ -11,6 +11,8 @@ _PUBLIC = r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:\.?(dev|a|b|rc)(\d*))?(?:\.?post(\
 _LOCAL = r"\+[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*"
 _STAGES = {"dev": 0, "a": 1, "b": 2, "rc": 3}
 _RELEASE = 4
+# Characters; what is longer is no version, and has numbers that are not converted.
+_LONGEST = 256
 
 Order = tuple[int, ...]
 Span = tuple[str, str]
@@ -23,6 +25,8 @@ def order(version: str) -> Order | None:
 
     A local label (`+cu124`, `+git0123abc`) and whatever else stands behind the public version does not count.
     """
+    if len(version) > _LONGEST:
+        return None
     parts = version.split(".")
     if len(parts) == 3 and version.isascii() and all(map(str.isdigit, parts)):
         return int(parts[0]), int(parts[1]), int(parts[2]), _RELEASE, 0, -1
@@ -42,7 +46,7 @@ def order(version: str) -> Order | None:
 
 def is_version(text: str) -> bool:
     """Whether a text is a version, with or without a local label, and nothing else."""
-    found = re.match(_PUBLIC, text)
+    found = re.match(_PUBLIC, text) if len(text) <= _LONGEST else None
     return found is not None and (found.end() == len(text) or re.fullmatch(_LOCAL, text[found.end() :]) is not None)
 
 

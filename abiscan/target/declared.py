@@ -5,19 +5,18 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from abiscan.environment.python_names import known_versions
+from abiscan.model import dependency_specifiers
+from abiscan.model.dependency_specifiers import InvalidDependency, concerns_torch, holds, is_specifier
 from abiscan.model.module_name import module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
-from abiscan.wheel.metadata import ContainerFacts
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind
+from abiscan.wheel.requirement_lines import required_name
 from abiscan.wheel.tags import TorchRequirement, promise_of, torch_requirements
-
-if TYPE_CHECKING:
-    from packaging.specifiers import SpecifierSet
 
 
 class DeclaredTorch(Struct, frozen=True):
@@ -49,15 +48,7 @@ _LABEL = r"\+[\w.]+"
 
 
 def _admits(specifier: str, version: str, public: str) -> bool:
-    parsed = _specifiers(specifier)
-    return parsed.contains(version, prereleases=True) or parsed.contains(public, prereleases=True)
-
-
-@functools.lru_cache(maxsize=256)
-def _specifiers(text: str) -> SpecifierSet:
-    from packaging.specifiers import SpecifierSet
-
-    return SpecifierSet(text)
+    return dependency_specifiers.admits(specifier, (version, public))
 
 
 class DeclaredGpu(Struct, frozen=True):
@@ -127,11 +118,9 @@ class Declared(Struct, frozen=True):
         """Whether an installer puts the file beside a CPython; a specifier that is formed wrongly says nothing."""
         if not self.requires_python:
             return True
-        from packaging.specifiers import InvalidSpecifier
-
         try:
-            return _specifiers(self.requires_python).contains(f"{version.major}.{version.minor}.99")
-        except InvalidSpecifier:
+            return dependency_specifiers.admits(self.requires_python, (f"{version.major}.{version.minor}.99",))
+        except InvalidDependency:
             return True
 
 
@@ -197,8 +186,6 @@ def _dotted(text: str) -> str:
 def _torches(
     container: ContainerFacts, place: str, pythons: Sequence[DeclaredPython], machine: str
 ) -> Iterator[DeclaredTorch]:
-    from abiscan.wheel.markers import holds
-
     named = release_in_name(place)
     if named is not None:
         yield DeclaredTorch((_any_patch(named),), TargetSource.FOLDER, f"its path {place} names torch {named}")
@@ -209,7 +196,7 @@ def _torches(
     asked = [
         requirement
         for requirement in required
-        if not requirement.optional and _is_parsed(requirement) and holds(requirement.marker, environment)
+        if not requirement.optional and is_specifier(requirement.specifier) and holds(requirement.marker, environment)
     ]
     if asked:
         lines = ", ".join(f"torch{r.specifier}" for r in asked)
@@ -264,28 +251,43 @@ def _variant(specifiers: Iterable[str]) -> str | None:
     return None
 
 
-def _is_parsed(requirement: TorchRequirement) -> bool:
-    from packaging.specifiers import InvalidSpecifier
-
-    try:
-        _specifiers(requirement.specifier)
-    except InvalidSpecifier:
-        return False
-    return True
-
-
-# Of a container's requirements that cannot be read, so many are told.
+# Of a container's requirements that cannot be read, so many are listed, and so much of each.
 _MOST_LINES = 3
+_MOST_CHARACTERS = 200
 
 
-def unread_of(container: ContainerFacts) -> Iterator[str]:
-    """What a container declares of its setting and nobody can read, a sentence each, about `it`."""
+def unread_requirements(container: ContainerFacts) -> Iterator[str]:
+    """Why it is not known what a container requires, a sentence each, about `it`."""
     if container.unread:
         yield f"{container.unread}: what it requires is not known"
-    lines = [sentence for line in container.requires_dist for sentence in _unread_line(line)]
-    yield from lines[:_MOST_LINES]
+    lines = [line for line in container.requires_dist if _is_unread(line, container.kind)]
+    for line in lines[:_MOST_LINES]:
+        yield f"not read, as it is formed wrongly: Requires-Dist: {_shortened(line)}"
     if len(lines) > _MOST_LINES:
-        yield f"{len(lines) - _MOST_LINES} more of its requirements on torch say nothing that can be read"
+        yield f"{len(lines) - _MOST_LINES} more of its requirements are formed wrongly"
+
+
+def _is_unread(line: str, kind: ContainerKind) -> bool:
+    """Whether a requirement may be on torch and cannot be read. Conda's packages may begin with an underscore."""
+    if not concerns_torch(line):
+        return kind is not ContainerKind.CONDA and required_name(line) is None
+    read = torch_requirements([line])
+    return not read or not is_specifier(read[0].specifier)
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
+
+
+def unknown_of(container: ContainerFacts) -> Iterator[str]:
+    """What a container declares of its target environment that is read and not known, a sentence each, about `it`."""
+    if container.lacks:
+        yield f"it has no {container.lacks}: what it requires is not known"
+    references = [line for line in container.requires_dist if _names_no_release(line)]
+    for line in references[:_MOST_LINES]:
+        yield f"the reference names no release of torch: Requires-Dist: {_shortened(line)}"
+    if len(references) > _MOST_LINES:
+        yield f"{len(references) - _MOST_LINES} more references name no release of torch"
     pairs = promise_of(container.file_tags).interpreters
     pythons = list(dict.fromkeys(python for python, _ in pairs))
     if any(python[:1].isdigit() for python in pythons):
@@ -308,14 +310,9 @@ def _is_known(python: str, abi: str) -> bool:
     return any(tag.admits(version) for version in known_versions())
 
 
-def _unread_line(line: str) -> Iterator[str]:
-    if not re.match(r"^\s*(?:py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
-        return
+def _names_no_release(line: str) -> bool:
     read = torch_requirements([line])
-    if not read or not _is_parsed(read[0]):
-        yield f"not read, as it is formed wrongly: Requires-Dist: {line}"
-    elif read[0].reference and not read[0].specifier:
-        yield f"the reference names no release of torch: Requires-Dist: {line}"
+    return bool(read) and bool(read[0].reference) and not read[0].specifier
 
 
 # --- CUDA and ROCm ----------------------------------------------------------------------------------------------

@@ -167,10 +167,9 @@ def _archive(path: str, environment: PythonEnvironment | None, read: Callable[[s
 
 
 def _newest_within(index: ReleaseIndex, machine: str, within: str) -> Build | None:
-    from packaging.specifiers import SpecifierSet
+    from abiscan.model.dependency_specifiers import admits
 
-    accepted = SpecifierSet(within)
-    inside = [build for build in index.builds(machine) if accepted.contains(build.torch, prereleases=True)]
+    inside = [build for build in index.builds(machine) if admits(within, (build.torch,))]
     released = [build for build in inside if is_release(build.torch)]
     return (released or inside)[-1] if inside else None
 

@@ -1,5 +1,5 @@
-"""Environment markers of requirements (dependency specifiers specification, "Environment Markers"): whether one holds
-in the environment that a wheel is for, which is not this one."""
+"""The environments in which the markers of requirements are asked (dependency specifiers specification, "Environment
+Markers"): those that a wheel is for, of which this one is none."""
 
 from __future__ import annotations
 
@@ -23,15 +23,3 @@ def marker_environment(machine: str, python: PythonVersion) -> Mapping[str, str]
     version = f"{python.major}.{python.minor}"
     known = {**_LINUX, "python_version": version, "python_full_version": f"{version}.0"}
     return known | {"platform_machine": machine} if machine else known
-
-
-def holds(marker: str, environment: Mapping[str, str]) -> bool:
-    """Whether a requirement counts there; one whose marker is formed wrongly, or asks what is not known, does."""
-    if not marker:
-        return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
-    try:
-        return Marker(marker).evaluate(dict(environment))
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName):
-        return True

@@ -5,18 +5,24 @@ from __future__ import annotations
 import enum
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
+from abiscan.model.dependency_specifiers import find_excess, find_excess_of_requirements
+from abiscan.model.limits import MAX_HEADER_LINES, MAX_METADATA, MAX_TAGS
 from abiscan.model.module_name import without_tag
 
 _DIST_INFO_FILE = r"^[^/]+\.dist-info/(METADATA|WHEEL|top_level\.txt)$"
 _PKG_INFO = r"^[^/]+/PKG-INFO$"
 _DATA = r"^[^/]+\.data/(purelib|platlib|data|scripts|headers)/(.+)$"
+_INDEX = "info/index.json"
 _CONDA_SITE = r"^lib/python\d[^/]*/site-packages/(.+)$"
 # From lib/pythonX.Y/site-packages up to the prefix, in every layout that wheels are installed to on Linux.
 _TO_PREFIX = "../../../"
+# Fields of METADATA and WHEEL that mean something here beside `Requires-Dist`.
+_READ_FIELDS = ("name", "version", "requires-python", "tag", "root-is-purelib")
 
 
 class ContainerKind(enum.StrEnum):
@@ -44,6 +50,7 @@ class ContainerFacts(Struct, frozen=True):
         is_pure: no shared object inside.
         root_is_purelib: of the WHEEL file.
         unread: why its METADATA says nothing; empty where it does.
+        lacks: the name of the metadata that it has to have and has not; empty where it has it.
     """
 
     path: str
@@ -58,15 +65,14 @@ class ContainerFacts(Struct, frozen=True):
     is_pure: bool = False
     root_is_purelib: bool | None = None
     unread: str = ""
+    lacks: str = ""
 
 
 def is_metadata(name: str) -> bool:
     """Whether a member is one whose content `container_facts` wants."""
     # Of thousands of members some three pass this: 0.6 us for two patterns otherwise.
     return name.endswith(("METADATA", "WHEEL", "top_level.txt", "PKG-INFO", "index.json")) and (
-        re.match(_DIST_INFO_FILE, name) is not None
-        or re.match(_PKG_INFO, name) is not None
-        or name == "info/index.json"
+        re.match(_DIST_INFO_FILE, name) is not None or re.match(_PKG_INFO, name) is not None or name == _INDEX
     )
 
 
@@ -75,9 +81,22 @@ def kind_of(file_name: str, metadata: Iterable[str]) -> ContainerKind:
     names = set(metadata)
     if file_name.endswith(".whl") or any(name.endswith(".dist-info/WHEEL") for name in names):
         return ContainerKind.WHEEL
-    if file_name.endswith(".conda") or "info/index.json" in names:
+    if file_name.endswith(".conda") or _INDEX in names:
         return ContainerKind.CONDA
     return ContainerKind.SDIST if any(re.match(_PKG_INFO, name) for name in names) else ContainerKind.ARCHIVE
+
+
+def _header_lines(raw: bytes) -> Iterator[str]:
+    """The lines of a text up to the first empty one, as `str.splitlines` divides them, one at a time: the text behind
+    them may be a book."""
+    text = raw.decode("utf-8", "replace")
+    start = 0
+    for end in re.finditer("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\\Z", text):
+        line = text[start : end.start()]
+        if not line:
+            return
+        yield line
+        start = end.end()
 
 
 def headers(raw: bytes) -> dict[str, list[str]]:
@@ -89,33 +108,77 @@ def headers(raw: bytes) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     values: list[str] | None = None
-    for line in raw.decode("utf-8", "replace").splitlines():
-        if not line:
-            break
+    folded: list[str] = []
+    for line in _header_lines(raw):
         if not line.strip():
             # Blanks alone continue a field, as in a license text that was folded (RFC 5322, section 2.2.3).
             continue
         if line[0] in " \t":
-            if values:
-                values[-1] += "\n" + line.strip()
+            folded.append(line.strip())
             continue
+        _unfold(values, folded)
         name, colon, value = line.partition(":")
         values = found.setdefault(name.strip().lower(), []) if colon else None
         if values is not None:
             values.append(value.strip())
+    _unfold(values, folded)
     return found
+
+
+def _unfold(values: list[str] | None, folded: list[str]) -> None:
+    """Join the last value with the lines that continue it."""
+    if folded and values:
+        values[-1] = "\n".join((values[-1], *folded))
+    folded.clear()
+
+
+def find_excess_of_metadata(name: str, raw: bytes) -> str:
+    """Which limit of `abiscan.model.limits` a file that `is_metadata` accepts exceeds, for a sentence about it; empty
+    for none."""
+    if len(raw) > MAX_METADATA:
+        return f"{len(raw)} bytes; no more than {MAX_METADATA} are read"
+    if name.endswith("top_level.txt"):
+        names = len(raw.split(None, MAX_HEADER_LINES))
+        return f"more than {MAX_HEADER_LINES} names" if names > MAX_HEADER_LINES else ""
+    if name.endswith("index.json"):
+        index = _conda_index(raw)
+        if index is None:
+            return "no object of JSON that can be read"
+        texts, requirements = [index.name, index.version], index.depends
+    else:
+        if next(islice(_header_lines(raw), MAX_HEADER_LINES, None), None) is not None:
+            return f"more than {MAX_HEADER_LINES} lines of header"
+        fields = headers(raw)
+        requirements = tuple(fields.get("requires-dist", ()))
+        tags = fields.get("tag", ())
+        if len(tags) > MAX_TAGS or any(expanded_tags(tag) is None for tag in tags):
+            return f"more than {MAX_TAGS} tags"
+        texts = [text for field in _READ_FIELDS for text in fields.get(field, ())]
+    of_one = next(filter(None, map(find_excess, texts)), "")
+    return of_one or find_excess_of_requirements(requirements)
+
+
+def expanded_tags(triple: str) -> tuple[str, ...] | None:
+    """The tags that a compressed set of tags stands for (PEP 425), the text itself where it is none; None where they
+    are more than MAX_TAGS."""
+    parts = triple.split("-")
+    if len(parts) != 3:
+        return (triple,)
+    pythons, abis, platforms = (part.split(".") for part in parts)
+    if len(pythons) * len(abis) * len(platforms) > MAX_TAGS:
+        return None
+    return tuple(f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
 
 
 def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
     """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention");
-    None if it is not formed like one."""
+    None if it is not formed like one, or exceeds the limits."""
     stem = file_name.removesuffix(".whl")
     parts = stem.split("-")
     if stem == file_name or len(parts) not in (5, 6):
         return None
-    pythons, abis, platforms = (part.split(".") for part in parts[-3:])
-    tags = tuple(f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
-    return parts[0], parts[1], tags
+    tags = expanded_tags("-".join(parts[-3:]))
+    return None if tags is None or find_excess(stem) else (parts[0], parts[1], tags)
 
 
 def container_facts(
@@ -128,7 +191,7 @@ def container_facts(
         names: all members, for the import names.
     """
     if kind is ContainerKind.CONDA:
-        return _conda_facts(display, metadata)
+        return _conda_facts(display, metadata, names)
     main: dict[str, list[str]] = {}
     wheel: dict[str, list[str]] = {}
     top: set[str] = set()
@@ -155,42 +218,53 @@ def container_facts(
         requires_python=_first(main, "requires-python"),
         top_level=tuple(sorted(top)),
         root_is_purelib=None if pure is None else pure.lower() == "true",
-        unread=_unread(kind, main, metadata, names),
+        unread=_unread(main, metadata),
+        lacks="METADATA" if kind is ContainerKind.WHEEL and not any(map(_is_core_metadata, names)) else "",
     )
 
 
-def _unread(
-    kind: ContainerKind, main: Mapping[str, list[str]], metadata: Mapping[str, bytes], names: Iterable[str]
-) -> str:
+def _is_core_metadata(name: str) -> bool:
+    return name.endswith("/METADATA") and is_metadata(name)
+
+
+def _unread(main: Mapping[str, list[str]], metadata: Mapping[str, bytes]) -> str:
     """Core metadata has a Metadata-Version, a Name and a Version (core metadata specification): what has none of them
     is something else. One that was refused is an error of its own."""
     if main.keys() & {"metadata-version", "name", "version"}:
         return ""
-    if any(name.endswith(".dist-info/METADATA") for name in metadata):
-        return "its METADATA cannot be read"
-    absent = kind is ContainerKind.WHEEL and not any(is_metadata(n) and n.endswith("/METADATA") for n in names)
-    return "it has no METADATA" if absent else ""
+    return "its METADATA cannot be read" if any(map(_is_core_metadata, metadata)) else ""
 
 
 def _first(fields: dict[str, list[str]], name: str) -> str | None:
     return next(iter(fields.get(name, ())), None)
 
 
-def _conda_facts(display: str, metadata: Mapping[str, bytes]) -> ContainerFacts:
-    import json
+class _CondaIndex(Struct, frozen=True):
+    """What is read of info/index.json (conda's package specification)."""
+
+    name: str = ""
+    version: str = ""
+    depends: tuple[str, ...] = ()
+
+
+def _conda_index(raw: bytes) -> _CondaIndex | None:
+    import msgspec.json
 
     try:
-        index = json.loads(metadata.get("info/index.json", b"{}"))
-    except (ValueError, RecursionError):
-        index = {}
-    index = index if isinstance(index, dict) else {}
-    depends = index.get("depends")
+        return msgspec.json.decode(raw, type=_CondaIndex)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _conda_facts(display: str, metadata: Mapping[str, bytes], names: Iterable[str]) -> ContainerFacts:
+    index = _conda_index(metadata.get(_INDEX, b"{}")) or _CondaIndex()
     return ContainerFacts(
         path=display,
         kind=ContainerKind.CONDA,
-        name=str(index["name"]) if "name" in index else None,
-        version=str(index["version"]) if "version" in index else None,
-        requires_dist=tuple(str(entry) for entry in depends) if isinstance(depends, list) else (),
+        name=index.name or None,
+        version=index.version or None,
+        requires_dist=index.depends,
+        lacks="" if _INDEX in metadata or _INDEX in names else _INDEX,
     )
 
 

@@ -15,9 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from abiscan.data import data_file
+from abiscan.model.dependency_specifiers import InvalidDependency, admits, concerns_torch, holds, read_requirement
 from abiscan.model.facts import VersionNeed
 from abiscan.model.module_name import ModuleName
-from abiscan.wheel.metadata import split_wheel_name
+from abiscan.wheel.metadata import expanded_tags, split_wheel_name
 
 _PERENNIAL = r"^manylinux_(\d+)_(\d+)_(.+)$"
 _LEGACY = r"^(manylinux1|manylinux2010|manylinux2014)_(.+)$"
@@ -143,16 +144,8 @@ def promise_of(tags: Iterable[str]) -> Promise:
 
 def differing_tags(file_tags: Iterable[str], metadata_tags: Iterable[str]) -> tuple[str, ...]:
     """Tags that only one of a wheel's file name and its WHEEL file has, sorted; nothing if one of them has none."""
-    of_name, of_file = set(file_tags), {tag for line in metadata_tags for tag in _expanded(line)}
+    of_name, of_file = set(file_tags), {tag for line in metadata_tags for tag in expanded_tags(line) or (line,)}
     return tuple(sorted(of_name ^ of_file)) if of_name and of_file else ()
-
-
-def _expanded(tag: str) -> list[str]:
-    parts = tag.split("-")
-    if len(parts) != 3:
-        return [tag]
-    pythons, abis, platforms = (part.split(".") for part in parts)
-    return [f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms]
 
 
 # --- the platform -----------------------------------------------------------------------------------------------
@@ -342,20 +335,16 @@ def torch_requirements(requires_dist: Iterable[str]) -> tuple[TorchRequirement, 
     are formed wrongly are left out."""
     found = []
     for line in requires_dist:
-        if not re.match(r"^\s*(py)?torch\b(?![-_.]\w)", line, re.IGNORECASE):
-            continue
-        requirement = _requirement(line)
+        requirement = _requirement(line) if concerns_torch(line) else None
         if requirement is not None:
             found.append(requirement)
     return tuple(found)
 
 
 def _requirement(line: str) -> TorchRequirement | None:
-    from packaging.requirements import InvalidRequirement, Requirement
-
     try:
-        parsed = Requirement(line)
-    except InvalidRequirement:
+        parsed = read_requirement(line)
+    except InvalidDependency:
         # conda: name, version, build, apart by spaces.
         parts = line.split()
         stated = len(parts) > 1 and re.match(r"[<>=!~]*\d", parts[1]) is not None
@@ -379,8 +368,6 @@ def applicable(
     requirements: Iterable[TorchRequirement], environments: Iterable[Mapping[str, str]]
 ) -> tuple[TorchRequirement, ...]:
     """Those that hold in one of the environments, without extras."""
-    from abiscan.wheel.markers import holds
-
     environments = tuple(environments)
     return tuple(r for r in requirements if not r.optional and any(holds(r.marker, each) for each in environments))
 
@@ -396,13 +383,10 @@ def torch_allowed(
     every = [asked for each in environments if (asked := applicable(requirements, (each,)))]
     if not every:
         return None
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     allowed: set[str] = set()
     for asked in dict.fromkeys(every):
         try:
-            sets = [SpecifierSet(requirement.specifier) for requirement in asked]
-        except InvalidSpecifier:
+            allowed.update(v for v in versions if all(admits(requirement.specifier, (v,)) for requirement in asked))
+        except InvalidDependency:
             return None
-        allowed.update(v for v in versions if all(s.contains(v, prereleases=True) for s in sets))
     return tuple(v for v in versions if v in allowed)

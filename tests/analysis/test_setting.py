@@ -15,7 +15,7 @@ from abiscan.environment.python import PythonEnvironment, read_environment
 from abiscan.loader import LoaderSettings
 from abiscan.model.imports import Status
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
+from abiscan.model.report import ArtifactReport, ArtifactVerdict, InputError, Report
 from abiscan.model.target import TargetSource
 from abiscan.report import text
 from tests.fixtures.crafted import rename
@@ -264,10 +264,10 @@ def test_a_requirement_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     name = wheel(
         tmp_path, "x", "cp311-cp311-manylinux_2_28_x86_64", ("x/_C.so", "good-extension.so"), requires="torch>=two"
     )
-    said = f"{name}: not read, as it is formed wrongly: Requires-Dist: torch>=two"
+    said = "not read, as it is formed wrongly: Requires-Dist: torch>=two"
     report = judged(tmp_path, [name], None)
-    assert report.notes.count(said) == 1
-    assert said in text.render(report, text.Style(width=None))
+    assert report.errors == (InputError(name, said),)
+    assert f"{name}: {said}" in text.render(report, text.Style(width=None))
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,11 @@ def test_metadata_that_is_none_is_said_once_a_wheel(tmp_path: Path, metadata: by
             archive.write(FIXTURES / "good-extension.so", member)
         if metadata is not None:
             archive.writestr("x-1.0.dist-info/METADATA", metadata)
-    notes = [note for note in judged(tmp_path, [name], None).notes if "METADATA" in note]
-    assert notes == ([] if said is None else [f"{name}: {said}: what it requires is not known"])
+    report = judged(tmp_path, [name], None)
+    found = [note for note in report.notes if "METADATA" in note] + [f"{e.path}: {e.message}" for e in report.errors]
+    assert found == ([] if said is None else [f"{name}: {said}: what it requires is not known"])
+    # What is there and cannot be read is never clean.
+    assert bool(report.errors) is bool(metadata is not None and said)
 
 
 @pytest.mark.parametrize("tag", ["xy99-xy99", "cp399-cp399t", "pp310-pypy310_pp73"])

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TargetSource
-from abiscan.target.declared import declared_by, release_in_name, unread_of
+from abiscan.target.declared import declared_by, release_in_name, unknown_of, unread_requirements
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
 
 
@@ -79,9 +79,9 @@ def test_requirements_that_do_not_count_here() -> None:
 def test_a_requirement_that_cannot_be_read_is_said() -> None:
     container = facts("torch>=two")
     assert declared_by(container, "x.so", "x86_64").torch is None
-    assert list(unread_of(container)) == ["not read, as it is formed wrongly: Requires-Dist: torch>=two"]
-    assert not list(unread_of(facts("torch>=2", "torchvision>=two")))
-    assert len(list(unread_of(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
+    assert list(unread_requirements(container)) == ["not read, as it is formed wrongly: Requires-Dist: torch>=two"]
+    assert not list(unread_requirements(facts("torch>=2", "torchvision>=two")))
+    assert len(list(unread_requirements(facts(*(f"torch>=x{number}" for number in range(1000)))))) < 10
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_direct_reference_to_a_wheel_declares_its_release(url: str, specifiers
     container = facts(f"torch @ {url}")
     torch = declared_by(container, "x.so", "x86_64").torch
     assert (None if torch is None else torch.specifiers) == specifiers
-    assert len(list(unread_of(container))) == (specifiers is None)
+    assert len(list(unknown_of(container))) == (specifiers is None)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_stable_abi_is_not_that_of_free_threaded_builds() -> None:
 def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known: bool) -> None:
     """Tags as PEP 425 and packaging.tags form them; cp399 stands for releases to come, pp310 for other Pythons."""
     container = facts(tags=(f"{tag}-manylinux_2_28_x86_64",))
-    said = list(unread_of(container))
+    said = list(unknown_of(container))
     assert len(said) == (not known)
     assert all(f"the tag {tag} names a Python that the table of CPythons does not know" in each for each in said)
 
@@ -161,6 +161,6 @@ def test_a_tag_of_a_python_that_the_table_does_not_know_is_said(tag: str, known:
 def test_a_dotted_version_is_no_tag() -> None:
     """k2-1.23.4-py3.9-none-any.whl: a dot separates the tags of a compressed set (PEP 425)."""
     container = ContainerFacts("k.whl", ContainerKind.WHEEL, "k", "1", ("py3-none-any", "9-none-any"), (), ())
-    assert list(unread_of(container)) == [
+    assert list(unknown_of(container)) == [
         "its Python tag py3.9 is no valid one: a dot stands between two tags, and 9 names no Python"
     ]

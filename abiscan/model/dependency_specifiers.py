@@ -1,0 +1,152 @@
+"""Dependency text (dependency specifiers specification, version specifiers specification): the one place where text of
+a file, of the command line or of a configuration becomes values of `packaging`.
+
+`packaging` follows nested parentheses by recursion and converts numbers of any length, and its time grows with the
+number of comparisons. Every text is checked against the limits of `abiscan.model.limits` before it is given to it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from abiscan.model.limits import MAX_COMPARISONS, MAX_DIGITS, MAX_FIELD, MAX_PARENTHESES, MAX_REQUIREMENTS
+
+if TYPE_CHECKING:
+    from packaging.markers import Marker
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+
+__all__ = [
+    "InvalidDependency",
+    "SpecifierSet",
+    "admits",
+    "concerns_torch",
+    "find_excess",
+    "find_excess_of_requirements",
+    "holds",
+    "is_specifier",
+    "read_requirement",
+    "read_specifiers",
+]
+
+_T = TypeVar("_T")
+# What separates the comparisons of a version specifier and of a marker.
+_BETWEEN_COMPARISONS = r",|\b(?:and|or)\b"
+_TORCH = r"\s*(?:py)?torch\b(?![-_.]\w)"
+
+
+class InvalidDependency(ValueError):  # noqa: N818 - as `InvalidRequirement` of packaging
+    """A text is no requirement, specifier or marker, or exceeds the limits; the message says which."""
+
+
+def find_excess(text: str) -> str:
+    """Which limit a requirement, version, tag or marker exceeds, for a sentence about it; empty for none."""
+    if len(text) > MAX_FIELD:
+        return f"{len(text)} characters; no more than {MAX_FIELD} are read"
+    if re.search(rf"\d{{{MAX_DIGITS + 1}}}", text):
+        return f"a number of more than {MAX_DIGITS} digits"
+    depth = 0
+    for parenthesis in re.findall(r"[()]", text):
+        depth += 1 if parenthesis == "(" else -1
+        if depth > MAX_PARENTHESES:
+            return f"more than {MAX_PARENTHESES} parentheses inside of each other"
+    return "" if _comparisons(text) <= MAX_COMPARISONS else f"more than {MAX_COMPARISONS} comparisons"
+
+
+def find_excess_of_requirements(lines: Sequence[str]) -> str:
+    """The same of all requirements of a package."""
+    if len(lines) > MAX_REQUIREMENTS:
+        return f"{len(lines)} requirements; no more than {MAX_REQUIREMENTS} are read"
+    for line in lines:
+        excess = find_excess(line)
+        if excess:
+            return f"a requirement that begins with {line[:40]!r} has {excess}"
+    if sum(_comparisons(line) for line in lines if concerns_torch(line)) > MAX_COMPARISONS:
+        return f"the requirements on torch have more than {MAX_COMPARISONS} comparisons"
+    return ""
+
+
+def _comparisons(text: str) -> int:
+    return 1 + len(re.findall(_BETWEEN_COMPARISONS, text))
+
+
+def concerns_torch(line: str) -> bool:
+    """Whether a requirement of a wheel, or of a conda package (`pytorch`), is on torch."""
+    return re.match(_TORCH, line, re.IGNORECASE) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def read_requirement(text: str) -> Requirement:
+    """`torch>=2.4; python_version < "3.12"`.
+
+    Raises:
+        InvalidDependency: it is none, or exceeds the limits.
+    """
+    from packaging.requirements import Requirement
+
+    return _read(Requirement, text)
+
+
+@functools.lru_cache(maxsize=1024)
+def read_specifiers(text: str) -> SpecifierSet:
+    """`>=2.4,<2.9`.
+
+    Raises:
+        InvalidDependency: it is none, or exceeds the limits.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    return _read(SpecifierSet, text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_marker(text: str) -> Marker:
+    from packaging.markers import Marker
+
+    return _read(Marker, text)
+
+
+def _read(make: Callable[[str], _T], text: str) -> _T:
+    excess = find_excess(text)
+    if excess:
+        raise InvalidDependency(f"it has {excess}")
+    try:
+        return make(text)
+    except ValueError as error:  # InvalidRequirement, InvalidSpecifier and InvalidMarker are some
+        raise InvalidDependency(str(error).partition("\n")[0]) from error
+
+
+def admits(specifiers: str, versions: Iterable[str]) -> bool:
+    """Whether a version specifier admits one of the versions, pre-releases included; what is no version is not
+    admitted but by `===`.
+
+    Raises:
+        InvalidDependency: as `read_specifiers`.
+    """
+    parsed = read_specifiers(specifiers)
+    return any(not find_excess(version) and parsed.contains(version, prereleases=True) for version in versions)
+
+
+def is_specifier(text: str) -> bool:
+    """Whether `read_specifiers` reads it."""
+    try:
+        read_specifiers(text)
+    except InvalidDependency:
+        return False
+    return True
+
+
+def holds(marker: str, environment: Mapping[str, str]) -> bool:
+    """Whether a requirement with this marker (empty for none) counts there; one whose marker is formed wrongly, or asks
+    what is not known, does."""
+    if not marker:
+        return True
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+
+    try:
+        return _read_marker(marker).evaluate(dict(environment))
+    except (InvalidDependency, UndefinedComparison, UndefinedEnvironmentName):
+        return True
