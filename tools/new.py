@@ -1,8 +1,8 @@
-"""Makes the stubs of a new rule, cause or format: `python tools/new.py rule|cause|format NAME`.
+"""Make the stubs of a new rule, cause, format or pass: `python tools/new.py rule|cause|format|pass NAME`.
 
-Every file that it takes is made, and every row is put into its table. What is then left to write is what the tests that
-are named at the end say. NAME is the id: lower-case words with hyphens between. A file that is there is never changed
-into a stub.
+Every file is made and every row is put into its table, so that the package runs with the stub at once. What is left to
+write has `TODO` in it, which `tests/test_new.py` refuses; the tests that are named at the end say the rest. NAME is the
+id: lower-case words with hyphens between. No file is overwritten.
 """
 
 from __future__ import annotations
@@ -16,65 +16,120 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-RULE_TOML = '''\
-summary = ""
-why = """
-"""
-example = """
-"""
-use_instead = ""
-references = []
-since = ""
+RULE_TOML = """\
+summary = "TODO: what is found, as a noun phrase"
+why = "TODO: what goes wrong, and on which releases"
+example = "TODO: code or a message that shows it"
+use_instead = "TODO: what to write or to do"
+references = ["https://docs.pytorch.org/docs/stable/cpp_extension.html"]
+since = "0.2.0"
 severity = "note"
 confidence = "high"
-message = ""
-fix = ""
+message = "calls `{qualified}`; {status}; exported by {windows}"
+fix = "TODO: the imperative"
 
 # Other patterns: abiscan/rules/rule.py. A rule that code computes has `computed = true` instead of patterns, and its
 # function has a row in abiscan/rules/computed/__init__.py.
 [[import]]
-scope = []
-base = []
-'''
-FIXTURE = """\
-// NAME: declare what the headers of torch declare, and call it.
+scope = ["todo_scope"]
+base = ["WORDS"]
 """
-CAUSE_MODULE = '''\
-"""NAME: what is asked, and of which facts."""
+FIXTURE = """\
+// TODO: declare what the headers of torch declare, and call it.
+namespace todo_scope { void WORDS(); }
+void caller() { todo_scope::WORDS(); }
+"""
+CAUSE_TOML = """\
+title = "TODO: what is wrong with the file beside {torch}."
+explanation = "TODO: a paragraph: why it happens, and to whom."
+detection = "TODO: the facts from which it is concluded."
+prevention = "TODO: what a publisher does so that nobody meets it."
+references = ["https://docs.pytorch.org/docs/stable/cpp_extension.html"]
+
+[[confirm]]
+text = "TODO: what the command shows."
+commands = "abiscan FILE.so"
+
+[[fix]]
+situation = "wheel"
+text = "TODO"
+
+[[fix]]
+situation = "source"
+text = "TODO"
+
+[[fix]]
+situation = "conda"
+text = "TODO"
+
+[[fix]]
+situation = "container"
+text = "TODO"
+
+[[fix]]
+situation = "binary"
+text = "TODO"
+"""
+CAUSE_MODULE = """\
+\"\"\"NAME: TODO: what is asked, and of which facts.\"\"\"
 
 from __future__ import annotations
 
-from abiscan.diagnosis.missing_name import Inquiry
-from abiscan.diagnosis.ranking import Candidates
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.model.cause import CauseId
 
 
-def causes(inquiry: Inquiry) -> Candidates:
-    """Computed from facts about the missing name, never from a list of known symbols."""
-    raise NotImplementedError(inquiry.name)
-'''
-FORMAT_MODULE = '''\
-"""NAME: who reads it, by which specification."""
+def causes(missing: MissingName) -> Candidates:
+    \"\"\"Computed from facts about the missing name, never from a list of known symbols.\"\"\"
+    # TODO: the condition, and a score (0.8 and more: high confidence) that the facts support.
+    if missing.name == "TODO":
+        yield Candidate(CauseId.MEMBER, 0.5, (missing.exported_text,), fixes.rebuild(missing))
+"""
+FORMAT_MODULE = """\
+\"\"\"NAME: TODO: who reads it, by which specification.\"\"\"
 
 from __future__ import annotations
 
 from abiscan.model.report import Report
+from abiscan.report.escape import printable
+from abiscan.report.order import sorted_artifacts
 
 
 def render(report: Report) -> str:
-    """The run, ending in a newline."""
-    raise NotImplementedError(report.version)
-'''
-TEST = '''\
-"""NAME."""
+    \"\"\"The run, ending in a newline.\"\"\"
+    # TODO: the format. Every name is made safe for it: abiscan/report/escape.py.
+    return "".join(f"{printable(each.display)}: {each.verdict}\\n" for each in sorted_artifacts(report.artifacts))
+"""
+FORMAT_TEST = """\
+\"\"\"The format NAME.\"\"\"
 
 from __future__ import annotations
 
 import pytest
 
+from abiscan.report import render
+from tests.report import samples
 
-def test_WORDS() -> None:
-    pytest.fail("WHAT")
-'''
+
+@pytest.mark.parametrize("report", [samples.mixed(), samples.hostile(), samples.empty()])
+def test_every_line_is_printable(report: samples.Report) -> None:
+    # TODO: the schema of the format, or what its specification asks for.
+    assert all(line.isprintable() for line in render("NAME", report).splitlines())
+"""
+PASS_MODULE = """\
+\"\"\"TODO: one line, as docs/architecture.md shows it.\"\"\"
+
+from __future__ import annotations
+
+from abiscan.analysis.file_record import FileRecord
+
+
+def WORDS(record: FileRecord) -> None:
+    \"\"\"TODO: what it concludes from the fields that it reads.\"\"\"
+    record.WORDS_found = bool(record.binary)
+"""
 
 
 @dataclass
@@ -97,12 +152,12 @@ class Stubs:
     def words(self) -> str:
         return self.name.replace("-", "_")
 
-    def file(self, path: str, template: str, *, what: str = "") -> None:
+    def file(self, path: str, template: str) -> None:
         """A file of its own."""
         if (self.root / path).exists():
             sys.exit(f"{path} is there already")
-        text = template.replace("NAME", self.name).replace("WORDS", self.words).replace("WHAT", what)
-        self.texts[path] = text
+        text = template.replace("NAME", self.name).replace("WORDS", self.words)
+        self.texts[path] = text.replace("MEMBER", self.words.upper())
         self.made.append(f"new file {path}")
 
     def row(self, path: str, table: str, row: str) -> None:
@@ -128,7 +183,8 @@ def _end_of(text: str, path: str, table: str) -> int:
     """The number of the line behind which a new row of a table belongs."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and node.name == table:
-            return node.body[-1].end_lineno or 0
+            members = [each for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign)]
+            return members[-1].end_lineno or 0
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == table for target in targets):
             # The bracket that closes it stands on a line of its own.
@@ -148,25 +204,32 @@ def rule(stubs: Stubs) -> str:
 
 def cause(stubs: Stubs) -> str:
     """The tests that say what is left of a new cause."""
-    member = stubs.words.upper()
-    stubs.row("abiscan/model/cause.py", "CauseId", f'    {member} = "{stubs.name}"')
+    stubs.row("abiscan/model/cause.py", "CauseId", f'    {stubs.words.upper()} = "{stubs.name}"')
+    stubs.file(f"abiscan/diagnosis/catalogue/causes/{stubs.name}.toml", CAUSE_TOML)
     stubs.file(f"abiscan/diagnosis/causes/{stubs.words}.py", CAUSE_MODULE)
-    row = f'    CauseRow(\n        CauseId.{member},\n        "causes.{stubs.words}",\n        "",\n        "",\n    ),'
-    stubs.row("abiscan/diagnosis/registry.py", "CAUSES", row)
-    stubs.file(f"tests/diagnosis/test_{stubs.words}.py", TEST, what="a report that people wrote, and its cause")
+    stubs.row("abiscan/diagnosis/causes/__init__.py", "MODULES", f'    "{stubs.words}",')
     return "tests/diagnosis tests/report/test_json_report.py"
 
 
 def format_(stubs: Stubs) -> str:
     """The tests that say what is left of a new format."""
     stubs.file(f"abiscan/report/{stubs.words}.py", FORMAT_MODULE)
-    row = f'    "{stubs.name}": Format("abiscan.report.{stubs.words}", "text/plain", ".txt", ""),'
+    row = f'    "{stubs.name}": Format("abiscan.report.{stubs.words}", "text/plain", ".txt", "TODO"),'
     stubs.row("abiscan/report/__init__.py", "FORMATS", row)
-    stubs.file(f"tests/report/test_{stubs.words}.py", TEST, what="its own schema, and the hostile names of the samples")
+    stubs.file(f"tests/report/test_{stubs.words}.py", FORMAT_TEST)
     return "tests/report"
 
 
-KINDS = {"rule": rule, "cause": cause, "format": format_}
+def pass_(stubs: Stubs) -> str:
+    """The tests that say what is left of a new pass."""
+    stubs.file(f"abiscan/analysis/passes/{stubs.words}.py", PASS_MODULE)
+    row = f'    Pass("{stubs.words}", reads=("binary",), writes=("{stubs.words}_found",)),'
+    stubs.row("abiscan/analysis/passes/__init__.py", "PASSES", row)
+    stubs.row("abiscan/analysis/file_record.py", "FileRecord", f"    {stubs.words}_found: bool")
+    return "tests/analysis/test_passes.py"
+
+
+KINDS = {"rule": rule, "cause": cause, "format": format_, "pass": pass_}
 
 
 def main() -> int:
@@ -180,7 +243,7 @@ def main() -> int:
     tests = KINDS[options.kind](stubs)
     stubs.write()
     print("\n".join(stubs.made))
-    print(f"What is left: CONTRIBUTING.md, and what fails in `pytest {tests}`")
+    print(f"Next: `python tools/generate.py`, then what fails in `pytest tests/test_new.py {tests}`; CONTRIBUTING.md")
     return 0
 
 
