@@ -98,7 +98,7 @@ class Table(Struct, frozen=True):
 
     def addends(self, kind: int) -> set[int]:
         """Addends of the relocations of one type; none where they are kept in place."""
-        if self.fields != 3:
+        if self.fields != 3 or kind not in self.types:
             return set()
         mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}

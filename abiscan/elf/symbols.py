@@ -205,6 +205,11 @@ class SymbolTable:
         names, strings = self._columns(max(indices, default=-1) + 1)[0], self._strtab
         return self._image.strings([strings + names[index] for index in indices], self._strtab_end)
 
+    def has_lost_name(self, indices: Collection[int]) -> bool:
+        """Whether the name of an entry lies outside of what is mapped behind the start of .dynstr."""
+        names, room = self._columns(max(indices, default=-1) + 1)[0], self._strtab_end - self._strtab
+        return max((names[index] for index in indices), default=0) >= room
+
     def count(self, at_least: int = 0) -> int:
         """How many entries the table has: from the hash table, or the section headers where that is longer.
 

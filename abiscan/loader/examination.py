@@ -18,7 +18,7 @@ from abiscan.loader.lookup import Binding, Scope, check_version_asserted
 from abiscan.loader.ordering import sort_by_dependency
 from abiscan.loader.process import Process
 from abiscan.loader.relocate import Lookup, bind, first_missing, lookups_for, lookups_of, type_class
-from abiscan.loader.relocation_checks import check_read, check_relocated, unknown_relocation
+from abiscan.loader.relocation_checks import check_names, check_read, check_relocated, unknown_relocation
 from abiscan.loader.symbol_versions import check_versions
 from abiscan.loader.tls import check_blocks
 from abiscan.model.loading import LoaderOutcome, LoaderPrediction, LoaderStop, StopKind
@@ -148,7 +148,7 @@ class Examination:
             if stop is None:
                 stop = unknown_relocation(item.elf, item.name)
                 if is_glibc and stop is None:
-                    for check in (check_revisions, check_relocated):
+                    for check in (check_revisions, check_names, check_relocated):
                         self._check(item, check)
                     for bound_check in (check_read, check_blocks, check_resolvers):
                         self._check(item, bound_check, binder)

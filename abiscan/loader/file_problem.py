@@ -11,7 +11,13 @@ from abiscan.loader.bound_symbols import FileBinder
 from abiscan.loader.called_functions import check_resolvers, check_started
 from abiscan.loader.failure import LoadFailure, Undecidable
 from abiscan.loader.integrity import check_flags, check_hash, check_mapped, check_revisions
-from abiscan.loader.relocation_checks import check_own_names, check_read, check_relocated, unknown_relocation
+from abiscan.loader.relocation_checks import (
+    check_names,
+    check_own_names,
+    check_read,
+    check_relocated,
+    unknown_relocation,
+)
 from abiscan.loader.tls import check_blocks
 from abiscan.model.loading import LoaderStop
 
@@ -35,6 +41,7 @@ def first_problem(elf: Binary) -> LoaderStop | str | None:
         stop = unknown_relocation(elf, elf.path)
         if stop is not None:
             return stop
+        check_names(elf, elf.path)
         check_relocated(elf, elf.path)
         bind = FileBinder(elf)
         check_read(elf, elf.path, bind)

@@ -83,6 +83,16 @@ def check_relocated(elf: ElfFile, path: str) -> None:
     _check_relro(elf, path)
 
 
+def check_names(elf: ElfFile, path: str) -> None:
+    """The names of symbols that relocations refer to lie in the string table.
+
+    Raises:
+        Undecidable: one does not, and the loader reads it elsewhere in memory.
+    """
+    if elf.symbols.has_lost_name(elf.referred):
+        raise Undecidable(f"{path}: a relocation is for a symbol whose name lies outside of the string table")
+
+
 def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
     """The places that a table's relocations write to."""
     relative = RELATIVE.get(elf.machine)

@@ -58,6 +58,8 @@ def check_blocks(elf: ElfFile, path: str, bind: Binder) -> None:
                 raise Undecidable(f"{path}: a relocation for a thread-local variable is for a symbol that is none")
             continue
         segment = thread_local(found.elf.image.segments)
+        if segment is not None and segment.memory_size > _SURPLUS:
+            continue  # refused, or done without, before anything is divided
         if segment is None or not segment.align:
             whose = "the file itself" if found.elf is elf else found.elf.path
             lacks = "has none" if segment is None else "gives them no alignment, by which the loader divides"

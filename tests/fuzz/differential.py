@@ -20,6 +20,8 @@ from abiscan.elf import open_elf
 from abiscan.environment.python import read_environment
 from abiscan.errors import UnreadableFile
 from abiscan.loader import Loader, LoaderSettings
+from tests.fixtures.loader_crash_cases import CASES
+from tests.fixtures.tiny_elf import build
 from tests.fuzz.kinds import FIXTURES
 from tests.fuzz.mutate import mutate_elf
 from tests.truth.oracle import LOADER_VARIABLES
@@ -104,7 +106,7 @@ class Differential:
             copy = os.path.join(self._directory, path.parent.name)
             shutil.copytree(path.parent, copy, symlinks=True)
             found.append(Seed(copy, data))
-        return found
+        return found + [Seed(self._directory, build(library)) for library in CASES.values()]
 
     def _write(self, seed: Seed, data: bytes) -> str:
         self._number += 1

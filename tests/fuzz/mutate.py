@@ -211,8 +211,36 @@ def _section(out: bytearray, tables: ElfTables, rng: Rng) -> None:
         _field(out, at + field, size, rng)
 
 
+def _relocation(out: bytearray, tables: ElfTables, rng: Rng) -> None:
+    """Another type that the loader knows, or a place in or beside a table of functions, or an addend that is one."""
+    tag, count = rng.choice(((7, 8), (23, 2)))
+    start = tables.offset(tag)
+    if start is None:
+        return
+    at = start + 24 * rng.randrange(max(min(tables.values.get(count, 24) // 24, 500), 1))
+    addresses = [tables.values[tag] for tag in (25, 26, 32, 12, 36) if tag in tables.values]
+    match rng.randrange(4):
+        case 0 | 1:
+            _put(out, at + 8, rng.choice(_KNOWN_TYPES), 4)
+        case 2 if addresses:
+            _put(out, at, rng.choice(addresses) + rng.choice((-16, -8, -7, -4, -1, 0, 0, 0, 1, 4, 8)), 8)
+        case _:
+            _put(out, at + 16, rng.choice((0, *addresses)) + rng.choice((-64, 0, 0, 1, 0x1000)), 8)
+
+
+def _tls_header(out: bytearray, tables: ElfTables, rng: Rng) -> None:
+    """A program header of thread-local variables."""
+    at = rng.choice(tables.segments)
+    _put(out, at, rng.choice((7, 7, 4, 0x6474E552)), 4)
+    _put(out, at + 32, 0, 8)
+    _put(out, at + 40, rng.choice((0, 8, 16, 0x1000)), 8)
+    _put(out, at + 48, rng.choice((0, 1, 8, 16, 128)), 8)
+
+
 _Mutation = Callable[[bytearray, ElfTables, Rng], None]
-_RELOCATION = ((0, 8), (8, 4), (12, 4), (16, 8))
+# Of x86-64.
+_KNOWN_TYPES = (0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38)
+_FIELDS = ((0, 8), (8, 4), (12, 4), (16, 8))
 _ELF: tuple[_Mutation, ...] = (
     _header,
     _program_header,
@@ -220,8 +248,8 @@ _ELF: tuple[_Mutation, ...] = (
     _copy_header,
     _dynamic,
     _in_table(6, 24, ((0, 4), (4, 1), (5, 1), (6, 2), (8, 8), (16, 8)), None, 200),
-    _in_table(7, 24, _RELOCATION, 8, 500),
-    _in_table(23, 24, _RELOCATION, 2, 500),
+    _in_table(7, 24, _FIELDS, 8, 500),
+    _in_table(23, 24, _FIELDS, 2, 500),
     _in_table(36, 8, ((0, 8),), 35, 100),
     _in_table(0x6FFFFEF5, 4, ((0, 4),), None, 40),
     _in_table(4, 4, ((0, 4),), None, 40),
@@ -229,8 +257,11 @@ _ELF: tuple[_Mutation, ...] = (
     _in_table(0x6FFFFFFE, 4, ((0, 2), (2, 2), (0, 4)), None, 30),
     _in_table(0x6FFFFFFC, 4, ((0, 2), (2, 2), (0, 4)), None, 30),
     _in_table(25, 8, ((0, 8),), 27, 8),
+    _in_table(32, 8, ((0, 8),), 33, 8),
+    _relocation,
+    _tls_header,
     _string,
     _note,
     _section,
 )
-_WEIGHTS = (3, 6, 1, 1, 8, 6, 5, 5, 2, 3, 2, 3, 3, 2, 1, 4, 2, 2)
+_WEIGHTS = (3, 6, 1, 1, 8, 6, 5, 5, 2, 3, 2, 3, 3, 2, 1, 1, 5, 1, 4, 2, 2)
