@@ -161,7 +161,7 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
     python_path = os.environ.get("PYTHONPATH")
     user_base = None if os.environ.get("PYTHONNOUSERSITE") else os.path.expanduser("~/.local")
     if python is not None:
-        return read_environment(python, python_path=python_path, user_base=user_base)
+        return read_environment(python, python_path=python_path, user_base=user_base, may_run=True)
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         active = os.environ.get(variable)
         if active and os.path.isdir(active):

@@ -65,7 +65,12 @@ class PythonEnvironment(Struct, frozen=True):
 
 
 def read_environment(
-    path: str, *, python_path: str | None = None, user_base: str | None = None, files: FileSystem = HERE
+    path: str,
+    *,
+    python_path: str | None = None,
+    user_base: str | None = None,
+    files: FileSystem = HERE,
+    may_run: bool = False,
 ) -> PythonEnvironment:
     """Describe the environment that `path` names.
 
@@ -74,6 +79,8 @@ def read_environment(
         python_path: value of PYTHONPATH to honour, if any.
         user_base: `~/.local`, to look for user packages; None to leave them out.
         files: where all of it lies.
+        may_run: whether a script that `path` itself names may be run to learn which interpreter it starts; only for
+            what the user names as an interpreter, never for what lies in an input.
 
     Raises:
         UsageError: nothing is there, or it is no Python.
@@ -91,10 +98,9 @@ def read_environment(
     config = _read_pyvenv(os.path.join(prefix, "pyvenv.cfg"), files)
     real = files.real(os.path.abspath(path))
     if not _is_binary(real, files):
-        if files.root:
-            raise UsageError(
-                f"{path}: it is not an interpreter, and nothing below --root is run: name what it leads to"
-            )
+        if files.root or not may_run:
+            why = "nothing below --root is run" if files.root else "only one that --python names itself is run"
+            raise UsageError(f"{path}: not an interpreter but a script, and {why}: name the interpreter that it starts")
         return _ask(path, python_path, user_base)
     if config is None and os.path.abspath(path) != real:
         # A plain link such as /usr/bin/python3 or ~/bin/python: the installation is where the link leads.

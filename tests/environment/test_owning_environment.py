@@ -12,6 +12,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.environment.owning_environment import owning_environment
 from abiscan.environment.python import PythonEnvironment, read_environment
+from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactReport
@@ -145,3 +146,24 @@ def test_a_file_is_checked_against_the_torch_beside_it(tmp_path: Path) -> None:
     assert declared is not None
     assert declared.torch is not None
     assert declared.torch.detected_from == "Requires-Dist: torch==2.6.0"
+
+
+@pytest.mark.parametrize("named", ["", "/lib/{HERE}/site-packages/p/x.so", "/bin/python3"])
+def test_no_script_in_an_input_is_run(named: str, tmp_path: Path) -> None:
+    """An environment whose interpreter is a script that leaves a file; that it does so is asserted beside."""
+    root = tmp_path / "venv"
+    file = virtual(root) / "p" / "x.so"
+    touch(file)
+    file.write_bytes((FIXTURES / "good-extension.so").read_bytes())
+    for name in ("python3", "python", HERE):
+        script = root / "bin" / name
+        script.unlink(missing_ok=True)
+        script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho {sys.executable}\n")
+        script.chmod(0o755)
+    options = ScanOptions(torch=None, environment=empty(tmp_path), settings=LoaderSettings(cwd=str(tmp_path)))
+    scan([f"{root}{named.format(HERE=HERE)}"], options)
+    with pytest.raises(UsageError, match="only one that --python names itself is run"):
+        read_environment(str(root / "bin" / "python3"))
+    assert not (tmp_path / "ran").exists()
+    assert read_environment(str(root / "bin" / "python3"), may_run=True).executable == os.path.realpath(sys.executable)
+    assert (tmp_path / "ran").exists()
