@@ -17,7 +17,6 @@ from abiscan.analysis.batches import Batch, BatchEnd, Scanned, ScannedArtifact
 from abiscan.analysis.context import AnalysisContext
 from abiscan.analysis.scan_batch import scan_batch
 from abiscan.analysis.scan_options import ScanOptions
-from abiscan.child_processes import safe_workers
 from abiscan.errors import AbiscanError
 from abiscan.inputs.file_kind import named_like_zip
 from abiscan.model.limits import MAX_COPIED
@@ -101,6 +100,9 @@ def _in_processes(jobs: int, batches: Iterable[Batch], context: AnalysisContext)
             if isinstance(item, ScannedArtifact):
                 seen.add(item.display)
             yield item
+
+    # Not at the top: it imports subprocess, which one file does not need.
+    from abiscan.child_processes import safe_workers
 
     while True:
         under_way: deque[tuple[Batch, Future[list[Scanned]]]] = deque()

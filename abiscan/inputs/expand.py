@@ -142,12 +142,20 @@ def _expand_one(
         yield from _expand_path(target, environment_paths, options)
 
 
+def _holds_records(site: str, files: FileSystem) -> bool:
+    """Whether an installer recorded packages in a directory; it did not in the source tree of an editable install."""
+    try:
+        return any(name.endswith(".dist-info") for name in files.names(site))
+    except OSError:
+        return False  # the reader of the file itself says what is wrong
+
+
 def _expand_path(
     target: _Target, environment_paths: Sequence[str], options: Options
 ) -> Iterator[Artifact | InputError | Note]:
     is_directory = options.files.is_directory(target.path)
     facts = None
-    if any(target.path.startswith(f"{site}/") for site in environment_paths):
+    if any(target.path.startswith(f"{site}/") and _holds_records(site, options.files) for site in environment_paths):
         from abiscan.inputs.packages import installed_facts
 
         kind = ContainerKind.DIRECTORY if is_directory else ContainerKind.FILE

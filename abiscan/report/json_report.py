@@ -101,7 +101,7 @@ def explain(
     }
     if cause is not None:
         # The torch of the title is known of no file here.
-        document["cause"] = {**plain(cause), "title": cause.title_for()}
+        document["cause"] = {**msgspec.to_builtins(cause), "title": cause.title_for()}
     if rules:
         document["rules"] = [dict(rule) for rule in rules]
     if near:

@@ -99,7 +99,7 @@ def test_a_wheel_is_judged_on_the_earlier_release_that_it_requires(tmp_path: Pat
         archive.writestr("pkg-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp38-cp38-manylinux_2_28_x86_64\n")
         archive.writestr("pkg-1.0.dist-info/RECORD", "")
     (artifact,) = run(wheel)["artifacts"]
-    assert artifact["setting"]["torch"]["value"] == "1.4.0+cu101"
+    assert artifact["target"]["torch"]["value"] == "1.4.0+cu101"
     assert artifact["verdict"] == "loads"
 
 

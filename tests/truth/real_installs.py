@@ -240,7 +240,7 @@ def judge(wheel: Path, plain: Path, torches: Path, torch: str | None = None, lib
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     ours = [each for each in json.loads(done.stdout)["artifacts"] if each["kind"] == "shared-object"]
     places = [str(installed_name(each["member"])) for each in ours]
-    chosen = {place: each["setting"]["torch"]["value"] for place, each in zip(places, ours, strict=True)}
+    chosen = {place: each["target"]["torch"]["value"] for place, each in zip(places, ours, strict=True)}
     judged = {place: each["verdict"] for place, each in zip(places, ours, strict=True)}
     required = _requirements(_metadata(wheel))
     of_torch = [each for each in required if canonicalize_name(each.name) == "torch"]
