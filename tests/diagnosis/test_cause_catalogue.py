@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import abiscan.diagnosis.causes
@@ -117,6 +119,34 @@ def test_explain_prints_the_page() -> None:
         assert f"\n{words}\n" in shown
     assert "torch.compiled_with_cxx11_abi()" in shown
     assert "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html" in shown
+
+
+def test_explain_writes_the_page_as_json() -> None:
+    document = json.loads(abiscan_output("explain", "-f", "json", "signature-changed"))
+    definitions = json.loads(abiscan_output("schema"))["$defs"]
+    jsonschema.validate(document, {"$defs": definitions, "$ref": "#/$defs/explain"})
+    cause = document["cause"]
+    assert (cause["id"], cause["fix"][0]["situation"]) == ("signature-changed", "wheel")
+    assert cause["title"].startswith("The installed torch changed")
+    assert "{torch}" not in json.dumps(cause)
+
+
+def test_reports_of_a_file_hold_the_pages_of_its_causes(tmp_path: Path) -> None:
+    """A file with the old std::string beside torch 2.13.0."""
+    file = DATA.parents[1] / "fixtures" / "old-string-extension.so"
+    formats = [f"--format={name}:{tmp_path / name}" for name in ("sarif", "html")]
+    words = [sys.executable, "-m", "abiscan", "--torch", "2.13.0", *formats, str(file)]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 1
+    (run,) = json.loads((tmp_path / "sarif").read_text())["runs"]
+    (rule,) = [rule for rule in run["tool"]["driver"]["rules"] if rule["id"] == "missing-import"]
+    assert "\n## cxx11-abi-mismatch\n" in rule["help"]["markdown"]
+    assert "torch.compiled_with_cxx11_abi()" in rule["help"]["text"]
+    (unused,) = [rule for rule in run["tool"]["driver"]["rules"] if rule["id"] == "thc-api"]
+    assert "cxx11-abi-mismatch" not in unused["help"]["markdown"]
+    assert {"cxx11-abi-mismatch"} in [set(each["properties"].get("causes", ())) for each in run["results"]]
+    page = (tmp_path / "html").read_text()
+    assert page.count("Confirm it by hand") == 1
+    assert "Fix: Only the binary is available" in page
 
 
 def test_every_module_of_causes_is_asked() -> None:
