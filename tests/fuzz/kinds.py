@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from tests.fuzz.explain_kind import explain_kind
 from tests.fuzz.mutate import EDGES, mutate_bytes, mutate_elf, mutate_text
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -230,57 +231,6 @@ def _names() -> Kind:
         other = parse(seeds[len(data) % len(seeds)])
         if parsed is not None and other is not None:
             differences(parsed, other)
-
-    return Kind(make, run)
-
-
-def _logs() -> Kind:
-    from abiscan.analysis.context import AnalysisContext
-    from abiscan.analysis.scan_options import ScanOptions
-    from abiscan.diagnosis import explain
-    from abiscan.loader import LoaderSettings
-    from abiscan.report import explain_text, json_explain
-    from abiscan.report.style import Style
-
-    context = AnalysisContext(ScanOptions(torch="2.9.0", environment=None, settings=LoaderSettings(cwd="/")))
-    symbols = _cases()
-    lines = (
-        "ImportError: /a/{}.so: undefined symbol: {}",
-        "OSError: libc10_cuda.so: cannot open shared object file: No such file or directory",
-        "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.{}' not found (required by {})",
-        "error: no matching function for call to '__ldg(const c10::Half*)' {} {}",
-        "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped {} {}",
-        "NameError: name '{}' is not defined: {}",
-        "RuntimeError: Detected that PyTorch and {} were compiled with different CUDA versions. {}",
-        "RuntimeError: CUDA error: no kernel image is available for execution on the device {} {}",
-        "X with CUDA capability sm_{} is not compatible with the current PyTorch installation {}",
-        "ImportError: /a/{}.so: invalid ELF header {}",
-        "ERROR: {}-1.0-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform. {}",
-        "Could not run '{}::{}' with arguments from the 'CUDA' backend",
-    )
-    words = (
-        "undefined symbol: ",
-        "_ZN",
-        "libtorch.so",
-        ": ",
-        "'",
-        "`",
-        "\n",
-        "\x1b[31m",
-        "version",
-        "3.4.30",
-        "{",
-        "::",
-    )
-
-    def make(rng: Random) -> bytes:
-        chosen = (rng.choice(lines).replace("{}", rng.choice(symbols)) for _ in range(rng.choice((1, 3, 30))))
-        return mutate_text("\n".join(chosen), rng, words).encode("utf-8", "backslashreplace")
-
-    def run(data: bytes) -> None:
-        subjects = explain(data.decode("utf-8", "replace"), context.knowledge("x86_64"), None)
-        json.loads(json_explain.render(subjects))
-        explain_text.render(subjects, Style(width=80, color=False, verbose=True, quiet=False))
 
     return Kind(make, run)
 
@@ -551,7 +501,7 @@ KINDS = (
     "elf",
     "archives",
     "names",
-    "logs",
+    "explain",
     "baselines",
     "configs",
     "index",
@@ -573,8 +523,8 @@ def kind_of(name: str, seeds: str | None) -> Kind:
             return _archives(_seeds(None), _Scan(directory))
         case "names":
             return _names()
-        case "logs":
-            return _logs()
+        case "explain":
+            return Kind(*explain_kind())
         case "baselines":
             return _baselines()
         case "configs":
