@@ -100,6 +100,11 @@ MAX_PIPE_SILENCE = 600
 # A source file, and source files of one tree.
 MAX_SOURCE_SIZE = 16 * MIB
 MAX_SOURCE_FILES = 50_000
+# Tokens of a source file that a rule concerns. An included file has no more characters.
+MAX_SOURCE_TOKENS = 4 * MIB
+# Places in one source file that rules mean, and findings of them that differ in more than the line.
+MAX_SOURCE_PLACES = 200_000
+MAX_SOURCE_FINDINGS = 2_000
 # A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.
 MAX_EARLIER_REPORT = 256 * MIB
 MAX_EARLIER_RUNS = 60
@@ -160,6 +165,9 @@ LIMITS = (
     Limit("a file that is read whole from a server", MAX_WHOLE_REMOTE, "bytes", "an error"),
     Limit("a page of a package index", MAX_INDEX_PAGE, "bytes", "an error"),
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
+    Limit("tokens of a source file that a rule concerns", MAX_SOURCE_TOKENS, "", "an error"),
+    Limit("places of a source file that rules mean", MAX_SOURCE_PLACES, "", "an error"),
+    Limit("findings in one source file", MAX_SOURCE_FINDINGS, "", "an error"),
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
     Limit("silence of a pipe that is named as a list of targets", MAX_PIPE_SILENCE, "s", "a usage error"),

@@ -19,6 +19,8 @@ from abiscan.source.source_set import SourceSet, with_included
 # Macros and functions in one another that are followed, and the tokens that they may become.
 _MAX_DEPTH = 6
 _MAX_TOKENS = 100_000
+# Tokens that are walked over to find the ends of arguments.
+_MAX_WALKED = 2_000_000
 # Functions of one module that are looked at; the largest that is known binds some 150.
 _MAX_FUNCTIONS = 1000
 # Modules of one file; others than tests have one.
@@ -94,7 +96,11 @@ def _refined(place: Place, code: Code, others: SourceSet) -> Refined | None:
 
 def registers_operators(code: Code) -> bool:
     """Whether a file registers operators of torch itself."""
-    return any(name.startswith(_REGISTERS) for name in code.names)
+    return any(word in code.text for word in _REGISTERS) and code.has_name(_is_registration)
+
+
+def _is_registration(name: str) -> bool:
+    return name.startswith(_REGISTERS)
 
 
 def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunction]:
@@ -115,11 +121,18 @@ class _Unit:
 
     def __init__(self, code: Code, others: SourceSet) -> None:
         self.files = list(with_included(code, others))
-        self._macros: dict[str, Macro] = {}
-        for each in reversed(self.files):
-            if "define" in each.text:
-                self._macros.update(each.macros)
+        self._defining = [each for each in self.files if "define" in each.text]
+        self._macros: dict[str, Macro | None] = {}
+        self._bodies: dict[str, Sequence[Token] | None] = {}
+        self._signatures: dict[str, Signature | None] = {}
         self._left = _MAX_TOKENS
+        self._walk_left = _MAX_WALKED
+
+    def _macro(self, name: str) -> Macro | None:
+        if name not in self._macros:
+            defined = (each.macro(name) for each in self._defining)
+            self._macros[name] = next((macro for macro in defined if macro is not None), None)
+        return self._macros[name]
 
     def expanded(self, body: Sequence[Token], depth: int = 0) -> list[Token]:
         """Tokens with macros replaced, and calls of functions that are handed the module replaced by their bodies."""
@@ -128,16 +141,16 @@ class _Unit:
         while at < len(body) and self._left > 0:
             token = body[at]
             self._left -= 1
-            macro = self._macros.get(token.text) if token.kind == "name" and depth < _MAX_DEPTH else None
+            macro = self._macro(token.text) if token.kind == "name" and depth < _MAX_DEPTH else None
             if macro is not None and macro.parameters is None:
                 result += self.expanded(macro.body, depth + 1)
             elif macro is not None and body[at + 1 : at + 2] and body[at + 1].text == "(":
-                arguments, end = _arguments(body, at + 1)
-                result += self.expanded(_replaced(macro, arguments), depth + 1)
+                arguments, end = self._arguments(body, at + 1)
+                result += self.expanded(_replaced(macro, arguments, self._left), depth + 1)
                 at = end - 1
             elif token.kind == "name" and depth < _MAX_DEPTH and (called := self._called(body, at)) is not None:
                 result += self.expanded(called, depth + 1)
-                at = _arguments(body, at + 1)[1] - 1
+                at = self._arguments(body, at + 1)[1] - 1
             else:
                 result.append(token)
             at += 1
@@ -148,30 +161,47 @@ class _Unit:
         before = body[at - 1].text if at else ";"
         if before not in (";", "{", "}", "::") or not body[at + 1 : at + 2] or body[at + 1].text != "(":
             return None
-        arguments, _end = _arguments(body, at + 1)
-        if not arguments or len(arguments[0]) != 1 or arguments[0][0].kind != "name":
+        arguments, _end = self._arguments(body, at + 1)
+        if len(arguments) < 1 or len(arguments[0]) != 1 or arguments[0][0].kind != "name":
             return None
-        for code, index in self._uses(body[at].text):
-            close = code.partner[index + 1]
+        name = body[at].text
+        if name not in self._bodies:
+            self._bodies[name] = self._body(name)
+        return self._bodies[name]
+
+    def _body(self, name: str) -> Sequence[Token] | None:
+        """The body of a function of this name that takes a module."""
+        for code, index in self._uses(name):
+            found, partner = code.tokens, code.partner
+            close = partner[index + 1]
             after = close + 1
-            if (
-                close > 0
-                and code.tokens[after : after + 1]
-                and code.tokens[after].text == "{"
-                and code.partner[after] > 0
-            ):
-                parameters = [token.text for token in code.tokens[index + 2 : close]]
+            if close > 0 and found.kinds[after : after + 1] == b"{" and partner[after] > 0:
+                if not code.spend(close - index):
+                    return None
+                parameters = [token.text for token in found[index + 2 : close]]
                 if "module" in parameters or "module_" in parameters:
-                    return code.tokens[after + 1 : code.partner[after]]
+                    return found[after + 1 : partner[after]]
         return None
+
+    def _arguments(self, body: Sequence[Token], at: int) -> tuple[list[Sequence[Token]], int]:
+        """The arguments in the parentheses that open at `at`, and the index behind them; none where that is too far."""
+        level = 0
+        for end in range(at, min(len(body), at + self._walk_left)):
+            self._walk_left -= 1
+            level += (body[end].text in ("(", "[", "{")) - (body[end].text in (")", "]", "}"))
+            if level == 0:
+                return _split(body[at + 1 : end]), end + 1
+        if not self._walk_left:
+            self._left = 0
+            return [], len(body)
+        return _split(body[at + 1 :]), len(body)
 
     def _uses(self, name: str) -> Iterator[tuple[Code, int]]:
         """Where a name stands before `(` outside of expressions: declarations and definitions."""
         for code in self.files:
-            if name not in code.text:
-                continue
-            for at in code.before_parentheses.get(name, ()):
-                before = code.tokens[at - 1] if at else None
+            for at in code.places_of(name):
+                found = code.tokens
+                before = found[at - 1] if at and found.kinds[at + 1 : at + 2] == b"(" else None
                 if before is None or before.text in _NOT_BEFORE:
                     continue
                 if before.kind == "name" or before.text in (">", "*", "&", "::"):
@@ -179,6 +209,11 @@ class _Unit:
 
     def signature(self, name: str) -> Signature | None:
         """The first declaration of a function by its last name that has one."""
+        if name not in self._signatures:
+            self._signatures[name] = self._signature(name)
+        return self._signatures[name]
+
+    def _signature(self, name: str) -> Signature | None:
         first = None
         for code, at in self._uses(name):
             close = code.partner[at + 1]
@@ -187,6 +222,8 @@ class _Unit:
             result = _result(code, at)
             if not result:
                 continue
+            if not code.spend(close - at):
+                break
             parameters = tuple(
                 parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
             )
@@ -219,6 +256,7 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[BoundFunction]:
     """Each `.def("name", what, ...)` on the module; a class's methods (`py::class_<T>(m, ...).def`) are not meant."""
     partner = match_brackets(body)
     statement_of_class = False
+    walked = 0
     for at, token in enumerate(body):
         if token.text in (";", "{", "}"):
             statement_of_class = False
@@ -228,6 +266,9 @@ def _definitions(body: list[Token], unit: _Unit) -> Iterator[BoundFunction]:
             continue
         if not body[at + 1 : at + 2] or body[at + 1].text != "(" or partner[at + 1] < 0:
             continue
+        walked += partner[at + 1] - at
+        if walked > _MAX_WALKED:
+            return
         arguments = _split(body[at + 2 : partner[at + 1]])
         if len(arguments) < 2 or not arguments[0]:
             continue
@@ -257,13 +298,14 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
         opening = next((at for at, word in enumerate(words) if word == "("), None)
         if opening is None:
             return BoundFunction(name, "", Signature((), ()))
-        partner = match_brackets(list(argument))
+        partner = match_brackets(argument)
         close = partner[opening] if partner[opening] > 0 else len(words)
         taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
         # What a lambda returns without saying so is in its body.
         return BoundFunction(name, "", Signature(tuple(words[close + 1 : arrow]), taken))
     scoped: list[str] = []
+    last_call = max((at for at, word in enumerate(words) if word == "("), default=-1)
     for at, token in enumerate(argument):
         # The function is the last name outside of template arguments: `&ns::f`, `py::overload_cast<A>(&f)`, `f<float>`.
         if token.kind == "name" and (
@@ -274,7 +316,7 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
             while before >= 2 and words[before - 1] == "::":
                 scoped.insert(0, words[before - 2])
                 before -= 2
-            if words[at + 1 : at + 2] == ["<"] and "(" not in words[at + 1 :]:
+            if words[at + 1 : at + 2] == ["<"] and last_call <= at:
                 break
     target = "::".join(scoped)
     return BoundFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
@@ -309,19 +351,12 @@ def _parameter(written: Sequence[Token]) -> Parameter | None:
     return Parameter(tuple(words[:-1] if named else words), words[-1] if named else "", optional)
 
 
-def _arguments(body: Sequence[Token], at: int) -> tuple[list[Sequence[Token]], int]:
-    """The arguments in the parentheses that open at `at`, and the index behind them."""
-    level = 0
-    for end in range(at, len(body)):
-        level += (body[end].text in ("(", "[", "{")) - (body[end].text in (")", "]", "}"))
-        if level == 0:
-            return _split(body[at + 1 : end]), end + 1
-    return _split(body[at + 1 :]), len(body)
-
-
-def _replaced(macro: Macro, arguments: list[Sequence[Token]]) -> list[Token]:
+def _replaced(macro: Macro, arguments: list[Sequence[Token]], most: int) -> list[Token]:
+    """The body of a macro with its parameters replaced, no more than about as many tokens."""
     given = dict(zip(macro.parameters or (), arguments, strict=False))
     result: list[Token] = []
     for token in macro.body:
         result += given[token.text] if token.kind == "name" and token.text in given else (token,)
+        if len(result) > most:
+            break
     return result

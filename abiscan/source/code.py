@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
 from abiscan.source.conditions import holds
-from abiscan.source.lexer import Token, tokens
+from abiscan.source.lexer import INCLUDE, NAME, Token, TokenList, Tokens, tokens, word_at
+from abiscan.source.word_index import WordIndex
 
-_OPENING = {")": "(", "]": "[", "}": "{"}
+_OPENING = {ord(")"): ord("("), ord("]"): ord("["), ord("}"): ord("{")}
+_BRACKET = re.compile(rb"[()\[\]{}]")
+_BRACKETS = frozenset("()[]{}")
+_BRACE = ord("}")
+_DIRECTIVE = re.compile(rb"[#i]")
+# Paths that one file includes; none that is known has a thousand.
+_MAX_INCLUDES = 10_000
+# Tokens of some 120 bytes each that are made at once.
+_MAX_LISTED = 200_000
+# Names that a text is searched for; for more of them its tokens are taken apart.
+_MAX_SEARCHES = 32
 _CONDITIONS = frozenset({"if", "ifdef", "ifndef"})
 
 
@@ -24,13 +38,19 @@ class Macro(Struct, frozen=True):
 
     name: str
     parameters: tuple[str, ...] | None
-    body: tuple[Token, ...]
+    body: Sequence[Token]
 
 
 def included_by(text: str) -> list[str]:
-    """Paths of a text's `#include`s as written, in order; of every branch, and at no more than the price of a
-    search."""
-    return re.findall(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", text, re.MULTILINE)
+    """Paths of a text's `#include`s as written, in order, each once; of every branch, and at no more than the price of
+    a search."""
+    written = re.finditer(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]{1,512})[>"]""", text, re.MULTILINE)
+    found: dict[str, None] = {}
+    for match in written:
+        found[match[1]] = None
+        if len(found) == _MAX_INCLUDES:
+            break
+    return list(found)
 
 
 class Code:
@@ -38,153 +58,203 @@ class Code:
 
     Attributes:
         path: as the tree that it comes from names it.
+
+    Args:
+        many: much will be asked of its tokens: those of a file of usual size are all made at once.
     """
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, *, many: bool = False) -> None:
         self.path = path
         self.text = text
+        self._many = many
+        self._names: dict[Callable[[str], bool], bool] = {}
+        self._searches = 0
         # Tokens that questions about declarations may still walk over, for all of them together.
         self.steps_left = 2_000_000
 
     @cached_property
-    def _parts(self) -> tuple[list[Token], dict[str, Macro]]:
-        return _parts(self.text)
+    def _parts(self) -> tuple[Tokens, WordIndex, array[int]]:
+        return _parts(self.path, self.text)
 
-    @property
-    def tokens(self) -> list[Token]:
+    @cached_property
+    def tokens(self) -> Tokens | TokenList:
         """The tokens outside of directives, with string literals. Of `#if` and its `#else` one branch stands, so that
-        brackets match: the first that a compilation by HIP may see."""
-        return self._parts[0]
+        brackets match: the first that a compilation by HIP may see.
 
-    @property
-    def macros(self) -> dict[str, Macro]:
-        """What the file defines, by name."""
-        return self._parts[1]
+        Raises:
+            UnreadableFile: the file has more than `MAX_SOURCE_TOKENS`.
+        """
+        return listed(self._parts[0]) if self._many else self._parts[0]
+
+    def macro(self, name: str) -> Macro | None:
+        """What the file defines by this name: the last definition that HIP may see, else the first of all."""
+        first: int | None = None
+        chosen: int | None = None
+        for number in self._parts[1].may_be(name):
+            at, stands = divmod(number, 2)
+            if word_at(self.text, at) == name:
+                first = at if first is None else first
+                chosen = at if stands else chosen
+        at_name = chosen if chosen is not None else first
+        return None if at_name is None else _macro(self.text, at_name, name)
 
     @cached_property
     def includes(self) -> list[str]:
         """Paths of its `#include`s as written, in order."""
         return included_by(self.text)
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Every identifier in the file, those in directives and macros too."""
-        return frozenset(token.text for token in tokens(self.text) if token.kind == "name")
+    def has_name(self, is_meant: Callable[[str], bool]) -> bool:
+        """Whether an identifier in the file, those in directives and macros too, is meant."""
+        if is_meant not in self._names:
+            found = tokens(self.text, path=self.path)
+            self._names[is_meant] = any(is_meant(found.word(at)) for at, kind in enumerate(found.kinds) if kind == NAME)
+        return self._names[is_meant]
 
     @cached_property
-    def partner(self) -> list[int]:
+    def partner(self) -> array[int]:
         """For each bracket of `tokens` the index of the one that it belongs to; -1 for anything else."""
         return match_brackets(self.tokens)
 
     @cached_property
-    def _starts(self) -> dict[int, int]:
-        return {token.at: index for index, token in enumerate(self.tokens)}
-
-    @cached_property
-    def before_parentheses(self) -> dict[str, list[int]]:
-        """Where each name stands before a `(` in `tokens`: calls, declarations and definitions."""
-        places: dict[str, list[int]] = {}
+    def _places(self) -> WordIndex:
         found = self.tokens
-        for at in range(len(found) - 1):
-            if found[at + 1].text == "(" and found[at].kind == "name":
-                places.setdefault(found[at].text, []).append(at)
-        return places
+        return WordIndex((found.word(at), at) for at, kind in enumerate(found.kinds) if kind == NAME)
+
+    def places_of(self, name: str) -> Iterator[int]:
+        """The indices in `tokens` of a name."""
+        if not self._may_have(name):
+            return
+        word = self.tokens.word
+        yield from (at for at in self._places.may_be(name) if word(at) == name)
+
+    def _may_have(self, name: str) -> bool:
+        """Whether the text may have a name: most files are asked for few, and need no tokens for that."""
+        self._searches += 1
+        return "_places" in self.__dict__ or self._searches > _MAX_SEARCHES or name in self.text
 
     def index_at(self, offset: int) -> int | None:
         """The index in `tokens` of the token at a character offset; None where a directive or no branch has it."""
-        return self._starts.get(offset)
+        return self.tokens.index_at(offset)
+
+    def is_in_directive(self, offset: int) -> bool:
+        """Whether the character at an offset belongs to a directive, `#include` aside."""
+        return bisect_right(self._parts[2], offset) % 2 == 1
+
+    def spend(self, steps: int) -> bool:
+        """Take tokens from what questions may still walk over; whether there were that many."""
+        self.steps_left -= steps
+        return self.steps_left > 0
 
 
-def match_brackets(found: list[Token]) -> list[int]:
+def listed(found: Tokens) -> Tokens | TokenList:
+    """The tokens in the form that is asked fastest, where they are not so many that it takes too much memory."""
+    return TokenList(found) if len(found) <= _MAX_LISTED else found
+
+
+def match_brackets(found: Sequence[Token]) -> array[int]:
     """For each `(`, `[`, `{` and its counterpart the index of the other; -1 for anything else and for what is alone."""
-    partner = [-1] * len(found)
-    opened: list[int] = []
-    for at, token in enumerate(found):
-        if token.kind != "mark":
-            continue
-        if token.text in "([{":
+    if isinstance(found, Tokens | TokenList):
+        kinds: bytes | bytearray = found.kinds
+    else:
+        kinds = bytes(ord(token.text) if token.text in _BRACKETS else NAME for token in found)
+    partner = array("i", [-1]) * len(kinds)
+    opened = array("I")
+    for bracket in _BRACKET.finditer(kinds):
+        at = bracket.start()
+        wanted = _OPENING.get(kinds[at])
+        if wanted is None:
             opened.append(at)
-        elif token.text in _OPENING and opened:
-            wanted = _OPENING[token.text]
-            # A brace closes whatever stayed open inside of it; a parenthesis never closes a brace.
-            while opened and found[opened[-1]].text != wanted and token.text == "}":
+            continue
+        # A brace closes whatever stayed open inside of it; a parenthesis never closes a brace.
+        if kinds[at] == _BRACE:
+            while opened and kinds[opened[-1]] != wanted:
                 opened.pop()
-            if opened and found[opened[-1]].text == wanted:
-                other = opened.pop()
-                partner[at], partner[other] = other, at
+        if opened and kinds[opened[-1]] == wanted:
+            other = opened.pop()
+            partner[at], partner[other] = other, at
     return partner
 
 
-class _Branch(Struct):
-    """An open `#if`: whether its present branch stands, whether one stood before, and what is known of each so far."""
-
-    stands: bool
-    taken: bool
-    known: list[bool | None]
+# Of an open `#if`, as bits of one byte: its present branch stands, one of its branches stood; one is known to hold, of
+# one it is not known.
+_STANDS, _TAKEN, _HOLDS, _UNKNOWN = 1, 2, 4, 8
 
 
-def _parts(text: str) -> tuple[list[Token], dict[str, Macro]]:
-    every = tokens(text, strings=True)
-    kept: list[Token] = []
-    macros: dict[str, Macro] = {}
-    branches: list[_Branch] = []
+def _parts(path: str, text: str) -> tuple[Tokens, WordIndex, array[int]]:
+    """The tokens that stand; of each `#define` of a name its offset, twice, and 1 added where it stands; and the
+    offsets at which each directive begins and ends."""
+    every = tokens(text, strings=True, path=path)
+    kept = Tokens(text, array("I"), bytearray())
+    defined, directives = array("I"), array("I")
+    branches = bytearray()
+    left_out = 0  # branches that do not stand
     at = 0
-    stands = True
     while at < len(every):
-        token = every[at]
-        if token.kind == "include":
+        directive = _DIRECTIVE.search(every.kinds, at)
+        stop = len(every) if directive is None else directive.start()
+        if not left_out:
+            kept.take(every, at, stop)
+        at = stop
+        if at == len(every):
+            break
+        offset = every.starts[at]
+        if every.kinds[at] == INCLUDE:
             at += 1
-        elif token.text == "#" and token.kind == "mark" and _starts_line(text, token.at):
-            end = _line_end(text, token.at)
-            stop = at + 1
-            while stop < len(every) and every[stop].at < end:
-                stop += 1
+        elif _starts_line(text, offset):
+            end = _line_end(text, offset)
+            directives.extend((offset, end))
+            stop = bisect_left(every.starts, end, at + 1)
             line = every[at + 1 : stop]
             at = stop
-            if line and line[0].text == "define" and len(line) > 1:
-                macro = _macro(line)
-                # A file that defines it anew in another branch keeps the one that HIP may see.
-                if stands or macro.name not in macros:
-                    macros[macro.name] = macro
+            if len(line) > 1 and line.word(0) == "define":
+                if line.kinds[1] == NAME:
+                    defined.append(2 * line.starts[1] + (not left_out))
             elif line:
-                _follow(branches, line)
-                stands = all(branch.stands for branch in branches)
+                left_out += _follow(branches, line)
         else:
-            if stands:
-                kept.append(token)
+            if not left_out:
+                kept.take(every, at, at + 1)
             at += 1
-    return kept, macros
+    return kept, WordIndex((word_at(text, number // 2), number) for number in defined), directives
 
 
-def _follow(branches: list[_Branch], line: list[Token]) -> None:
+def _follow(branches: bytearray, line: Sequence[Token]) -> int:
+    """Take note of a condition's directive; by how many more branches do not stand."""
     keyword = line[0].text
     if keyword in _CONDITIONS:
         known = holds(keyword, line[1:])
-        branches.append(_Branch(known is not False, known is not False, [known]))
-    elif keyword in ("elif", "else") and branches:
+        branches.append(_known(known) | (0 if known is False else _STANDS | _TAKEN))
+        return int(known is False)
+    if keyword in ("elif", "else") and branches:
         branch = branches[-1]
         # What follows a branch that holds is left out; `#else` holds where none before it does.
-        if True in branch.known:
+        if branch & _HOLDS:
             known = False
         elif keyword == "elif":
             known = holds("if", line[1:])
         else:
-            known = None if None in branch.known else True
-        branch.known.append(known)
-        branch.stands = not branch.taken and known is not False
-        branch.taken = branch.taken or branch.stands
-    elif keyword == "endif" and branches:
-        branches.pop()
+            known = None if branch & _UNKNOWN else True
+        stands = not branch & _TAKEN and known is not False
+        branches[-1] = branch & ~_STANDS | _known(known) | (_STANDS | _TAKEN if stands else 0)
+        return bool(branch & _STANDS) - stands
+    if keyword == "endif" and branches:
+        return -(not branches.pop() & _STANDS)
+    return 0
 
 
-def _macro(line: list[Token]) -> Macro:
-    name, rest = line[1], line[2:]
+def _known(known: bool | None) -> int:
+    return _UNKNOWN if known is None else _HOLDS if known else 0
+
+
+def _macro(text: str, at: int, name: str) -> Macro:
+    """The macro whose name stands at an offset in its `#define`."""
+    rest = tokens(text[at + len(name) : _line_end(text, at)], strings=True)
     # A parameter list follows the name without a space (ISO C++20, 15.6 [cpp.replace]).
-    if not rest or rest[0].text != "(" or rest[0].at != name.at + len(name.text):
-        return Macro(name.text, None, tuple(rest))
-    end = next((at for at, token in enumerate(rest) if token.text == ")"), len(rest) - 1)
+    if not rest or rest.word(0) != "(" or rest.starts[0] != 0:
+        return Macro(name, None, rest)
+    end = next((at for at in range(len(rest)) if rest.word(at) == ")"), len(rest) - 1)
     parameters = tuple(token.text for token in rest[1:end] if token.kind == "name")
-    return Macro(name.text, parameters, tuple(rest[end + 1 :]))
+    return Macro(name, parameters, rest[end + 1 :])
 
 
 def _starts_line(text: str, at: int) -> bool:

@@ -7,12 +7,12 @@ answer would need overload resolution, `auto` of a call, or headers that are not
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from abiscan.source.code import Code
-from abiscan.source.lexer import Token
+from abiscan.source.lexer import NAME, Token
 
 # Tokens between a declared name and the beginning of its declaration.
 _MAX_TYPE = 64
@@ -43,6 +43,7 @@ _BUILTIN = frozenset(
 )
 # What may stand right before a declaration.
 _BEFORE_TYPE = frozenset({";", "{", "}", "(", ")", ",", "=", ":", "[", "]", "?"})
+_OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);")
 _HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
 
 
@@ -107,9 +108,9 @@ def _cast(code: Code, first: int, last: int) -> DeclaredType | None:
         end = angle_end(found, first + 1, last)
         return None if end is None else type_of(found[first + 2 : end - 1])
     if found[first].text == "(" and code.partner[first] > first:
-        inner = found[first + 1 : code.partner[first]]
-        if inner and inner[-1].text in ("*", *_RESTRICT):
-            return type_of(inner)
+        close = code.partner[first]
+        if first + 1 < close <= first + 2 * _MAX_TYPE and found.word(close - 1) in ("*", *_RESTRICT):
+            return type_of(found[first + 1 : close])
     return None
 
 
@@ -117,12 +118,12 @@ def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The operands of `+` and `-` outside of brackets; those of a condition after its `?`."""
     found = code.tokens
     at = start = first
-    while at < last:
-        text = found[at].text
-        if text in ("(", "[", "{") and code.partner[at] > at:
+    while at < last and code.spend(1):
+        kind = found.kinds[at]
+        if kind in b"([{" and code.partner[at] > at:
             at = code.partner[at] + 1
             continue
-        if found[at].kind == "mark" and text in ("+", "-", "?", ":") and at > start:
+        if kind in b"+-?:" and at > start:
             yield start, at
             start = at + 1
         at += 1
@@ -157,7 +158,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
             return member
         # A member of a class with the element type as its first argument: TensorInfo<int64_t, int>::data.
         if kind.argument:
-            argument = type_of(list(kind.argument))
+            argument = type_of(kind.argument)
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
         return _UNKNOWN
     depth = kind.depth + address
@@ -166,7 +167,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
         rest = code.partner[rest] + 1
     if depth < 1:
         if kind.argument and kind.depth == 0:
-            argument = type_of(list(kind.argument))
+            argument = type_of(kind.argument)
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
         return None if not kind.depth and not address else _UNKNOWN
     return _named(code, kind, first, steps) if depth == 1 else Pointee("pointer", Origin.NAMED)
@@ -174,10 +175,11 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
 
 def _has_product(code: Code, first: int, last: int) -> bool:
     at = first
-    while at < last:
-        if code.tokens[at].text in ("(", "[") and code.partner[at] > at:
+    while at < last and code.spend(1):
+        kind = code.tokens.kinds[at]
+        if kind in b"([" and code.partner[at] > at:
             at = code.partner[at]
-        elif code.tokens[at].text == "*":
+        elif kind == ord("*"):
             return True
         at += 1
     return False
@@ -186,8 +188,8 @@ def _has_product(code: Code, first: int, last: int) -> bool:
 def _accessor(code: Code, first: int, last: int) -> Pointee | None:
     """The type in `x.data_ptr<T>()` and its kin, at the end of an expression."""
     found = code.tokens
-    for at in range(first, last):
-        if found[at].text in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data") and at + 1 < last:
+    for at in range(first, last - 1) if code.spend(last - first) else ():
+        if found.kinds[at] == NAME and found.word(at) in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data"):
             end = angle_end(found, at + 1, last)
             if end is not None:
                 argument = type_of(found[at + 2 : end - 1])
@@ -240,10 +242,8 @@ def origin_of(code: Code, offset: int, name: str) -> Origin:
 
 def alias_target(code: Code, name: str) -> str | None:
     """The last name of what `using name = type` or a typedef anywhere in a file stands for; None without one."""
-    if name not in code.text:
-        return None
-    for index, token in enumerate(code.tokens):
-        alias = alias_at(code, index) if token.text == name and token.kind == "name" and index else None
+    for index in code.places_of(name):
+        alias = alias_at(code, index) if index and code.spend(1) else None
         if alias is not None and alias.name:
             return alias.name[-1]
     return None
@@ -263,26 +263,27 @@ def visible_names(code: Code, at: int) -> Iterator[tuple[int, str]]:
     """Names before a token that its scopes can see, backward: not those in blocks and brackets that have closed, except
     for the parameters, template parameters and conditions of what the token is in."""
     found, partner = code.tokens, code.partner
+    kinds = found.kinds
     header = False
     at -= 1
     while at >= 0 and code.steps_left > 0:
         code.steps_left -= 1
-        token = found[at]
-        if token.kind == "name":
-            yield at, token.text
-        elif token.text == "{":
+        kind = kinds[at]
+        if kind == NAME:
+            yield at, found.word(at)
+        elif kind == _OPEN_BRACE:
             if partner[at] < 0 or partner[at] > at:
                 header = True
-        elif token.text == ";":
+        elif kind == _SEMICOLON:
             header = False
-        elif token.text == "}" and partner[at] >= 0:
+        elif kind == _CLOSE_BRACE and partner[at] >= 0:
             at = partner[at]
             header = False
-        elif token.text == "]" and partner[at] >= 0:
+        elif kind == _CLOSE_BRACKET and partner[at] >= 0:
             at = partner[at]
-        elif token.text == ")" and partner[at] >= 0:
+        elif kind == _CLOSE and partner[at] >= 0:
             other = partner[at]
-            controls = other > 0 and found[other - 1].text in _HEADERS
+            controls = other > 0 and found.word(other - 1) in _HEADERS
             if not header and not controls:
                 at = other
         at -= 1
@@ -309,6 +310,8 @@ def _declares(code: Code, index: int) -> DeclaredType | None:
         elif level and before in (";", "{", "}"):
             return None
         start -= 1
+    if not code.spend(index - start):
+        return None
     if found[start].text == "template":
         start = angle_end(found, start + 1, index) or start
     kind = type_of(found[start:index])
@@ -353,7 +356,7 @@ def _type_of_list(code: Code, start: int, index: int) -> DeclaredType | None:
     return None
 
 
-def type_of(written: list[Token]) -> DeclaredType | None:
+def type_of(written: Sequence[Token]) -> DeclaredType | None:
     """The type that some tokens are, all of them; None where they are none."""
     at = 0
     words: list[str] = []
@@ -389,7 +392,7 @@ def type_of(written: list[Token]) -> DeclaredType | None:
     return DeclaredType(tuple(words[-1].split("::")), argument, depth)
 
 
-def _first_argument(written: list[Token]) -> tuple[Token, ...]:
+def _first_argument(written: Sequence[Token]) -> tuple[Token, ...]:
     level = 0
     for at, token in enumerate(written):
         level += (token.text in "<([") - (token.text in ">)]") if token.kind == "mark" else 0
@@ -398,7 +401,7 @@ def _first_argument(written: list[Token]) -> tuple[Token, ...]:
     return tuple(written)
 
 
-def angle_end(found: list[Token], at: int, last: int) -> int | None:
+def angle_end(found: Sequence[Token], at: int, last: int) -> int | None:
     """The index behind the template arguments that open at `at`."""
     if at >= last or found[at].text != "<":
         return None
@@ -414,8 +417,11 @@ def angle_end(found: list[Token], at: int, last: int) -> int | None:
 
 
 def statement_end(code: Code, at: int) -> int:
-    """The index of the `;` or `,` that ends what begins at `at`."""
-    found, partner = code.tokens, code.partner
-    while at < len(found) and found[at].text not in (";", ",", ")", "}"):
-        at = partner[at] + 1 if found[at].text in ("(", "[", "{") and partner[at] > at else at + 1
+    """The index of the `;` or `,` that ends what begins at `at`; `at` where it is too far."""
+    kinds, partner = code.tokens.kinds, code.partner
+    begin = at
+    while at < len(kinds) and kinds[at] not in b";,)}":
+        if not code.spend(1):
+            return begin
+        at = partner[at] + 1 if kinds[at] in b"([{" and partner[at] > at else at + 1
     return at

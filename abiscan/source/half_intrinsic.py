@@ -9,12 +9,13 @@ project brings an overload, and where HIP skips it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
 from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
 from abiscan.source.flagged_place import Place, Refined
+from abiscan.source.lexer import NAME
 from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
@@ -31,7 +32,7 @@ def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[
         return in_order
     reads = [_read(place, code, others) for place in places]
     where: str | None = None
-    if any(_names_half(each.names) for each in files):
+    if any(each.has_name(_is_half) for each in files):
         where = "in a file that handles c10::Half"
     elif any(read is not None and _is_open(read) for read in reads):
         user = _dispatching_user(code, places[0].text, others)
@@ -43,7 +44,7 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
     """A file that includes this one, handles c10::Half, and draws in no overload."""
     for user in users_of(code, others):
         unit = [each for each in with_included(user, others) if each is user or _concerns(each.text)]
-        if any(_names_half(each.names) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
+        if any(each.has_name(_is_half) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
             return user
     return None
 
@@ -90,28 +91,28 @@ def _concerns(text: str) -> bool:
     return "Half" in text or "HALF" in text or "__ldg" in text
 
 
-def _names_half(names: Iterable[str]) -> bool:
-    """Whether c10::Half is among the types that a file handles: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and
+def _is_half(name: str) -> bool:
+    """Whether an identifier says that a file handles c10::Half: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and
     its kin."""
-    return any(name in ("Half", "kHalf") or (name.startswith("AT_DISPATCH_") and "HALF" in name) for name in names)
+    return name in ("Half", "kHalf") or (name.startswith("AT_DISPATCH_") and "HALF" in name)
 
 
 def _overloads(code: Code, intrinsic: str) -> bool:
     """Whether a file defines the intrinsic as a macro, or declares it for Half or as a template, where HIP sees it."""
     if intrinsic not in code.text:
         return False
-    if intrinsic in code.macros:
+    if code.macro(intrinsic) is not None:
         return True
     found = code.tokens
-    for at, token in enumerate(found):
-        if token.text != intrinsic or token.kind != "name" or at == 0:
+    for at in code.places_of(intrinsic):
+        if at == 0 or not code.spend(1):
             continue
         # A declaration has its result type before it: a name, `*` or `&`; `return __ldg(p)` has not.
         before = found[at - 1]
         if before.text in ("return", "else") or not (before.kind == "name" or before.text in ("*", "&", ">")):
             continue
         end = code.partner[at + 1] if at + 1 < len(found) and found[at + 1].text == "(" else -1
-        parameters = {each.text for each in found[at + 2 : end]} if end > 0 else set()
+        parameters = {found.word(each) for each in range(at + 2, end)} if code.spend(end - at) else set()
         if "Half" in parameters or ("const" in parameters and _is_template(code, at)):
             return True
     return False
@@ -119,8 +120,8 @@ def _overloads(code: Code, intrinsic: str) -> bool:
 
 def _is_template(code: Code, at: int) -> bool:
     found = code.tokens
-    while at > 0 and found[at - 1].text not in (";", "{", "}"):
+    while at > 0 and found.kinds[at - 1] not in b";{}" and code.spend(1):
         at -= 1
-        if found[at].text == "template":
+        if found.kinds[at] == NAME and found.word(at) == "template":
             return True
     return False

@@ -1,32 +1,65 @@
 """C++, CUDA and HIP text to tokens: names and punctuation, with comments gone, and literals where not asked for.
 
-Lexical grammar: ISO C++20, clause 5 [lex].
+Lexical grammar: ISO C++20, clause 5 [lex]. Tokens are held as offsets and kinds, five bytes for each: a file that is
+all parentheses has as many as characters.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, overload
 
 from msgspec import Struct
 
-# In the order of the alternatives: what must not be looked into, then what is kept.
+from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MAX_SOURCE_TOKENS
+
+# In the order of the alternatives: what must not be looked into, then what is kept. Repeated groups are possessive:
+# they match what they would otherwise, and keep no place for each repetition to go back to.
 _TOKEN = re.compile(
     r"""
     (?P<skip>
         [ \t\r\n\f\v\\]+
-      | //[^\n\\]*(?:\\.[^\n\\]*)*            # a backslash at the end continues a line comment
+      | //[^\n\\]*(?:\\.[^\n\\]*)*+            # a backslash at the end continues a line comment
       | /\*.*?(?:\*/|\Z)
       | (?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?(?:\)(?P=delimiter)"|\Z)
-      | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*'?
+      | (?:u8|[uUL])?'[^'\\\n]*(?:\\.[^'\\\n]*)*+'?
     )
-  | (?P<string>(?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)
+  | (?P<string>(?:u8|[uUL])?"[^"\\\n]*(?:\\.[^"\\\n]*)*+"?)
   | (?P<include>\#[ \t]*(?:include|include_next|import)[ \t]*(?:<[^<>\n]{0,512}>|"[^"\n]{0,512}"))
   | (?P<name>[A-Za-z_]\w*)
-  | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
+  | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*+)
   | (?P<mark>::|->|.)
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_GROUPS = _TOKEN.groupindex
+_SKIP, _DELIMITER, _STRING_GROUP = _GROUPS["skip"], _GROUPS["delimiter"], _GROUPS["string"]
+_NAME_GROUP, _MARK_GROUP = _GROUPS["name"], _GROUPS["mark"]
+# Matches between two looks at the number of tokens.
+_STEP = 1 << 16
+
+# Kinds as bytes of `Tokens.kinds`; a mark of one ASCII character is itself.
+NAME: Final = ord("a")
+NUMBER: Final = ord("0")
+STRING: Final = ord('"')
+INCLUDE: Final = ord("i")
+SCOPE: Final = ord("s")
+ARROW: Final = ord("p")
+# A character beyond ASCII.
+OTHER: Final = ord("o")
+_KIND_OF_GROUP = {_GROUPS["include"]: INCLUDE, _GROUPS["number"]: NUMBER, _STRING_GROUP: STRING}
+_KIND_OF_MARK = {"::": SCOPE, "->": ARROW, **{chr(code): code for code in range(128)}}
+_MARK_OF_KIND = {SCOPE: "::", ARROW: "->"}
+_NAMED_KINDS = {NAME: "name", NUMBER: "number", STRING: "string", INCLUDE: "include"}
+
+
+_NAME = re.compile(r"\w*", re.ASCII)
+_WORDS = frozenset({NAME, NUMBER, STRING, INCLUDE, OTHER})
 
 
 class Token(Struct, frozen=True):
@@ -41,19 +74,120 @@ class Token(Struct, frozen=True):
     at: int
 
 
-def tokens(text: str, *, strings: bool = False) -> list[Token]:
+class Tokens(Sequence[Token]):
+    """The tokens of a text, each made when it is asked for.
+
+    Attributes:
+        source: the text.
+        starts: their character offsets.
+        kinds: for each one byte, as above.
+    """
+
+    __slots__ = ("kinds", "source", "starts")
+
+    def __init__(self, source: str, starts: array[int], kinds: bytearray) -> None:
+        self.source = source
+        self.starts = starts
+        self.kinds = kinds
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, at: int) -> Token: ...
+    @overload
+    def __getitem__(self, at: slice) -> Tokens: ...
+    def __getitem__(self, at: int | slice) -> Token | Tokens:
+        if isinstance(at, slice):
+            return Tokens(self.source, self.starts[at], self.kinds[at])
+        kind = self.kinds[at]
+        return Token(_NAMED_KINDS.get(kind, "mark"), self.word(at), self.starts[at])
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(self.__getitem__, range(len(self.kinds)))
+
+    def word(self, at: int) -> str:
+        """The text of one token."""
+        kind = self.kinds[at]
+        if kind not in _WORDS:
+            return _MARK_OF_KIND.get(kind) or chr(kind)
+        start = self.starts[at]
+        if kind == NAME:
+            return word_at(self.source, start)
+        if kind == OTHER:
+            return self.source[start]
+        word = _TOKEN.match(self.source, start)[0]  # type: ignore[index]
+        return re.split(r'[<"]', word, maxsplit=1)[1][:-1] if kind == INCLUDE else word
+
+    def index_at(self, offset: int) -> int | None:
+        """The index of the token that begins at a character offset; None where none does."""
+        at = bisect_left(self.starts, offset)
+        return at if at < len(self.starts) and self.starts[at] == offset else None
+
+    def without_strings(self) -> Tokens:
+        """The tokens but for string literals."""
+        kept = Tokens(self.source, array("I"), bytearray())
+        at = 0
+        while at < len(self.kinds):
+            end = self.kinds.find(STRING, at)
+            kept.take(self, at, len(self.kinds) if end < 0 else end)
+            at = len(self.kinds) if end < 0 else end + 1
+        return kept
+
+    def take(self, other: Tokens, first: int, last: int) -> None:
+        """Append `other[first:last]`, tokens of the same text."""
+        self.starts.extend(other.starts[first:last])
+        self.kinds += other.kinds[first:last]
+
+
+class TokenList(list[Token]):
+    """The tokens of a text, all made, for many questions about one file of usual size. As `Tokens`, in more memory."""
+
+    def __init__(self, found: Tokens) -> None:
+        super().__init__(found)
+        self.starts = found.starts
+        self.kinds = found.kinds
+        self.index_at = found.index_at
+
+    def word(self, at: int) -> str:
+        """As `Tokens.word`."""
+        return self[at].text
+
+
+def word_at(text: str, at: int) -> str:
+    """The name that begins at a character offset."""
+    match = _NAME.match(text, at)
+    return "" if match is None else match[0]
+
+
+def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
     """The tokens of a source file; whatever it holds, this ends, in time linear in its length.
 
     Args:
         strings: whether string literals are among them (raw ones never are).
+        path: of the file, for the message.
+
+    Raises:
+        UnreadableFile: there are more than `MAX_SOURCE_TOKENS`.
     """
-    found = []
-    for match in _TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind is None or kind in ("skip", "delimiter") or (kind == "string" and not strings):
-            continue
-        word = match.group()
-        if kind == "include":
-            word = re.split(r'[<"]', word, maxsplit=1)[1][:-1]
-        found.append(Token(kind, word, match.start()))
-    return found
+    starts, kinds = array("I"), bytearray()
+    add, add_kind = starts.append, kinds.append
+    matches = _TOKEN.finditer(text)
+    left_out = (_SKIP, _DELIMITER) if strings else (_SKIP, _DELIMITER, _STRING_GROUP)
+    end = 0
+    while end < len(text):
+        for match in islice(matches, _STEP):
+            group = match.lastindex
+            if group in left_out:
+                continue
+            add(match.start())
+            if group == _NAME_GROUP:
+                add_kind(NAME)
+            elif group == _MARK_GROUP:
+                add_kind(_KIND_OF_MARK.get(match[0], OTHER))
+            else:
+                add_kind(_KIND_OF_GROUP[group])  # type: ignore[index]
+        end = match.end()
+        if len(kinds) > MAX_SOURCE_TOKENS:
+            raise UnreadableFile(path, f"more than {MAX_SOURCE_TOKENS} tokens: too large to be read as a source")
+    return Tokens(text, starts, kinds)

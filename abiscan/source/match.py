@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
 from pathlib import PurePath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding, Location
+from abiscan.model.limits import MAX_SOURCE_FINDINGS, MAX_SOURCE_PLACES
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import Place
 from abiscan.source.languages import LANGUAGES
-from abiscan.source.lexer import Token, tokens
+from abiscan.source.lexer import INCLUDE, NAME, SCOPE, Tokens, tokens
 from abiscan.source.refinements import REFINEMENTS
 from abiscan.source.source_set import NoOthers, SourceSet
 
@@ -24,6 +29,10 @@ from abiscan.source.source_set import NoOthers, SourceSet
 _MAX_ARGUMENTS = 96
 # Scopes before a name that are read; no rule asks for more than two.
 _MAX_SCOPES = 4
+# What places are found by: names and includes, and what tells whose argument they stand in.
+_OF_PLACES = re.compile(rb"[ai(),]")
+_OPEN, _CLOSE = ord("("), ord(")")
+_DEFINE = re.compile(rb"#aa")
 # Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
@@ -64,6 +73,18 @@ class SourceRules:
                 groups = (any_of, scopes, pattern.file_has, pattern.inside)
                 self._needed.append(tuple(group for group in groups if group))
 
+    @cached_property
+    def of_files(self) -> frozenset[str]:
+        """The identifiers that patterns ask of the file as a whole."""
+        every = [pattern for found in self.words.values() for _rule, pattern in found]
+        every += [pattern for _rule, pattern in self.includes] + [pattern for _start, _rule, pattern in self.starts]
+        return frozenset(name for pattern in every for name in (*pattern.file_has, *pattern.file_lacks))
+
+    @cached_property
+    def beginnings(self) -> tuple[str, ...]:
+        """How identifiers begin that patterns look for."""
+        return tuple({start for start, _rule, _pattern in self.starts})
+
     def concern(self, text: str) -> bool:
         """Whether what some pattern looks for can be in the text at all."""
         return any(all(any(word in text for word in group) for group in groups) for groups in self._needed)
@@ -79,21 +100,39 @@ def match_source(
         path: as reports should name it; its ending tells the language.
         module: what fingerprints call the file (default: `path`).
         others: where the files that it includes are found; `path` is its name there.
+
+    Raises:
+        UnreadableFile: it has more tokens, places or findings than `abiscan.model.limits` allows.
     """
-    places = places_in(text, path, rules, others or NoOthers())
-    lines = [at for at, char in enumerate(text) if char == "\n"] if places else []
-    grouped: dict[tuple[str, str, str], list[Place]] = {}
-    for place in places:
-        grouped.setdefault((place.rule.id, place.text, place.variant), []).append(place)
-    return tuple(_hit(group, path, lines, module or path) for _key, group in sorted(grouped.items()))
+    grouped: dict[tuple[str, str, str], _Group] = {}
+    line, at = 1, 0
+    for place in places_in(text, path, rules, others or NoOthers()):
+        line += text.count("\n", at, place.at)
+        at = place.at
+        key = (place.rule.id, place.text, place.variant)
+        if key not in grouped:
+            grouped[key] = _Group(place)
+            if len(grouped) > MAX_SOURCE_FINDINGS:
+                raise UnreadableFile(
+                    path, f"more than {MAX_SOURCE_FINDINGS} findings: too large to be read as a source"
+                )
+        grouped[key].add(line)
+    return tuple(_hit(group, path, module or path) for _key, group in sorted(grouped.items()))
 
 
 def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[Place]:
-    """Every place of a source that some rule means, in order. Arguments as for `match_source`."""
+    """Every place of a source that some rule means, in order. Arguments and errors as for `match_source`."""
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
         return []
-    return _refined(_File(tokens(text), language).places(rules), Code(path, text), others)
+    found = tokens(text, path=path)
+    places = list(islice(_File(found, language, rules).places(), MAX_SOURCE_PLACES + 1))
+    del found  # a closer look makes tokens of its own
+    if len(places) > MAX_SOURCE_PLACES:
+        raise UnreadableFile(
+            path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
+        )
+    return _refined(places, Code(path, text, many=True), others)
 
 
 def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
@@ -115,8 +154,30 @@ def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
     return sorted(result, key=lambda place: place.at)
 
 
-def _hit(places: list[Place], path: str, lines: list[int], module: str) -> SourceHit:
-    first = places[0]
+class _Group:
+    """Places that are one finding.
+
+    Attributes:
+        first: of them; lines: theirs, the first `MAX_PLACES`; count: of all different lines.
+    """
+
+    def __init__(self, first: Place) -> None:
+        self.first = first
+        self.lines: list[int] = []
+        self.count = 0
+        self._last = 0
+
+    def add(self, line: int) -> None:
+        """A place in a line, which is not before those so far."""
+        if line != self._last:
+            self._last = line
+            self.count += 1
+            if self.count <= MAX_PLACES:
+                self.lines.append(line)
+
+
+def _hit(group: _Group, path: str, module: str) -> SourceHit:
+    first = group.first
     rule, pattern = first.rule, first.pattern
     fields = {
         "text": first.text,
@@ -129,12 +190,11 @@ def _hit(places: list[Place], path: str, lines: list[int], module: str) -> Sourc
         **first.fields,
     }
     fields["rewrites"] = rewrite_texts(rule, fields)
-    numbers = sorted({bisect_right(lines, place.at - 1) + 1 for place in places})
-    locations = tuple(Location(file=path, line=number) for number in numbers[:MAX_PLACES])
+    locations = tuple(Location(file=path, line=number) for number in group.lines)
     identity = (module, first.text, first.variant) if first.variant else (module, first.text)
     finding = make_finding(rule, fields, identity, pattern=pattern, confidence=first.confidence, locations=locations)
-    if len(numbers) > MAX_PLACES:
-        finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {len(numbers)} places)")
+    if group.count > MAX_PLACES:
+        finding = replace(finding, message=f"{finding.message} (here the first {MAX_PLACES} of {group.count} places)")
     return SourceHit(finding, first.element)
 
 
@@ -144,52 +204,61 @@ def _hit(places: list[Place], path: str, lines: list[int], module: str) -> Sourc
 class _File:
     """The tokens of one file, and what patterns ask of the file as a whole."""
 
-    def __init__(self, found: list[Token], language: Language) -> None:
+    def __init__(self, found: Tokens, language: Language, rules: SourceRules) -> None:
         self.found = found
         self.language = language
-        self.names = {token.text for token in found if token.kind == "name"}
+        self.rules = rules
+        # Of the names in the file those that patterns ask for.
+        self.names: set[str] = set()
+        for at, kind in enumerate(found.kinds if rules.of_files else b""):
+            if kind == NAME and (word := found.word(at)) in rules.of_files:
+                self.names.add(word)
         # A file that defines the macro itself means its own.
-        self.own_macros = {
-            found[at + 2].text
-            for at, token in enumerate(found[:-2])
-            if token.text == "#" and found[at + 1].text == "define"
-        }
-        # Open parentheses: what was called, and whether its first argument has ended.
-        self.calls: list[tuple[str, bool]] = []
+        self.own_macros: set[str] = set()
+        for match in _DEFINE.finditer(found.kinds):
+            if found.word(match.start() + 1) == "define":
+                name = found.word(match.start() + 2)
+                if self._candidates(name):
+                    self.own_macros.add(name)
+        # Most places of a large file are written alike.
+        self._texts: dict[str, str] = {}
+        # Open parentheses: the index of each, twice, and 1 added where its first argument has ended.
+        self.calls = array("I")
 
-    def places(self, rules: SourceRules) -> list[Place]:
+    def places(self) -> Iterator[Place]:
         """Every place that a rule means, in order, each for one pattern of a rule."""
-        places: list[Place] = []
-        for at, token in enumerate(self.found):
-            if token.kind == "mark":
-                self._follow(at, token.text)
-                continue
-            hit: set[str] = set()
-            for rule, pattern in self._candidates(token, rules):
-                place = self._try(rule, pattern, at) if rule.id not in hit else None
-                if place is not None:
-                    hit.add(rule.id)
-                    places.append(place)
-        return places
+        found = self.found
+        for match in _OF_PLACES.finditer(found.kinds):
+            at = match.start()
+            kind = found.kinds[at]
+            if kind == _OPEN:
+                self.calls.append(2 * at)
+            elif kind in (NAME, INCLUDE):
+                candidates = self.rules.includes if kind == INCLUDE else self._candidates(found.word(at))
+                hit: set[str] = set()
+                for rule, pattern in candidates:
+                    place = self._try(rule, pattern, at) if rule.id not in hit else None
+                    if place is not None:
+                        hit.add(rule.id)
+                        yield place
+            elif self.calls:
+                if kind == _CLOSE:
+                    self.calls.pop()
+                else:
+                    self.calls[-1] |= 1
 
-    @staticmethod
-    def _candidates(token: Token, rules: SourceRules) -> list[tuple[Rule, SourcePattern]]:
-        if token.kind == "include":
-            return rules.includes
-        if token.kind != "name":
-            return []
-        exact = rules.words.get(token.text, [])
-        starting = [(rule, pattern) for start, rule, pattern in rules.starts if token.text.startswith(start)]
-        return exact + starting if starting else exact
+    def _candidates(self, word: str) -> list[tuple[Rule, SourcePattern]]:
+        exact = self.rules.words.get(word, [])
+        if not word.startswith(self.rules.beginnings):
+            return exact
+        return exact + [(rule, pattern) for start, rule, pattern in self.rules.starts if word.startswith(start)]
 
-    def _follow(self, at: int, mark: str) -> None:
-        if mark == "(":
-            before = self.found[at - 1] if at else None
-            self.calls.append((before.text if before is not None and before.kind == "name" else "", False))
-        elif mark == ")" and self.calls:
-            self.calls.pop()
-        elif mark == "," and self.calls:
-            self.calls[-1] = (self.calls[-1][0], True)
+    def _called(self) -> str:
+        """The name before the innermost open parenthesis, where its first argument has not ended; else empty."""
+        if not self.calls or self.calls[-1] & 1:
+            return ""
+        at = self.calls[-1] // 2 - 1
+        return self.found.word(at) if at >= 0 and self.found.kinds[at] == NAME else ""
 
     def _file_fits(self, pattern: SourcePattern) -> bool:
         return (
@@ -204,9 +273,9 @@ class _File:
             return None
         inside = ""
         if pattern.inside:
-            if not self.calls or self.calls[-1][1] or not self.calls[-1][0].startswith(pattern.inside):
+            inside = self._called()
+            if not inside.startswith(pattern.inside):
                 return None
-            inside = self.calls[-1][0]
         if token.kind == "include":
             fits = token.text.startswith(pattern.include_starts)
             return Place(rule, pattern, token.text, None, inside, token.at) if fits else None
@@ -224,10 +293,12 @@ class _File:
         element = arguments.split(",")[0].strip() if arguments else None
         if arguments is not None and pattern.member:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
-        return Place(rule, pattern, text, element, inside, token.at)
+        kept = self._texts.setdefault
+        element = None if element is None else kept(element, element)
+        return Place(rule, pattern, kept(text, text), element, kept(inside, inside), token.at)
 
 
-def _named(pattern: SourcePattern, found: list[Token], at: int) -> str | None:
+def _named(pattern: SourcePattern, found: Tokens, at: int) -> str | None:
     """How the name at `at` is written, if the pattern means it: a member, a qualified name, or a name alone."""
     word = found[at].text
     if _is_member(found, at):
@@ -240,22 +311,23 @@ def _named(pattern: SourcePattern, found: list[Token], at: int) -> str | None:
     return word if word in pattern.identifier or (starts and word.startswith(starts)) else None
 
 
-def _is_member(found: list[Token], at: int) -> bool:
+def _is_member(found: Tokens, at: int) -> bool:
     before = at - 1
     if before >= 0 and found[before].text == "template":
         before -= 1
     return before >= 0 and found[before].text in (".", "->")
 
 
-def _scopes(found: list[Token], at: int) -> tuple[str, ...]:
+def _scopes(found: Tokens, at: int) -> tuple[str, ...]:
     scopes: list[str] = []
-    while len(scopes) < _MAX_SCOPES and at >= 2 and found[at - 1].text == "::" and found[at - 2].kind == "name":
+    kinds = found.kinds
+    while len(scopes) < _MAX_SCOPES and at >= 2 and kinds[at - 1] == SCOPE and kinds[at - 2] == NAME:
         at -= 2
-        scopes.insert(0, found[at].text)
+        scopes.insert(0, found.word(at))
     return tuple(scopes)
 
 
-def _behind_call(found: list[Token], at: int) -> str:
+def _behind_call(found: Tokens, at: int) -> str:
     """The text behind the parentheses that open at `at`; empty where they do not end soon."""
     level = 0
     for end in range(at, min(at + _MAX_ARGUMENTS, len(found) - 1)):
@@ -265,7 +337,7 @@ def _behind_call(found: list[Token], at: int) -> str:
     return ""
 
 
-def _in_directive(found: list[Token], at: int) -> bool:
+def _in_directive(found: Tokens, at: int) -> bool:
     """Whether the token is what a #define, #undef, #ifdef or defined() is about."""
     before = [token.text for token in found[max(at - 2, 0) : at]]
     return (
@@ -275,7 +347,7 @@ def _in_directive(found: list[Token], at: int) -> bool:
     )
 
 
-def _template_arguments(found: list[Token], at: int) -> tuple[int, str | None]:
+def _template_arguments(found: Tokens, at: int) -> tuple[int, str | None]:
     """The index behind `<...>` at `at`, and what stands in it; (at, None) where no list begins or ends there."""
     if at >= len(found) or found[at].text != "<":
         return at, None

@@ -9,13 +9,14 @@ would need a compiler (a template's parameter, overload resolution, a macro's ar
 from __future__ import annotations
 
 import enum
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
-from abiscan.source.code import Code, match_brackets
+from abiscan.source.code import Code, listed, match_brackets
 from abiscan.source.declarations import (
     DeclaredType,
     Origin,
@@ -26,7 +27,7 @@ from abiscan.source.declarations import (
     statement_end,
     type_of,
 )
-from abiscan.source.lexer import Token, tokens
+from abiscan.source.lexer import Token, TokenList, Tokens, tokens
 from abiscan.source.postfix_expressions import postfix_start
 from abiscan.source.source_set import SourceSet, with_included
 
@@ -103,9 +104,9 @@ class ObjectTypes:
         return list(with_included(self._code, self._others))
 
     @cached_property
-    def _every(self) -> tuple[list[Token], list[int], dict[int, int]]:
-        found = tokens(self._code.text, strings=True)
-        return found, match_brackets(found), {token.at: index for index, token in enumerate(found)}
+    def _every(self) -> tuple[Tokens | TokenList, array[int]]:
+        found = listed(tokens(self._code.text, strings=True, path=self._code.path))
+        return found, match_brackets(found)
 
     def receiver(self, offset: int) -> ObjectType:
         """What the member that is named at a character offset is called on."""
@@ -113,16 +114,18 @@ class ObjectTypes:
         index = code.index_at(offset)
         if index is not None:
             return self._before_member(code.tokens, code.partner, index, None)
-        if _in_directive(code.text, offset):
+        if code.is_in_directive(offset):
             return ObjectType(Kind.UNKNOWN, "it stands in a macro, and what that is given is not known")
         # A branch of `#if` that the file's other views leave out: its own tokens, in the scope that it stands in.
-        found, partner, starts = self._every
-        if offset not in starts:
+        found, partner = self._every
+        index = found.index_at(offset)
+        if index is None:
             return _UNTELLABLE
-        scope = bisect_left(code.tokens, offset, key=lambda token: token.at)
-        return self._before_member(found, partner, starts[offset], scope)
+        return self._before_member(found, partner, index, bisect_left(code.tokens.starts, offset))
 
-    def _before_member(self, found: list[Token], partner: list[int], index: int, scope: int | None) -> ObjectType:
+    def _before_member(
+        self, found: Tokens | TokenList, partner: array[int], index: int, scope: int | None
+    ) -> ObjectType:
         dot = index - 2 if found[index - 1].text == "template" else index - 1
         if dot < 1:
             return _UNTELLABLE
@@ -149,6 +152,8 @@ class ObjectTypes:
             if text == "*":
                 return _pointed(inner)
             return ObjectType(Kind.POINTER) if inner.kind is Kind.TENSOR else _not_known(inner)
+        if not self._code.spend(last - first):
+            return _UNTELLABLE
         parts = _condition(found, partner, first, last)
         if parts is not None:
             answers = [self._expression(made, *part, steps - 1) for part in parts]
@@ -268,7 +273,7 @@ class ObjectTypes:
         if name in ("OptionalTensorRef", "TensorArg") and tuple(scope) in _SCOPES:
             return ObjectType(Kind.POINTER)
         if name in _LISTS or name in _POINTERS:
-            argument = type_of(list(kind.argument))
+            argument = type_of(kind.argument)
             inner = self._type(argument, at, steps - 1) if argument is not None else _UNTELLABLE
             if inner.kind is Kind.TENSOR:
                 return ObjectType(Kind.TENSORS if name in _LISTS else Kind.POINTER)
@@ -304,7 +309,7 @@ class ObjectTypes:
         """What a name stands for by `using` or a typedef in the file or one that it includes; True for a class or
         enumeration of their own, None where they say nothing. One that derives from a tensor stands for it."""
         if name not in self._aliases:
-            looked = (_introduced(each, name) for each in self._unit if name in each.text)
+            looked = (_introduced(each, name) for each in self._unit)
             self._aliases[name] = next((each for each in looked if each is not None), None)
         return self._aliases[name]
 
@@ -320,8 +325,8 @@ class _Expression(Struct):
         scope: the index among the file's tokens that its names are looked up from, where `found` are others.
     """
 
-    found: list[Token]
-    partner: list[int]
+    found: Tokens | TokenList
+    partner: array[int]
     scope: int | None
 
     def index(self, at: int, code: Code) -> int:
@@ -359,11 +364,11 @@ def _condition(
 
 def _introduced(code: Code, name: str) -> DeclaredType | bool | None:
     """As `ObjectTypes._alias`, of one file."""
-    found = code.tokens
-    for at, token in enumerate(found):
-        if token.text != name or token.kind != "name" or at == 0 or at + 1 >= len(found):
+    for at in code.places_of(name):
+        found = code.tokens
+        if at == 0 or at + 1 >= len(found) or not code.spend(1):
             continue
-        before, after = found[at - 1].text, found[at + 1].text
+        before, after = found.word(at - 1), found.word(at + 1)
         if before == "::" and after == ";":
             start = at
             while start >= 2 and found[start - 1].text == "::" and found[start - 2].kind == "name":
@@ -382,13 +387,3 @@ def _introduced(code: Code, name: str) -> DeclaredType | bool | None:
         if alias is not None and alias.name:
             return alias
     return None
-
-
-def _in_directive(text: str, offset: int) -> bool:
-    """Whether the line that a character stands in, with those that a backslash joins before it, is a directive."""
-    start = offset
-    for _line in range(400):
-        start = text.rfind("\n", 0, start)
-        if start < 0 or not text[max(start - 2, 0) : start].rstrip("\r").endswith("\\"):
-            break
-    return text[start + 1 : offset].lstrip().startswith("#")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from abiscan.source.lexer import Token
 
 # Tokens that an expression may have.
@@ -25,7 +27,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def postfix_start(found: list[Token], partner: list[int], index: int) -> int | None:
+def postfix_start(found: Sequence[Token], partner: Sequence[int], index: int) -> int | None:
     """The first token of the postfix expression that ends before the `.` or `->` at `index`.
 
     Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
@@ -69,7 +71,7 @@ def postfix_start(found: list[Token], partner: list[int], index: int) -> int | N
     return 0 if at == -1 else None
 
 
-def _angle_start(found: list[Token], index: int) -> int | None:
+def _angle_start(found: Sequence[Token], index: int) -> int | None:
     level = 0
     for at in range(index, max(-1, index - MAX_EXPRESSION), -1):
         text = found[at].text

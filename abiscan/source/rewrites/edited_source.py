@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from functools import cached_property
 
 from msgspec import Struct
 
-from abiscan.source.code import Code, match_brackets
-from abiscan.source.lexer import Token, tokens
+from abiscan.source.code import Code, listed, match_brackets
+from abiscan.source.lexer import TokenList, Tokens, tokens
 from abiscan.source.object_types import ObjectTypes
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, users_of
@@ -46,7 +47,7 @@ class Written:
     @cached_property
     def code(self) -> Code:
         """The same file for questions about declarations."""
-        return Code(self.path, self.text)
+        return Code(self.path, self.text, many=True)
 
     @cached_property
     def objects(self) -> ObjectTypes:
@@ -54,22 +55,18 @@ class Written:
         return ObjectTypes(self.code, self.others)
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Tokens | TokenList:
         """All tokens, string literals too."""
-        return tokens(self.text, strings=True)
+        return listed(tokens(self.text, strings=True, path=self.path))
 
     @cached_property
-    def partner(self) -> list[int]:
+    def partner(self) -> array[int]:
         """As `Code.partner`."""
         return match_brackets(self.tokens)
 
-    @cached_property
-    def _starts(self) -> dict[int, int]:
-        return {token.at: index for index, token in enumerate(self.tokens)}
-
     def index(self, offset: int) -> int:
         """The index of the token at a character offset, which must be one's."""
-        return self._starts[offset]
+        return bisect_left(self.tokens.starts, offset)
 
     def end(self, index: int) -> int:
         """The offset behind a token."""
@@ -112,9 +109,7 @@ class Written:
         if not name:
             return False
         macro = self.word(name)
-        return any(
-            _with_else(code, macro) for code in (self.code, *users_of(self.code, self.others)) if macro in code.text
-        )
+        return any(_with_else(code, macro) for code in (self.code, *users_of(self.code, self.others)))
 
     def _macro(self, index: int) -> int | None:
         """The name of the macro in whose definition a token stands; 0 for one in none, None where it is too long."""
@@ -125,7 +120,7 @@ class Written:
                 break
         else:
             return None  # too long to look for its beginning from every line
-        first = bisect_left(self.tokens, start + 1, key=lambda token: token.at)
+        first = bisect_left(self.tokens.starts, start + 1)
         if self.word(first) != "#" or self.word(first + 1) != "define":
             return 0
         return first + 2
@@ -133,9 +128,9 @@ class Written:
 
 def _with_else(code: Code, macro: str) -> bool:
     """Whether `MACRO(...); else` stands in a file."""
-    found = code.tokens
-    for at, token in enumerate(found[:-1]):
-        if token.text != macro or found[at + 1].text != "(":
+    for at in code.places_of(macro):
+        found = code.tokens
+        if found.kinds[at + 1 : at + 2] != b"(":
             continue
         close = code.partner[at + 1]
         if close > 0 and [each.text for each in found[close + 1 : close + 3]] == [";", "else"]:

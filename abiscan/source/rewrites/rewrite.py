@@ -139,7 +139,7 @@ def stubs_for(
             continue
         functions = [
             each
-            for each in bound_functions(place.at, Code(path, text), others)
+            for each in bound_functions(place.at, Code(path, text, many=True), others)
             if each.signature is not None and each.signature.on_tensors
         ]
         stem = posixpath.splitext(posixpath.basename(path))[0]

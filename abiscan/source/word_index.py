@@ -1,0 +1,45 @@
+"""Where each word of a file stands: a hash table of arrays, since a file may have a million words."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+# Entries for each slot of the table, about.
+_PER_SLOT = 4
+_MOST_SLOTS = 1 << 16
+
+
+class WordIndex:
+    """Numbers by words.
+
+    Args:
+        entries: (word, number) in order; the words themselves are not kept.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, int]]) -> None:
+        hashes, numbers = array("H"), array("I")
+        add_hash, add = hashes.append, numbers.append
+        for word, number in entries:
+            add_hash(hash(word) & (_MOST_SLOTS - 1))
+            add(number)
+        slots = _MOST_SLOTS
+        while slots > 1 and slots > len(numbers) // _PER_SLOT:
+            slots >>= 1
+        self._mask = slots - 1
+        counts = [0] * (slots + 1)
+        for value in hashes:
+            counts[(value & self._mask) + 1] += 1
+        self._bounds = array("I", accumulate(counts))
+        following = list(self._bounds)
+        self._numbers = array("I", bytes(numbers.itemsize * len(numbers)))
+        for value, number in zip(hashes, numbers, strict=True):
+            slot = value & self._mask
+            self._numbers[following[slot]] = number
+            following[slot] += 1
+
+    def may_be(self, word: str) -> Iterator[int]:
+        """The numbers of a word, in order, among those of others with the same hash: compare the words."""
+        slot = hash(word) & self._mask
+        return iter(self._numbers[self._bounds[slot] : self._bounds[slot + 1]])
