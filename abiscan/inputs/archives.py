@@ -21,7 +21,7 @@ from abiscan.inputs.inflate import (
     zip_head,
     zip_method_error,
 )
-from abiscan.inputs.members import Collector, Place, nothing_found
+from abiscan.inputs.members import Collector, Place, not_read, nothing_found
 from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
@@ -179,7 +179,7 @@ def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
         by_name[member.name] = member  # the last one wins, as with Python's zipfile, which installers use
     if kind_of(place.name, by_name) is ContainerKind.WHEEL:
         collector.options = replace(options, sources=False)
-        collector.links = False
+        collector.may_link = False
     for name, member in by_name.items():
         _judge_zip_member(archive, name, member, collector, nested)
     kind = kind_of(place.name, collector.metadata)
@@ -203,8 +203,8 @@ def _judge_zip_member(
     nested: list[tuple[zips.ZipMember, str]],
 ) -> None:
     limits = archive.limits
-    if file_kind.is_unsafe_name(name):
-        return collector.error(name, "a name that leads out of the archive: not read; the archive is broken or hostile")
+    if collector.refuses(name):
+        return None
     if member.encrypted:
         return collector.error(name, "encrypted: decrypt it first")
     if (reason := zip_method_error(member.method)) is not None:
@@ -214,7 +214,7 @@ def _judge_zip_member(
     try:
         if is_metadata(name):
             if member.size > limits.metadata:
-                return collector.error(name, f"metadata of {member.size} bytes: not read")
+                return collector.error(name, not_read(f"{member.size} bytes; no more than {limits.metadata} are read"))
             return collector.add_metadata(name, bytes(archive.unpack(member, f"{archive.display}!{name}")))
         # Unpacking 64 bytes of each of thousands of members is quicker than unpacking 1,024.
         size = file_kind.PEEK_SIZE if _name_tells(name, collector.options) else _GLANCE
@@ -224,9 +224,11 @@ def _judge_zip_member(
     except UnreadableFile as error:
         return collector.error(name, error.reason)
     # Installers of wheels write every member as a regular file, whatever its mode says; what holds a binary is no link.
-    if member.is_link and collector.links and not looks_like_binary(head):
-        _add_alias(collector, name, head)
-        return None
+    if member.is_link and collector.may_link and not looks_like_binary(head):
+        # At most _GLANCE or PEEK_SIZE bytes of it are here.
+        whole = head if member.size <= len(head) else archive.head(member, _MAX_LINK)
+        target = whole.decode("utf-8", "surrogateescape")
+        return collector.links.add(name, posixpath.join(posixpath.dirname(name), target))
     if len(head) < min(member.size, 4):
         return collector.error(name, "damaged: its compressed data cannot be unpacked")
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
@@ -252,12 +254,6 @@ def _name_tells(name: str, options: Options) -> bool:
         or file_kind.named_like_shared_object(name)
         or (options.sources and file_kind.source_suffix(name))
     )
-
-
-def _add_alias(collector: Collector, name: str, target: bytes) -> None:
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(name), target.decode("utf-8", "surrogateescape")))
-    if not file_kind.is_unsafe_name(place) and len(target) < _MAX_LINK:
-        collector.aliases[name] = place
 
 
 def _expand_nested(
@@ -305,7 +301,8 @@ def _expand_conda(
                 if entry.name != _CONDA_INDEX or not entry.isreg():
                     continue
                 if entry.size > options.limits.metadata:
-                    raise UnreadableFile(f"{place.display}!{_CONDA_INDEX}", f"metadata of {entry.size} bytes: not read")
+                    excess = f"{entry.size} bytes; no more than {options.limits.metadata} are read"
+                    raise UnreadableFile(f"{place.display}!{_CONDA_INDEX}", not_read(excess))
                 metadata[_CONDA_INDEX] = bytes(reader.rest(entry, reader.head(entry, 0)))
     for member, form in nested:
         if member.name.startswith("pkg-"):
@@ -335,23 +332,25 @@ def _expand_tar(
     nested: list[tuple[str, str, ByteSource]] = []
     broken: UnreadableFile | None = None
     reader = TarReader(source, codec, place.display, limits)
+    seen: set[str] = set()
     try:
         for number, member in enumerate(reader):
             name = posixpath.normpath(member.name) if not file_kind.is_unsafe_name(member.name) else member.name
-            if file_kind.is_unsafe_name(name):
-                collector.error(name, "a name that leads out of the archive: not read; it is broken or hostile")
+            if member.isdir() or collector.refuses(name):
+                continue
+            if name in seen and _is_wanted(name):
+                collector.error(name, "two members of this name: which one is unpacked depends on the order")
             elif member.issym() or member.islnk():
-                target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(name), member.linkname)
-                _add_alias(
-                    collector,
-                    name,
-                    posixpath.relpath(target, posixpath.dirname(name) or ".").encode("utf-8", "surrogateescape"),
-                )
-            elif member.isreg():
-                if member.issparse():
-                    if file_kind.named_like_shared_object(name):
-                        collector.error(name, "a sparse member of a tar archive: unpack it first")
-                    continue
+                # A hard link names its target from the top of the archive (POSIX pax, "linkname").
+                folder = "" if member.islnk() else posixpath.dirname(name)
+                collector.links.add(name, posixpath.join(folder, member.linkname))
+                seen.add(name)
+            elif not member.isreg() or member.issparse():
+                if _is_wanted(name):
+                    what = "a sparse member of a tar archive: unpack it first"
+                    collector.error(name, what if member.isreg() else f"{_special(member.type)}, no file: not checked")
+            else:
+                seen.add(name)
                 collector.names.append(name)
                 if name.endswith(_NEIGHBOUR):
                     archive.neighbours[name] = number
@@ -379,6 +378,16 @@ def _expand_tar(
             yield from expand_archive(inner, form, below, options)
 
 
+def _is_wanted(name: str) -> bool:
+    return file_kind.named_like_shared_object(name) or file_kind.named_like_archive(name)
+
+
+def _special(kind: bytes) -> str:
+    """What a member of a tar archive is that is no file, directory or link (POSIX ustar, "typeflag")."""
+    known = {b"3": "a character device", b"4": "a block device", b"6": "a named pipe"}
+    return known.get(kind, f"a member of the unknown type {kind!r}")
+
+
 def _judge_tar_member(
     archive: TarArchive,
     reader: TarReader,
@@ -390,7 +399,8 @@ def _judge_tar_member(
     head = reader.head(member, file_kind.PEEK_SIZE)
     if is_metadata(name):
         if member.size > archive.limits.metadata:
-            return collector.error(name, f"metadata of {member.size} bytes: not read")
+            most = archive.limits.metadata
+            return collector.error(name, not_read(f"{member.size} bytes; no more than {most} are read"))
         return collector.add_metadata(name, bytes(reader.rest(member, head)))
     form = file_kind.archive_form(head) if file_kind.named_like_archive(name) else None
     if form is not None:

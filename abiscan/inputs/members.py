@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
@@ -10,11 +11,16 @@ from msgspec.structs import replace
 from abiscan.binary import describe_other, other_system
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
+from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind, find_excess_of_metadata
 
 # More errors of one archive than this are counted, not listed.
 _MAX_LISTED = 20
+# MAXSYMLINKS of Linux (include/linux/namei.h).
+_MAX_LINKS = 40
+# Of a name that is too long, so many characters.
+_SHOWN = 100
 _WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
 
 
@@ -55,19 +61,54 @@ def not_read(excess: str) -> str:
     return f"not read, as it has {excess}: what the package declares there is not known"
 
 
+class Links:
+    """The links of an archive, symbolic and hard: path of the link -> path that it leads to; None for one that leads
+    out of the archive."""
+
+    def __init__(self) -> None:
+        self.targets: dict[str, str | None] = {}
+        self._steps = MAX_LINK_STEPS
+
+    def add(self, name: str, target: str) -> None:
+        """A link to a path in the archive; a relative one from its top."""
+        path = posixpath.normpath(target)
+        self.targets[name] = None if len(target) > MAX_MEMBER_NAME or file_kind.is_unsafe_name(path) else path
+
+    def follow(self, path: str) -> str | None:
+        """The path without links; None where it leads out of the archive, or too many links are on the way."""
+        for _ in range(_MAX_LINKS):
+            parts = path.split("/")
+            for end in range(1, len(parts) + 1):
+                self._steps -= 1
+                link = "/".join(parts[:end])
+                if self._steps < 0:
+                    return None
+                if link in self.targets:
+                    target = self.targets[link]
+                    if target is None:
+                        return None
+                    path = posixpath.normpath(posixpath.join(target, *parts[end:]))
+                    if file_kind.is_unsafe_name(path):
+                        return None
+                    break
+            else:
+                return path
+        return None
+
+
 class Collector(Struct):
     """Takes the members of a container one by one and says which are wanted; `finish` makes the group of them.
 
     Attributes:
-        links: whether members may be symbolic links.
+        may_link: whether members may be symbolic links.
     """
 
     place: Place
     options: Options
-    links: bool = True
+    may_link: bool = True
     names: list[str] = field(default_factory=list)
     metadata: dict[str, bytes] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
+    links: Links = field(default_factory=Links)
     _found: list[tuple[str, int, ArtifactKind, Content]] = field(default_factory=list)
     _errors: dict[str, list[str]] = field(default_factory=dict)
     _foreign: dict[str, str] = field(default_factory=dict)
@@ -76,6 +117,16 @@ class Collector(Struct):
     def error(self, name: str, message: str) -> None:
         """Something is wrong with a member."""
         self._errors.setdefault(message, []).append(name)
+
+    def refuses(self, name: str) -> bool:
+        """Whether a member's name is none that can be unpacked, which is an error."""
+        if len(name) > MAX_MEMBER_NAME:
+            self.error(f"{name[:_SHOWN]}...", f"a name of {len(name)} characters, longer than any path: not read")
+        elif file_kind.is_unsafe_name(name):
+            self.error(name, "a name that leads out of the archive: not read; the archive is broken or hostile")
+        else:
+            return False
+        return True
 
     def add_metadata(self, name: str, content: bytes) -> None:
         """A member that `is_metadata` accepts."""
@@ -120,7 +171,7 @@ class Collector(Struct):
         wanted = [f for f in self._found if f[2] is ArtifactKind.SHARED_OBJECT or kind not in _WITHOUT_SOURCES]
         shared = any(f[2] is ArtifactKind.SHARED_OBJECT for f in wanted)
         facts = replace(facts, is_pure=not shared)
-        group = Group(self.place.display, facts, self.aliases)
+        group = Group(self.place.display, facts, self._aliases(kind))
         artifacts = [
             Artifact(
                 path=self.place.path,
@@ -142,6 +193,28 @@ class Collector(Struct):
         # Small libraries need large ones more often than the reverse: the largest is unpacked while nothing else is
         # in memory, and leaves its tables for the others.
         yield from sorted(artifacts, key=lambda a: (-a.size, a.member or "")) if largest_first else artifacts
+
+    def _aliases(self, kind: ContainerKind) -> dict[str, str]:
+        """Place of each link to a shared object of the container -> place of that; an error for each link that is named
+        as a shared object or an archive and leads to none."""
+        from abiscan.wheel.metadata import install_path
+
+        found = {name for name, _size, what, _content in self._found if what is ArtifactKind.SHARED_OBJECT}
+        names = set(self.names)
+        told = self._foreign.keys() | {name for each in self._errors.values() for name in each}
+        aliases = {}
+        for name in sorted(self.links.targets):
+            target = self.links.follow(name)
+            if target in found:
+                aliases[install_path(kind, name) or self.place.member(name)] = install_path(
+                    kind, target
+                ) or self.place.member(target)
+            elif target not in told and file_kind.named_like_shared_object(name):
+                inside = "is no shared object" if target in names else "is not in the archive"
+                self.error(name, f"a link to what {inside}: not checked")
+            elif target not in names and file_kind.named_like_archive(name):
+                self.error(name, "a link to what is not in the archive: not looked into")
+        return aliases
 
     def _listed_errors(self) -> Iterator[InputError]:
         listed = 0

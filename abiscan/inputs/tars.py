@@ -10,6 +10,7 @@ from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource
 from abiscan.inputs.inflate import CHUNK_OUT, stream
 from abiscan.inputs.unpacked import Buffer, Unpacked
+from abiscan.model.limits import MAX_MEMBER_NAMES
 
 # Longest read that tarfile may ask for: headers, and names that take a block or more of their own.
 _MAX_HEADER = 1 << 20
@@ -27,7 +28,7 @@ class TarReader:
         self._forward = _Forward(source, codec, display, limits)
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
-        count = 0
+        count = names = 0
         try:
             archive = tarfile.TarFile(fileobj=self._forward, mode="r")  # type: ignore[arg-type]
             while (member := archive.next()) is not None:
@@ -37,6 +38,9 @@ class TarReader:
                     raise UnreadableFile(
                         self._display, f"an archive of more than {self._limits.members} members: not followed"
                     )
+                names += len(member.name) + len(member.linkname)
+                if names > MAX_MEMBER_NAMES:
+                    raise UnreadableFile(self._display, f"names of more than {MAX_MEMBER_NAMES} bytes: not followed")
                 yield member
             self._forward.drain()
         except (tarfile.TarError, ValueError, OverflowError) as error:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.artifact import Limits
 from abiscan.inputs.byte_source import ByteSource
+from abiscan.model.limits import MAX_MEMBER_NAMES
 
 LOCAL_MAGIC, EMPTY_MAGIC = b"PK\x03\x04", b"PK\x05\x06"
 _ENTRY_MAGIC, _END64_MAGIC, _LOCATOR_MAGIC = b"PK\x01\x02", b"PK\x06\x06", b"PK\x06\x07"
@@ -77,6 +78,8 @@ def members(source: ByteSource, display: str, limits: Limits) -> Iterator[ZipMem
     start, size, count = _directory(source, display)
     if count > limits.members:
         raise UnreadableFile(display, f"an archive of {count} members; no more than {limits.members} are followed")
+    if size - count * _ENTRY > MAX_MEMBER_NAMES:
+        raise UnreadableFile(display, f"names of more than {MAX_MEMBER_NAMES} bytes: not followed")
     data, base = b"", start
     at, end, seen = start, start + size, 0
     while at < end:

@@ -81,6 +81,10 @@ MAX_RECORD = 64 * MIB
 MAX_COMPANION = 16 * MIB
 # PATH_MAX of Linux: nothing of a longer name can be installed.
 MAX_MEMBER_NAME = 4096
+# Of all members together; torch's have 1 MiB.
+MAX_MEMBER_NAMES = 32 * MIB
+# Folders looked up to follow the links of an archive.
+MAX_LINK_STEPS = 1 << 20
 # An archive in an archive that is compressed there is unpacked to memory.
 MAX_NESTED_ARCHIVE = GIB
 
@@ -151,6 +155,8 @@ LIMITS = (
     Limit("unpacked size of a large member or stream, for each packed byte", MAX_RATIO, "bytes", "an error"),
     Limit("archives inside of archives, the outermost counted", MAX_ARCHIVE_DEPTH, "", "an error"),
     Limit("the name of a member", MAX_MEMBER_NAME, "bytes", "an error"),
+    Limit("the names of all members of an archive", MAX_MEMBER_NAMES, "bytes", "unreadable"),
+    Limit("folders looked up to follow the links of an archive", MAX_LINK_STEPS, "", "an error"),
     Limit("METADATA, WHEEL, PKG-INFO, index.json or direct_url.json", MAX_METADATA, "bytes", "an error"),
     Limit("RECORD of an installed package", MAX_RECORD, "bytes", "an error"),
     Limit("the .json file beside a compiled model", MAX_COMPANION, "bytes", "an error"),

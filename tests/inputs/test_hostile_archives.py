@@ -289,3 +289,86 @@ def test_noise_behind_every_magic(tmp_path: Path) -> None:
         for size in (0, 1, 20, 600, 5000):
             (tmp_path / "a").write_bytes(magic + source.randbytes(size))
             assert everything(tmp_path / "a"), (magic, size)
+
+
+# --- links and special members of tar archives ------------------------------------------------------------------------
+
+
+def _tar_of(path: Path, *entries: tuple[str, bytes, str], members: dict[str, bytes] | None = None) -> None:
+    """A tar archive of regular members and then of (name, type, link target)."""
+    with tarfile.open(path, "w") as archive:
+        for name, content in (members or {}).items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+        for name, kind, target in entries:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, target
+            archive.addfile(info)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "said"),
+    [
+        (tarfile.LNKTYPE, "lib/absent.so", "is not in the archive: not checked"),
+        (tarfile.SYMTYPE, "absent.so", "is not in the archive: not checked"),
+        (tarfile.SYMTYPE, "/usr/lib/libc.so.6", "is not in the archive: not checked"),
+        (tarfile.SYMTYPE, "../../libc.so.6", "is not in the archive: not checked"),
+        (tarfile.SYMTYPE, "x.so", "is not in the archive: not checked"),  # itself
+        (tarfile.LNKTYPE, "lib/notes.txt", "is no shared object: not checked"),
+        (tarfile.CHRTYPE, "", "a character device"),
+        (tarfile.BLKTYPE, "", "a block device"),
+        (tarfile.FIFOTYPE, "", "a named pipe"),
+        (b"Q", "", "unknown type"),
+    ],
+)
+def test_a_tar_member_that_is_no_file_is_said(tmp_path: Path, kind: bytes, target: str, said: str) -> None:
+    _tar_of(tmp_path / "a.tar", ("lib/x.so", kind, target), members={"lib/good.so": SMALL, "lib/notes.txt": b"text"})
+    found, errors, _ = all_of("a.tar", cwd=tmp_path)
+    assert [a.member for a in found] == ["lib/good.so"]
+    assert [e.path for e in errors] == ["a.tar!lib/x.so"]
+    assert said in errors[0].message
+
+
+def test_links_inside_of_a_tar_lead_to_their_members(tmp_path: Path) -> None:
+    """tar(5): a hard link names its target from the top of the archive, a symbolic one from its own folder."""
+    _tar_of(
+        tmp_path / "a.tar",
+        ("lib/hard.so", tarfile.LNKTYPE, "lib/good.so"),
+        ("other", tarfile.SYMTYPE, "lib"),
+        ("bin/soft.so.1", tarfile.SYMTYPE, "../other/hard.so"),
+        ("bin/soft.so", tarfile.SYMTYPE, "soft.so.1"),
+        members={"lib/good.so": SMALL},
+    )
+    (artifact,), errors, _ = all_of("a.tar", cwd=tmp_path)
+    assert not errors
+    assert {name for name in ("hard.so", "soft.so.1", "soft.so") if artifact.group.named(name) == (artifact,)} == {
+        "hard.so",
+        "soft.so.1",
+        "soft.so",
+    }
+
+
+def test_many_links_are_counted_and_not_listed(tmp_path: Path) -> None:
+    with bounded(20, 60):
+        _tar_of(tmp_path / "a.tar", *((f"x{n}.so", tarfile.LNKTYPE, f"y{n}.so") for n in range(2000)))
+        _, errors, _ = all_of("a.tar", cwd=tmp_path)
+    assert len(errors) == 1
+    assert "2000 members" in errors[0].message
+
+
+def test_the_second_member_of_a_name_is_said(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for content in (SMALL, GOOD):
+            info = tarfile.TarInfo("x.so")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    _, errors, _ = all_of("a.tar", cwd=tmp_path)
+    assert "two members of this name" in errors[0].message
+
+
+def test_a_name_longer_than_any_path_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zip_bytes({"a" * 5000 + ".so": SMALL}))
+    _, (error,), _ = all_of("a.zip", cwd=tmp_path)
+    assert "a name of 5003 characters" in error.message
+    assert len(error.path) < 200
