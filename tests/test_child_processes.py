@@ -38,6 +38,7 @@ def abiscan(*arguments: str, cwd: Path, module: bool = False, **variables: str) 
     )
 
 
+@pytest.mark.slow
 def test_pip_is_not_that_of_the_working_directory(tmp_path: Path) -> None:
     sprung = trap(tmp_path, "pip")
     found = abiscan(
@@ -54,6 +55,7 @@ def test_pip_is_not_that_of_the_working_directory(tmp_path: Path) -> None:
     assert sprung.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["click", "jinja2", "msgspec", "tomllib"])
 def test_what_abiscan_imports_is_not_of_the_working_directory(name: str, tmp_path: Path) -> None:
     sprung = trap(tmp_path, name)

@@ -81,6 +81,7 @@ def test_the_address_is_spelled_in_one_place() -> None:
     assert repository.render(text) == f"uses: {short}@v1\nrepo: https://github.com/{short}\n"
 
 
+@pytest.mark.slow
 def test_recipes_run_as_written(checkout: Path) -> None:  # noqa: F811 - the fixture
     """One behind the other, as a reader would."""
     (checkout / "build").mkdir()

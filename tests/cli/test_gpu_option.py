@@ -14,6 +14,8 @@ import pytest
 
 from abiscan.environment.gpus_here import gpus_here, processor_of
 
+pytestmark = pytest.mark.slow
+
 
 def abiscan(*args: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = dict(os.environ) if path is None else {**os.environ, "PATH": path}

@@ -17,6 +17,8 @@ import pytest
 from abiscan.cli.progress_bar import ProgressBar
 from abiscan.model.progress import BLOCK
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 FILES = 480

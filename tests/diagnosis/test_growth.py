@@ -13,6 +13,8 @@ import pytest
 
 from abiscan.diagnosis import Knowledge, explain
 
+pytestmark = pytest.mark.slow
+
 SIZE = 250_000
 # What a measurement of so few milliseconds may be off by.
 _NOISE = 0.06

@@ -13,7 +13,7 @@ from abiscan.diagnosis import Knowledge, explain
 from abiscan.model.cause import CauseId
 from tests import torch_here
 
-pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")]
 
 
 def _compiled(tmp_path: Path, source: str, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -209,6 +209,7 @@ def test_a_name_of_the_linker_ends_where_it_ends(name: str) -> None:
                 assert [mention.text for mention in mentions(clean(text))] == [name], text
 
 
+@pytest.mark.slow
 def test_a_large_log_takes_time_in_proportion() -> None:
     line = "[12:00:01] building foo/bar.cpp -O2 -I/usr/include warning: unused variable 'x' [-Wunused]\n"
     error = "/usr/bin/ld: a.o: undefined reference to `at::foo{}(int)'\n"

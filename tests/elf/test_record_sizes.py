@@ -130,6 +130,7 @@ def test_a_record_of_two_sizes_has_none() -> None:
     assert read_elf(unit(scope + one + one + other + b"\0\0", ABBREVIATIONS), "a.so").record_sizes(["c10::A"]) == {}
 
 
+@pytest.mark.slow
 def test_more_than_is_read_ends() -> None:
     """What stands behind the limit is not found, and what stands before it is."""
     before, behind = b"\x03A\0\x08", b"\x03B\0\x08"

@@ -23,6 +23,8 @@ from abiscan.errors import UnreadableFile
 from abiscan.inputs import Limits
 from tests.inputs.kit import DIST_INFO, GOOD, SMALL, all_of, content_of, tar_bytes, zip_bytes
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 
 

@@ -21,6 +21,8 @@ from abiscan.inputs.cache import KeptFiles
 from abiscan.inputs.unpacked import Unpacked, in_part
 from tests.inputs.kit import FIXTURES
 
+pytestmark = pytest.mark.slow
+
 SMALL = FIXTURES / "gcc-const-data-ptr.so"
 GIB = 1 << 30
 # What a run may take, by SECURITY.md, in MiB.

@@ -14,6 +14,8 @@ from abiscan.releases.open_layouts import open_layouts
 from abiscan.releases.user_layouts import add_layouts
 from abiscan.rules.computed.layout_drift import CompiledAgainst, not_compared
 
+pytestmark = pytest.mark.slow
+
 RELEASE = "9.9.0"
 HEADER = """\
 namespace c10 { struct KernelFunction { char a[48]; }; }

@@ -94,6 +94,7 @@ WORK: dict[str, Callable[[Report], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wheels", [False, True], ids=["one wheel", "many wheels"])
 @pytest.mark.parametrize("work", WORK)
 def test_twice_the_files_are_twice_the_work(work: str, wheels: bool) -> None:

@@ -279,6 +279,7 @@ def test_module_name_of_setup(setup: str, expected: str | None) -> None:
     assert module_name(setup, "csrc/bind.cpp") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "before"),
     [

@@ -76,6 +76,7 @@ def test_fields_are_those_that_packaging_reads_of_any_metadata(fields: list[tupl
     assert {name: ours[name] for name in FIELDS if name in ours} == read_by_packaging(raw)
 
 
+@pytest.mark.slow
 def test_many_fields_take_no_longer_than_their_number() -> None:
     """Of 16 MiB, which is the most that is read. packaging.metadata takes minutes for a tenth of it."""
     raw = b"".join(b"X-%d: 1\n" % number for number in range(1_400_000))

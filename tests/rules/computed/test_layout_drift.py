@@ -207,6 +207,7 @@ def test_a_dump_of_clang_is_read() -> None:
     assert read_dump(text.splitlines(keepends=True)) == {"c10::A": Layout(32, 8, fields)}
 
 
+@pytest.mark.slow
 def test_the_same_layouts_give_the_same_bytes(table: LayoutTable) -> None:
     layouts: dict[str, dict[str, Layout]] = {release: {} for release in set(table.read_from.values())}
     for record, by_release in table.records():
