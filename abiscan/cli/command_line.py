@@ -53,4 +53,5 @@ class CommandLine(Struct, frozen=True, kw_only=True):
     jobs: int | None = None
     quiet: bool = False
     verbose: bool = False
+    timings: bool = False
     color: str = "auto"

@@ -61,6 +61,7 @@ def scan_options(
         progress=None if line.quiet else progress(),
         called=called or {},
         operators=operators,
+        timings={} if line.timings else None,
     )
 
 

@@ -112,9 +112,14 @@ def _earlier_runs(directory: str | None, formats: Sequence[str]) -> Sequence[Run
 
 
 def _run(targets: Sequence[str], options: ScanOptions, asked: int | None) -> Report:
-    from abiscan.analysis.executors import default_jobs, in_children, process_pool
+    from abiscan.analysis.executors import default_jobs, in_children, in_process, process_pool
     from abiscan.analysis.run import scan
 
+    if options.timings is not None:
+        found = scan(targets, options, executor=in_process)
+        for name, seconds in options.timings.items():
+            tell(f"abiscan: {seconds * 1000:9.2f} ms  {name}")
+        return found
     jobs = default_jobs(targets, options) if asked is None else asked
     if jobs == 1:
         return scan(targets, options, executor=in_children)

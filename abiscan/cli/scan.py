@@ -25,7 +25,7 @@ _COMPLETIONS = {
 
 def _parameter(option: Option) -> click.Option:
     if option.is_flag:
-        return click.Option([*option.names, option.key], is_flag=True, help=option.help)
+        return click.Option([*option.names, option.key], is_flag=True, help=option.help, hidden=option.hidden)
     kind: Any = None
     if option.choices:
         kind = click.Choice(option.choices)

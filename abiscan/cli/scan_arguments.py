@@ -28,6 +28,7 @@ class Option(Struct, frozen=True):
         whole: an integer, where it takes a number.
         default: its value where it is not given; None for none, or for a flag that is not set.
         bare: its value where it stands without one, which may be left out then.
+        hidden: for those who work on abiscan; not in the help.
     """
 
     names: tuple[str, ...]
@@ -40,6 +41,7 @@ class Option(Struct, frozen=True):
     whole: bool = True
     default: int | str | None = None
     bare: str | None = None
+    hidden: bool = False
 
     @property
     def is_flag(self) -> bool:
@@ -131,6 +133,7 @@ OPTIONS = (
     Option(("-q", "--quiet"), "quiet", "Only what fails."),
     Option(("-v", "--verbose"), "verbose", "All imports, all symbols, all releases."),
     Option(("--color",), "color", "Default: auto.", choices=("auto", "always", "never"), default="auto"),
+    Option(("--timings",), "timings", "Print the milliseconds of each pass, in one process.", hidden=True),
 )
 
 

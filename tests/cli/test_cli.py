@@ -495,3 +495,14 @@ def test_a_file_with_the_name_of_a_command_or_an_option_is_none_without_a_direct
     )
     assert "const-data-ptr" in listed.stdout
     assert "Usage:" in helped.stdout
+
+
+def test_timings_name_each_pass_that_ran() -> None:
+    """Hidden: for those who work on abiscan. The passes without a condition run for every file."""
+    from abiscan.analysis.passes import PASSES
+
+    done = run(FIXTURES / "good-extension.so", FIXTURES / "stable-abi.so", "--timings")
+    timed = [line.split()[-1] for line in done.stderr.splitlines() if " ms  " in line]
+    assert {each.name for each in PASSES if not each.skipped} <= set(timed)
+    assert timed == [each.name for each in PASSES if each.name in timed]
+    assert "--timings" not in run("scan", "--help").stdout
