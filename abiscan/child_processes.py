@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-DEVNULL = subprocess.DEVNULL
+DEVNULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
+CompletedProcess = subprocess.CompletedProcess
 Child = subprocess.Popen[bytes]
 Failed = (OSError, subprocess.SubprocessError)
 """What is raised where a child cannot be started, or took too long."""

@@ -188,6 +188,15 @@ def other_owner(status: os.stat_result) -> str | None:
     return None if status.st_uid in (0, os.geteuid()) else f"owned by user id {status.st_uid}"
 
 
+def why_not_own(directory: str) -> str | None:
+    """Why other users may have put files into a directory, in words; None where they may not, or it is not there."""
+    try:
+        status = os.stat(directory)
+    except OSError:
+        return None
+    return other_owner(status) or ("every user can write to it" if status.st_mode & stat.S_IWOTH else None)
+
+
 def is_world_writable(directory: str) -> bool:
     """Whether every user may put files into a directory; the sticky bit of /tmp does not prevent that (inode(7))."""
     try:

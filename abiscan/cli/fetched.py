@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from abiscan.cli.options import environment_of
+from abiscan.cli.options import environment_of, user_directory
 from abiscan.cli.output import progress, safe
 from abiscan.errors import AbiscanError, UsageError
 from abiscan.inputs.expand import is_fetched
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 
 
 def fetched_directory() -> str:
-    """Where fetched wheels are kept (XDG base directory specification)."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "abiscan", "fetched")
+    """Where fetched wheels are kept.
+
+    Raises:
+        AbiscanError: another user may have put wheels there.
+    """
+    path, why = user_directory("XDG_CACHE_HOME", "~/.cache", "fetched")
+    if why is not None:
+        raise AbiscanError(f"{path}: fetched wheels are not kept there: {why}; set XDG_CACHE_HOME")
+    return path
 
 
 def local_targets(targets: Sequence[str], line: CommandLine) -> list[str]:
@@ -157,7 +163,8 @@ def _download(
     from abiscan.releases.pip_download import pip_download
 
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        for each in (place.parent.parent, place.parent):  # whatever the umask: no other user may put a wheel there
+            os.makedirs(each, mode=0o700, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=place.parent) as folder:
             found = pip_download(
                 requirement,

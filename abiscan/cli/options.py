@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from abiscan.cli.output import progress
 from abiscan.errors import UsageError
-from abiscan.filesystem import HERE, FileSystem
+from abiscan.filesystem import HERE, FileSystem, why_not_own
 
 # Where an image has its interpreter: a PATH as most have it, then what conda's and others' images put first in theirs.
 _USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/conda/bin", "/opt/venv/bin")
@@ -174,15 +174,34 @@ def environment_of(python: str | None) -> PythonEnvironment | None:
 
 
 def index_directory() -> str:
-    """Where the user's own release index lies (XDG base directory specification)."""
-    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return os.path.join(base, "abiscan", "releases")
+    """Where the user's own release index lies.
+
+    Raises:
+        UsageError: another user may have put files there, which would decide what resolves.
+    """
+    path, why = user_directory("XDG_DATA_HOME", "~/.local/share", "releases")
+    if why is not None:
+        raise UsageError(f"{path}: your release index is not used: {why}; set XDG_DATA_HOME or change its permissions")
+    return path
 
 
-def cache_directory() -> str:
-    """Where what was read from a torch wheel is kept (XDG base directory specification)."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "abiscan", "wheels")
+def cache_directory() -> str | None:
+    """Where what was read from a torch wheel is kept; None where another user may have put files there."""
+    path, why = user_directory("XDG_CACHE_HOME", "~/.cache", "wheels")
+    return path if why is None else None
+
+
+def user_directory(variable: str, default: str, name: str) -> tuple[str, str | None]:
+    """A directory of abiscan's below one of the user's, and why other users may have put files there, if they may.
+
+    Args:
+        variable: names the user's directory (XDG base directory specification, which has a relative path ignored).
+        default: the user's directory otherwise.
+    """
+    base = os.environ.get(variable, "")
+    own = os.path.join(base if os.path.isabs(base) else os.path.expanduser(default), "abiscan")
+    path = os.path.join(own, name)
+    return path, why_not_own(own) or why_not_own(path)
 
 
 def today() -> datetime.date:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UsageError
+from abiscan.filesystem import other_owner
 
 if TYPE_CHECKING:
     from abiscan.cli.progress_bar import ProgressBar
@@ -90,8 +91,10 @@ def write(path: str, text: str) -> None:
     part. What is no regular file (a pipe, a terminal) is written to as it is.
 
     Raises:
-        UsageError: it cannot be written; nothing of it is left then.
+        UsageError: it cannot be written; nothing of it is left then. Or it is a link of another user: what it leads to
+            would be replaced (as proc(5) has it of `protected_symlinks`, which does not see a link that is resolved).
     """
+    _refuse_others_link(path)
     data = text.encode("utf-8", "backslashreplace")
     try:
         if _is_special(path):
@@ -126,6 +129,7 @@ def check_writable(paths: Sequence[str]) -> None:
         UsageError: a path that cannot be written to.
     """
     for path in paths:
+        _refuse_others_link(path)
         if os.path.isdir(path):
             raise UsageError(f"{path}: cannot be written: is a directory")
         if _is_special(path):
@@ -141,6 +145,16 @@ def check_writable(paths: Sequence[str]) -> None:
             raise UsageError(f"{path}: cannot be written: {_words(error)}") from error
         os.close(descriptor)
         os.unlink(temporary)
+
+
+def _refuse_others_link(path: str) -> None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return
+    owner = other_owner(status)
+    if stat.S_ISLNK(status.st_mode) and owner is not None:
+        raise UsageError(f"{path}: cannot be written: a symbolic link {owner}")
 
 
 def _is_special(path: str) -> bool:

@@ -12,8 +12,9 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
-from abiscan.child_processes import find_tool, run_tool
+from abiscan.child_processes import PIPE, CompletedProcess, Failed, find_tool, run_tool
 from abiscan.errors import AbiscanError
 from abiscan.releases.layout import Field, Layout
 from abiscan.releases.type_text import CONTAINERS, OF_TORCH, elements, template_of
@@ -47,6 +48,8 @@ CXX20_SINCE = (2, 10)
 CLANGS = ("clang++", *(f"clang++-{version}" for version in range(22, 15, -1)))
 # Clang 14 crashes while it prints the layouts.
 OLDEST_CLANG = 16
+# Of one run of it; torch's headers take some 20.
+_SECONDS = 300
 
 # "       16 |   class c10::Storage storage_", "173:0-0 |   _Bool is_contiguous_": offset, bits, depth, text.
 _LINE = re.compile(r" *(\d+)(?::(?:(\d+)-\d+|-))? \|( +)(.*?) ?$")
@@ -154,12 +157,19 @@ def read_enumerators(lines: Iterable[str]) -> Layout | None:
     return Layout(0, 0, tuple(Field(value, name, "") for name, value in values.items())) if values else None
 
 
+def _run_clang(command: Sequence[str], stdout: int | IO[str] = PIPE) -> CompletedProcess[str]:
+    try:
+        return run_tool(command, timeout=_SECONDS, stdout=stdout)
+    except Failed as error:
+        raise AbiscanError(f"{command[0]} reads no layouts: {error}") from error
+
+
 def clang_command() -> str | None:
     """A Clang in the search path that prints layouts; None where there is none."""
     for command in CLANGS:
         found = find_tool(command)
         if found is not None:
-            done = run_tool([found, "-dumpversion"])
+            done = _run_clang([found, "-dumpversion"])
             major = re.match(r"\d+", done.stdout)
             if done.returncode == 0 and major is not None and int(major[0]) >= OLDEST_CLANG:
                 return found
@@ -197,7 +207,7 @@ def read_headers(
             source.write_text("".join(f"#include <{header}>\n" for header in wanted))
             dump = [*command, "-Xclang", "-fdump-record-layouts-complete", str(source)]
             with printed.open("w") as out:
-                done = run_tool(dump, stdout=out)
+                done = _run_clang(dump, stdout=out)
             if done.returncode == 0:
                 with printed.open(errors="replace") as text:
                     layouts = read_dump(text)
@@ -216,7 +226,7 @@ def _enumerations(command: Sequence[str], source: Path) -> dict[str, Layout]:
     for name, header in ENUMERATIONS.items():
         source.write_text(f"#include <{header}>\n")
         dump = [*command, "-fno-color-diagnostics", "-Xclang", "-ast-dump", "-Xclang", f"-ast-dump-filter={name}"]
-        done = run_tool([*dump, str(source)])
+        done = _run_clang([*dump, str(source)])
         enumeration = read_enumerators(done.stdout.splitlines()) if done.returncode == 0 else None
         if enumeration is not None:
             found[name] = enumeration
