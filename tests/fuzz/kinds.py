@@ -18,7 +18,9 @@ from random import Random
 from typing import NamedTuple
 
 from tests.fuzz.explain_kind import explain_kind
+from tests.fuzz.metadata_kind import metadata_kind
 from tests.fuzz.mutate import EDGES, mutate_bytes, mutate_elf, mutate_text
+from tests.fuzz.tar_kind import tar_kind
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 DIAGNOSIS = Path(__file__).resolve().parents[1] / "diagnosis" / "data"
@@ -502,6 +504,8 @@ KINDS = (
     "archives",
     "names",
     "explain",
+    "metadata",
+    "tars",
     "baselines",
     "configs",
     "index",
@@ -525,6 +529,10 @@ def kind_of(name: str, seeds: str | None) -> Kind:
             return _names()
         case "explain":
             return Kind(*explain_kind())
+        case "metadata":
+            return Kind(*metadata_kind(directory))
+        case "tars":
+            return Kind(*tar_kind([seed for seed in _seeds(None) if len(seed) < 8000], directory))
         case "baselines":
             return _baselines()
         case "configs":
