@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of this work tree, installed or not
 
+from abiscan.errors import AbiscanError  # noqa: E402
 from tools import (  # noqa: E402
     cause_data,
     cause_docs,
@@ -84,7 +85,10 @@ def main() -> int:
     unknown = [name for name in options.files if name not in GENERATED]
     if unknown:
         parser.error(f"not generated: {', '.join(unknown)}")
-    stale = [name for name in options.files or GENERATED if not generate(name, ROOT, check=options.check)]
+    try:
+        stale = [name for name in options.files or GENERATED if not generate(name, ROOT, check=options.check)]
+    except AbiscanError as error:  # a row of a catalogue is wrong
+        parser.exit(2, f"{error}\n")
     if not options.files:
         stale += gone(ROOT, check=options.check)
     for name in stale:

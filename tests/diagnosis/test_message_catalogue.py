@@ -16,6 +16,7 @@ from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage
 from abiscan.diagnosis.catalogue.message_row import Example, Message
 from abiscan.diagnosis.catalogue.read_catalogue import InvalidMessage, read_catalogue
 from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
+from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.read_text import read_text
@@ -105,6 +106,7 @@ def test_nothing_of_the_closed_tables_is_unused() -> None:
             named |= {place[1] for line in lines for place in PLACE.finditer(line.text)}
             named |= {parse_condition(condition)[0] for condition in conditions}
     assert set(FACTS) <= named
+    assert set(VALUE_READERS) == {message.reader for message in CATALOGUE.message if message.reader}
     assert set(COMPUTED_CAUSES) <= {name for answer in CATALOGUE.answer for name in answer.computed}
     patterns = [p for m in CATALOGUE.message for p in (m.before, m.after, m.line)]
     patterns += [finder.pattern for finder in CATALOGUE.finder]

@@ -59,7 +59,7 @@ def subject_of(found: FoundMessage) -> tuple[str, SubjectKind]:
 
 def candidates(found: FoundMessage, missing: MissingName) -> Candidates:
     """The causes whose conditions hold."""
-    values = _Values(found.values, missing)
+    values = _Values({**found.values, "quote": found.quote}, missing)
     for row in found.answer.cause:
         if values.hold(row.when):
             evidence, fix = _lines(row.evidence, values, command=False), _lines(row.fix, values, command=True)

@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from abiscan.diagnosis.catalogue.load_messages import answers_by_id, finders_by_name
 from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Where
+from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 
 # Characters in front of an anchor and behind it that patterns see.
-_BEFORE, _AFTER = 512, 2_048
+_BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
 
 
@@ -91,13 +92,18 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
         line = compiled(message.line).search(_line(hit))
         if line is None:
             return None
-        quote = line[0]
+        quote = line[0] or quote
         _take(line, values)
     if message.requires or message.unless:
         around = _around(hit, message)
         if any(word in around for word in message.unless) or not all(word in around for word in message.requires):
             return None
-    return _BLANKS.sub(" ", quote.strip()), _find(hit, message, message.find, values)
+    if message.reader:
+        read = VALUE_READERS[message.reader](hit, values)
+        if read is None:
+            return None
+        values |= read
+    return _BLANKS.sub(" ", quote.strip(" \n:")), _find(hit, message, message.find, values)
 
 
 def _is_prose(hit: Hit) -> bool:

@@ -120,6 +120,7 @@ class Message(_Row, frozen=True, kw_only=True):
         line: pattern that must be found in the line.
         not_prose: the anchor is words that prose has too: it counts alone, in quotation marks, behind a colon or behind
             the name of an error.
+        reader: name of a function of `value_readers.py` that reads further values; the row counts where it finds them.
         requires: words of which each must stand in the line or around it.
         unless: words of which none may stand there.
         around: how many lines on either side belong to `around`, `requires` and `unless`.
@@ -138,6 +139,7 @@ class Message(_Row, frozen=True, kw_only=True):
     after: str = ""
     line: str = ""
     not_prose: bool = False
+    reader: str = ""
     requires: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     around: int = 3

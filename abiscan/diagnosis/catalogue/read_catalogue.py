@@ -21,6 +21,7 @@ from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
 from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Line, Message
 from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS, VALUES
+from abiscan.diagnosis.catalogue.value_readers import READER_VALUES, VALUE_READERS
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -133,6 +134,8 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
         yield f"no subject {message.subject!r}; known: {', '.join(sorted(SUBJECTS))}"
     if not message.examples or not message.source:
         yield "needs an example and a source"
+    if message.reader and message.reader not in VALUE_READERS:
+        yield f"no reader {message.reader!r}; known: {', '.join(sorted(VALUE_READERS))}"
     yield from (f"no finder {name!r}" for name in message.find if name not in finders)
     for pattern in (message.before, message.after, message.line):
         yield from _pattern_problems(pattern)
@@ -144,7 +147,7 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
 
 
 def _answer_problems(answer: Answer, values: Collection[str]) -> Iterator[str]:
-    known = {*values, *FACTS}
+    known = {*values, *FACTS, "quote"}
     yield from (f"{name!r} is a captured value and a fact" for name in values if name in FACTS)
     yield from (f"no computed cause {name!r}" for name in answer.computed if name not in COMPUTED_CAUSES)
     if not answer.cause and not answer.computed:
@@ -158,7 +161,7 @@ def _answer_problems(answer: Answer, values: Collection[str]) -> Iterator[str]:
             yield from _condition_problems(line.when, known)
             yield from _template_problems(line.text, known)
         for place in _places(cause.fix):
-            if place[1] in values and place[2] is None:
+            if place[1] in {*values, "quote"} and place[2] is None:
                 yield f"{place[0]} in a fix needs a text for values that a shell would act upon: {{{place[1]}|TEXT}}"
 
 
@@ -184,7 +187,7 @@ def _values_of(messages: Iterable[Message], answer: Answer | None, finders: dict
     names: set[str] = set()
     asked = list(() if answer is None else answer.find)
     for message in messages:
-        names |= message.set.keys()
+        names |= {*message.set, *(READER_VALUES if message.reader else ())}
         asked += message.find
         for pattern in (message.before, message.after, message.line):
             names |= {group.partition("__")[0] for group in re.compile(pattern).groupindex}

@@ -116,8 +116,6 @@ def _answer(
         case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)
             return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
-        case Complaint.STATIC_TLS:
-            return _subject(mention, ranked(loading_errors.static_tls(mention)), None, file_name)
         case Complaint.MODULE_INIT:
             return _subject(mention, ranked(loading_errors.module_init(mention, missing)), Owner.SELF, file_name)
         case Complaint.TORCH_OF_EXTENSION:
@@ -156,8 +154,6 @@ def _answer(
             return _subject(mention, ranked(missing_operators.no_backend(mention)), Owner.TORCH)
         case Complaint.OLD_STANDARD:
             return _subject(mention, ranked(build_errors.old_standard(mention, missing)), Owner.TORCH)
-        case Complaint.NOT_LOADABLE:
-            return _subject(mention, ranked(loading_errors.not_loadable(mention)), None)
         case Complaint.NO_MODULE:
             return _subject(mention, ranked(loading_errors.no_module(mention, missing)), None)
         case Complaint.WHEEL_TAGS:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from abiscan.diagnosis.messages import name_tokens
 from abiscan.diagnosis.messages.mention import Complaint, Mention
-from abiscan.diagnosis.messages.message_paths import is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import read_name
 
@@ -56,27 +53,3 @@ def dlsym(hit: Hit) -> Iterator[Mention]:
     name = inside.rpartition(",")[2].strip().strip('"')
     if closed and name and behind.startswith(":") and "not found" in behind:
         yield Mention(Complaint.SYMBOL, name, hit.at, macos=True)
-
-
-def wrong_architecture(hit: Hit) -> Iterator[Mention]:
-    """dyld: `tried: 'FILE' (mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64'))`"""
-    file = name_tokens.last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before) or "a library"
-    if hit.rest.startswith(" in /"):
-        file = hit.rest[4:4_100].split(",", 1)[0].strip()
-    if file == "a library" or is_file(file):
-        machines = tuple(re.findall(r"(?:have|need) '?(\w{1,16})", hit.rest[:256])[:2])
-        name = file.rsplit("/", 1)[-1]
-        yield Mention(
-            Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, releases=machines, macos=True
-        )
-
-
-def refused_by_gatekeeper(hit: Hit) -> Iterator[Mention]:
-    """macOS: `"libc10.dylib" can't be opened because Apple cannot check it for malicious software`, `"x.dylib" is
-    damaged and can't be opened`"""
-    before = hit.before.rstrip()
-    before = before.removesuffix("can't").removesuffix("can\u2019t").removesuffix("cannot").rstrip()
-    file = name_tokens.last_quoted(before)
-    if file is not None and is_file(file):
-        name = file.rsplit("/", 1)[-1]
-        yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=QUARANTINED)

@@ -75,40 +75,6 @@ def referenced_from(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.SYMBOL, name, hit.at, by_linker=True, macos=True)
 
 
-_BUILT_FOR = re.compile(r"building for (\S{1,64}) $")
-_FILE_FOR = re.compile(r" (\S{1,64})")
-_FOUND = re.compile(r"([\w-]{1,32})', required architecture '([\w-]{1,32})'")
-_ELF_MAGIC = "0x7F 0x45 0x4C 0x46"
-
-
-def ignored_file(hit: Hit) -> Iterator[Mention]:
-    """ld64: `warning: ignoring file FILE, building for macOS-arm64 but attempting to link with file built for
-    macOS-x86_64`; Apple's linker of Xcode 15: `ignoring file 'FILE': found architecture 'x86_64', required architecture
-    'arm64'`"""
-    file, _, _ = hit.before.partition("ignoring file ")[2].partition(", building for ")
-    file = file.strip(" '\":")
-    two = _FOUND.match(hit.rest)
-    needed, built = _BUILT_FOR.search(hit.before), _FILE_FOR.match(hit.rest)
-    if two is not None:
-        machines = (two[1], two[2])
-    elif needed is not None and built is not None:
-        machines = ("Linux, or another system with ELF" if _ELF_MAGIC in hit.rest else built[1], needed[1])
-    else:
-        return
-    if file and is_file(file):
-        name = file.rsplit("/", 1)[-1]
-        yield Mention(
-            Complaint.NOT_LOADABLE,
-            name,
-            hit.at,
-            library=file,
-            version=hit.word,
-            releases=machines,
-            by_linker=True,
-            macos=True,
-        )
-
-
 def unresolved_external(hit: Hit) -> Iterator[Mention]:
     """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
     at = max(hit.rest.find("(?"), hit.rest.find("(__imp_"))
@@ -120,18 +86,6 @@ def unresolved_external(hit: Hit) -> Iterator[Mention]:
         # A pointer in the import table, of a function whose C name stands behind.
         name = name if "?" in name else name.removeprefix("__imp_")
         yield Mention(Complaint.SYMBOL, name, hit.at, by_linker=True, msvc=undecorated is not None)
-
-
-_OBJECT = re.compile(r"([^\s:()'\"]{1,1024}\.(?:a|o|obj))[:(]")
-
-
-def not_position_independent(hit: Hit) -> Iterator[Mention]:
-    """GNU ld, gold, lld: `FILE.a(x.o): relocation R_X86_64_32 against `.rodata' can not be used when making a shared
-    object; recompile with -fPIC`"""
-    found = _OBJECT.search(f"{hit.before[-2_048:]}:")
-    file = found[1] if found is not None else None
-    name = "an object file" if file is None else file.rsplit("/", 1)[-1]
-    yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=hit.word, by_linker=True)
 
 
 def needed_by(hit: Hit) -> Iterator[Mention]:

@@ -13,7 +13,6 @@ from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_fil
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
 from abiscan.model.finding import Location
-from abiscan.ownership.glibc import is_glibc_name
 
 _LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
 _RELOCATION = "relocation truncated to fit"
@@ -143,24 +142,6 @@ def locate_symbol(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=file)
 
 
-# C23's conversions, of glibc 2.38: the table is of 2.36.
-_SINCE_2_38: Final = "__isoc23_"
-OF_GLIBC: Final = "symbol not found"
-
-
-def musl(hit: Hit) -> Iterator[Mention]:
-    """`Error relocating FILE: NAME: symbol not found`"""
-    file, _, behind = hit.rest.partition(": ")
-    name, found, _ = behind.partition(": symbol not found")
-    name = name.strip()
-    if found and (is_glibc_name(name) or name.startswith(_SINCE_2_38)):
-        path = file.strip()
-        base = path.rsplit("/", 1)[-1]
-        yield Mention(Complaint.NOT_LOADABLE, base, hit.at, library=path, version=OF_GLIBC, context=name)
-    elif found and name:
-        yield Mention(Complaint.SYMBOL, name, hit.at, needed_by=file.strip())
-
-
 # --- libraries ------------------------------------------------------------------------------------------------------
 
 _LOADING = "error while loading shared libraries"
@@ -178,7 +159,6 @@ def cannot_open(hit: Hit) -> Iterator[Mention]:
     if not name:
         return
     if hit.rest.removeprefix("ared object file").startswith(f": {_DENIED}") and "/" in name:
-        yield Mention(Complaint.NOT_LOADABLE, name.rsplit("/", 1)[-1], hit.at, library=name, version=_DENIED)
         return
     # `PROGRAM: error while loading shared libraries: libX` names the program before.
     program, loading, _ = hit.before.partition(_LOADING)
@@ -318,41 +298,6 @@ def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
     name = hit.before.strip()
     if is_file(name) and " " not in name:
         yield Mention(Complaint.LIBRARY, name, hit.at, by_ldd=True)
-
-
-def static_tls(hit: Hit) -> Iterator[Mention]:
-    """glibc: `FILE: cannot allocate memory in static TLS block`; before 2.22 `dlopen: cannot load any more object with
-    static TLS`, without a file."""
-    file = path_before(hit.before.partition(": cannot")[0])
-    name = file.rsplit("/", 1)[-1] if file is not None else "static TLS"
-    yield Mention(Complaint.STATIC_TLS, name, hit.at, library=file)
-
-
-def not_loadable(hit: Hit) -> Iterator[Mention]:
-    """glibc: `FILE: invalid ELF header`, `wrong ELF class: ELFCLASS32`, `file too short`, `cannot enable executable
-    stack as shared object requires`, `failed to map segment from shared object` and others; dyld: `'FILE' (not a mach-o
-    file)`."""
-    file = path_before(hit.before.removesuffix("(")) or name_tokens.last_quoted(hit.before.removesuffix("("))
-    if file is not None and not is_file(file):
-        return
-    if file is not None:
-        yield Mention(Complaint.NOT_LOADABLE, file.rsplit("/", 1)[-1], hit.at, library=file, version=hit.word)
-
-
-ILLEGAL_INSTRUCTION: Final = "illegal instruction"
-_OF_PROCESSOR = re.compile(r"(?:^|[\s:(]|SIGILL, )$")
-_FROM_FILE = re.compile(r" from (\S{1,1024}\.so(?:\.\d{1,4}){0,3})\b|\b(lib\w{1,64}\.so)`")
-
-
-def illegal_instruction(hit: Hit) -> Iterator[Mention]:
-    """The shell's `Illegal instruction (core dumped)`; gdb: `Program received signal SIGILL, Illegal instruction.`,
-    then the function and `from FILE`"""
-    if _OF_PROCESSOR.search(hit.before[:-1][-16:]) is None or hit.before[-1:] not in ("I", "i") or "CUDA" in hit.line:
-        return
-    found = _FROM_FILE.search(hit.rest[:512] + hit.following(3)[:2_048])
-    file = None if found is None else found[1] or found[2]
-    name = "the program" if file is None else file.rsplit("/", 1)[-1]
-    yield Mention(Complaint.NOT_LOADABLE, name, hit.at, library=file, version=ILLEGAL_INSTRUCTION)
 
 
 def module_init(hit: Hit) -> Iterator[Mention]:

@@ -1,42 +1,15 @@
-"""Errors of loading that name no missing symbol: static-tls-exhausted, unusable-file; a module without its init
-function, or without its file; a wheel that is for something else."""
+"""Errors of loading that name no missing symbol: a module without its init function, or without its file; a wheel for
+another Python or platform."""
 
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.dyld_messages import QUARANTINED
-from abiscan.diagnosis.messages.loader_messages import ILLEGAL_INSTRUCTION, OF_GLIBC
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model.cause import CauseId
 from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
-
-
-def static_tls(mention: Mention) -> Candidates:
-    """`cannot allocate memory in static TLS block`
-
-    A library compiled with the initial-exec TLS model needs room in the block that glibc lays out when the process
-    starts, with a little in reserve for what is loaded later (https://www.gnu.org/software/libc/manual, tunable
-    glibc.rtld.optional_static_tls, glibc 2.32 and later; "ELF Handling For Thread-Local Storage", section 4.3).
-    """
-    path = mention.library
-    name = fixes.word(mention.text, "the library") if path is not None else "the library"
-    evidence = [
-        f"{mention.text} has thread-local variables that must lie in the static TLS block, and the libraries that were "
-        "loaded before have used up its reserve."
-        if path is not None
-        else "A library's thread-local variables must lie in the static TLS block, whose reserve is used up.",
-        "Which libraries come first decides: nothing is wrong with the file, nor with the torch that it was built for.",
-    ]
-    preload = fixes.word(path, "/path/to/" + name) if path is not None and path.startswith("/") else f"/path/to/{name}"
-    fix = (
-        "Import it first: the module that fails (or torch) before cv2, sklearn, TensorFlow and the like.\n"
-        f"or load the library with the process: LD_PRELOAD={preload} python ...\n"
-        "or, with glibc 2.32 and later: GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384 python ..."
-    )
-    yield Candidate(CauseId.STATIC_TLS_EXHAUSTED, 0.93, tuple(evidence), fix)
 
 
 def module_init(mention: Mention, missing: MissingName) -> Candidates:
@@ -77,167 +50,6 @@ def module_init(mention: Mention, missing: MissingName) -> Candidates:
         ),
         f"Build it with the pip of the interpreter that imports it, from a clean tree: {fixes.rebuild(missing)}",
     )
-
-
-# glibc's words (elf/dl-load.c, elf/dl-map-segments.h) -> why, and what to do; {file} is its path.
-_UNUSABLE = {
-    "invalid ELF header": (
-        0.85,
-        "What is in the file is no ELF file: a file of another system, a page that was downloaded in its place, or a "
-        "pointer of Git LFS.",
-        "file {file}  # what it is; then install its package again, for this system",
-    ),
-    "wrong ELF class": (
-        0.9,
-        "The file is for the other word size (32 or 64 bits) than the process.",
-        "file {file}  # then install the build for this processor",
-    ),
-    "file too short": (
-        0.9,
-        "The file ends before its ELF header does: an installation or a download was cut off, or the disk was full.",
-        "df -h; pip install --no-cache-dir --force-reinstall the package that ships it",
-    ),
-    "cannot enable executable stack": (
-        0.92,
-        "The file asks for an executable stack; glibc 2.41 and later, and some kernels, refuse it to what is loaded "
-        "later.",
-        "patchelf --clear-execstack {file}  # where nothing in it needs one\n"
-        "or GLIBC_TUNABLES=glibc.rtld.execstack=2 python ...  # glibc 2.41 and later\n"
-        "or a newer release of the package",
-    ),
-    "ELF load command past end of file": (
-        0.9,
-        "The file is shorter than its own headers say: an installation or a download was cut off, or "
-        "the disk was full.",
-        "df -h; pip install --no-cache-dir --force-reinstall the package that ships it",
-    ),
-    "ELF load command": (
-        0.8,
-        "The file's segments do not lie as this system's page size asks for: it was made for another "
-        "page size, or by a "
-        "tool that rewrote it.",
-        "getconf PAGESIZE; readelf -lW {file}  # Align of LOAD must be a multiple of it; then another build of it",
-    ),
-    "only ET_DYN and ET_EXEC can be loaded": (
-        0.9,
-        "The file is an object file or a core dump, and no shared object: it was not linked with -shared.",
-        "readelf -h {file}  # Type must be DYN; then link it again with -shared",
-    ),
-    "cannot dynamically load": (
-        0.9,
-        "The file is a program, and no shared object: it was linked without -shared.",
-        "readelf -h {file}; then link it again with -shared -fPIC",
-    ),
-    "CPU ISA level is lower than required": (
-        0.92,
-        "The file, or a library of it, is built for a newer level of the processor (x86-64-v2, -v3, -v4) than this one "
-        "has.",
-        "/lib64/ld-linux-x86-64.so.2 --help | grep -A4 'hwcaps'  # which levels are supported here; "
-        "then a build for it",
-    ),
-    "cannot read file data": (
-        0.85,
-        "What is there under its name could not be read: it is a directory, or the disk has an error.",
-        "ls -ld {file}; dmesg | tail",
-    ),
-    "object file has no loadable segments": (
-        0.85,
-        "The file holds nothing to load, as one that has debugging information alone, or is damaged.",
-        "readelf -lW {file}; then install its package again",
-    ),
-    "ELF file OS ABI invalid": (
-        0.85,
-        "The file is marked as one for another system, or for GNU extensions that this loader does not know.",
-        "readelf -h {file}; then install the build for this system",
-    ),
-    "cannot restore segment prot after reloc": (
-        0.8,
-        "The system refuses to make its pages executable again, as SELinux does where a file was not "
-        "compiled with -fPIC.",
-        "getenforce; chcon -t textrel_shlib_t {file}  # or build it with -fPIC",
-    ),
-    "Permission denied": (
-        0.85,
-        "The file is there, and the user of this process may not read it, or not enter a folder above it.",
-        "namei -l {file}; id",
-    ),
-    "recompile with -fPIC": (
-        0.9,
-        "What goes into a shared object may lie at any address; the file was compiled for a program, at a fixed one.",
-        "Compile it with -fPIC (CMake: set(CMAKE_POSITION_INDEPENDENT_CODE ON), nvcc: -Xcompiler -fPIC), or link the "
-        "shared library in its place.",
-    ),
-    QUARANTINED: (
-        0.85,
-        "macOS marks what a browser downloaded, and opens of it what Apple has notarized alone.",
-        "xattr -d com.apple.quarantine {file}  # where it is from whom you trust; pip's downloads have no such mark",
-    ),
-    "not a mach-o file": (
-        0.85,
-        "What is in the file is not made for macOS: a file of another system, or one that is damaged.",
-        "file {file}  # what it is; then install its package again, for this system",
-    ),
-    "slice is not valid mach-o file": (
-        0.85,
-        "What is in the file is not made for macOS: a file of another system, or one that is damaged.",
-        "file {file}  # what it is; then install its package again, for this system",
-    ),
-    "not valid for use in process": (
-        0.88,
-        "macOS refuses its code signature beside that of the process.",
-        "codesign -dv {file}; codesign --force --sign - {file}  # signs it for this machine alone",
-    ),
-    "failed to map segment from shared object": (
-        0.7,
-        "The system refused to map the file: its file system is mounted noexec, or the memory that the process may "
-        "have (ulimit -v, the container's limit) is used up.",
-        "findmnt -T {file}; ulimit -v",
-    ),
-}
-
-
-def not_loadable(mention: Mention) -> Candidates:
-    """`invalid ELF header` and its kin: the file was found, and is refused as a whole."""
-    name, path = mention.text, fixes.word(mention.library or "", "FILE")
-    if mention.macos:
-        have, need = (*mention.releases, "?", "?")[:2]
-        what = "of another system or processor than what is linked" if mention.by_linker else "for another processor"
-        who, does = ("link editor", "ignores") if mention.by_linker else ("loader", "refused")
-        evidence = [
-            f"The {who} found {name} and {does} it: it is {what}{'' if mention.by_linker else ' than the process'}."
-        ]
-        if len(mention.releases) == 2:
-            process = "what is linked is for" if mention.by_linker else "the process is"
-            evidence.append(f"The message says it itself: it is for {have}, {process} {need}.")
-        if mention.by_linker:
-            evidence.append("Names of it are then missing from the link, as if the file were not there.")
-        fix = "python -c 'import platform; print(platform.machine())'; then install its build for that processor"
-        yield Candidate(CauseId.UNUSABLE_FILE, 0.95, tuple(evidence), fix)
-        return
-    said = mention.version or ""
-    if said == ILLEGAL_INSTRUCTION:
-        where = f"The processor met an instruction that it does not know, in {name}."
-        built = (
-            "What was compiled with -march=native, or for a newer processor, ends so on older ones, and in emulators."
-        )
-        way = "lscpu | grep -i flags  # is AVX2 there? In a virtual machine: pass the host's processor through\n"
-        way += "then a build for this processor: from source here, or an older wheel"
-        yield Candidate(CauseId.UNUSABLE_FILE, 0.7, (where, built), way)
-        return
-    if said == OF_GLIBC:
-        of_glibc = (
-            f"{name} asks for {mention.context}, a name of glibc, which musl, the C library here, does not have.",
-            "The file was built for glibc, as wheels with manylinux in their name are; Alpine takes musllinux.",
-        )
-        way = (
-            "Run it on a system with glibc (an image of Debian instead of Alpine), or build it from source on this one."
-        )
-        yield Candidate(CauseId.UNUSABLE_FILE, 0.92, of_glibc, way)
-        return
-    score, why, fix = _UNUSABLE[said]
-    who = "link editor" if mention.by_linker else "loader"
-    refused = (f"The {who} found {name} and refused it: {mention.version}.", why)
-    yield Candidate(CauseId.UNUSABLE_FILE, score, refused, fix.format(file=path))
 
 
 # --- a module or a wheel that is for something else -----------------------------------------------------------------

@@ -20,8 +20,6 @@ class Complaint(enum.Enum):
     """A library was not found."""
     SYMBOL_VERSION = enum.auto()
     """A library does not define a symbol version."""
-    STATIC_TLS = enum.auto()
-    """The loader has no room left for a library's thread-local variables."""
     MODULE_INIT = enum.auto()
     """A module has no function of the name that Python calls first."""
     TORCH_OF_EXTENSION = enum.auto()
@@ -68,8 +66,6 @@ class Complaint(enum.Enum):
     """Torch's headers ask for a newer C++."""
     CUDNN_RELEASES = enum.auto()
     """Torch was compiled with another cuDNN than it finds."""
-    NOT_LOADABLE = enum.auto()
-    """The loader does not take a file."""
     NO_MODULE = enum.auto()
     """Python has no compiled module of a name."""
     WHEEL_TAGS = enum.auto()
@@ -80,7 +76,6 @@ _KINDS: Final = {
     Complaint.SYMBOL: SubjectKind.SYMBOL,
     Complaint.LIBRARY: SubjectKind.LIBRARY,
     Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
-    Complaint.STATIC_TLS: SubjectKind.LIBRARY,
     Complaint.MODULE_INIT: SubjectKind.SYMBOL,
     Complaint.TORCH_OF_EXTENSION: SubjectKind.VERSION,
     Complaint.CUDA_OF_EXTENSION: SubjectKind.VERSION,
@@ -104,7 +99,6 @@ _KINDS: Final = {
     Complaint.OTHER_PYTHON: SubjectKind.VERSION,
     Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
     Complaint.CUDNN_RELEASES: SubjectKind.VERSION,
-    Complaint.NOT_LOADABLE: SubjectKind.FILE,
     Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,
     Complaint.WHEEL_TAGS: SubjectKind.FILE,
 }

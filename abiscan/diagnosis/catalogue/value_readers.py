@@ -1,0 +1,72 @@
+"""Values of a message that no pattern can capture, read by code: a closed table, which a row names as `reader`.
+
+A reader is given the place of the anchor and the values so far; it returns the values that it adds, or None where the
+row does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis.messages.message_paths import is_file, path_before
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import last_quoted
+from abiscan.ownership.glibc import is_glibc_name
+
+Values = Mapping[str, str]
+# C23's conversions came with glibc 2.38; the table of its names is of 2.36.
+_SINCE_2_38: Final = "__isoc23_"
+
+
+def _file_before(hit: Hit, _values: Values) -> Values | None:
+    """`file` and `name` of the library in front of the anchor: `/x/_C.so: `, `'/x/_C.so' (`."""
+    before = hit.before.removesuffix("(")
+    file = path_before(before) or last_quoted(before)
+    return _of_file(file) if file is not None and is_file(file) else None
+
+
+def _path_before(hit: Hit, _values: Values) -> Values | None:
+    """`file` and `name` of the path, with folders, in front of the anchor."""
+    path = path_before(hit.before.replace(" (deleted)", ""))
+    return _of_file(path) if path is not None and "/" in path else None
+
+
+def _file_tried_by_dyld(hit: Hit, _values: Values) -> Values | None:
+    """`file` and `name` of the library that dyld tried; none where the message has none."""
+    file = last_quoted(hit.before.rpartition(" (")[0]) or path_before(hit.before)
+    if hit.rest.startswith(" in /"):
+        file = hit.rest[4:4_100].split(",", 1)[0].strip()
+    if file is None:
+        return {}
+    return _of_file(file) if is_file(file) else None
+
+
+def _quoted_file_before(hit: Hit, _values: Values) -> Values | None:
+    """`file` and `name` of the last quoted library in front of the anchor: `"libc10.dylib" can't `."""
+    before = hit.before.rstrip()
+    for word in ("can't", "can\u2019t", "cannot"):
+        before = before.removesuffix(word)
+    file = last_quoted(before.rstrip())
+    return _of_file(file) if file is not None and is_file(file) else None
+
+
+def _glibc_symbol(_hit: Hit, values: Values) -> Values | None:
+    """Nothing; applies where the value `symbol` is a name of glibc."""
+    symbol = values.get("symbol", "")
+    return {} if is_glibc_name(symbol) or symbol.startswith(_SINCE_2_38) else None
+
+
+def _of_file(path: str) -> Values:
+    return {"file": path, "name": path.rsplit("/", 1)[-1]}
+
+
+VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
+    "file-before": _file_before,
+    "path-before": _path_before,
+    "file-tried-by-dyld": _file_tried_by_dyld,
+    "quoted-file-before": _quoted_file_before,
+    "glibc-symbol": _glibc_symbol,
+}
+# What each may add, for the check of templates.
+READER_VALUES: Final = ("file", "name")
