@@ -1,0 +1,113 @@
+"""SECURITY.md against the code: its tests exist, and it lists every child process and every file that is written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "SECURITY.md").read_text()
+MODULES = sorted((ROOT / "abiscan").rglob("*.py"))
+
+STARTS = {"run_tool", "run_module", "start_command", "ProcessPoolExecutor", "ProcessPool", "Popen"}
+WRITES = {
+    *("write_text", "write_bytes", "mkdir", "makedirs", "extract", "extractall", "ParquetWriter", "symlink", "link"),
+    *("mkstemp", "mkdtemp", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "TemporaryDirectory"),
+}
+# `replace` is a method of strings and values too.
+OF_OS = {"replace", "rename", "unlink", "remove", "truncate", "mkfifo"}
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The rows of the table of a section, each as its cells."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def starts_a_process(node: ast.Call) -> bool:
+    return called(node) in STARTS or ast.unparse(node.func) in ("os.fork", "os.system", "os.execv", "os.posix_spawn")
+
+
+def writes(node: ast.Call) -> bool:
+    name = called(node)
+    if name in OF_OS:
+        module = getattr(node.func, "value", None)
+        return isinstance(module, ast.Name) and module.id == "os"
+    if name != "open":
+        return name in WRITES
+    words = [each for part in (*node.args, *node.keywords) for each in ast.walk(part)]
+    modes = {each.value for each in words if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    flags = {each.attr for each in words if isinstance(each, ast.Attribute)}
+    return bool(flags & {"O_CREAT", "O_WRONLY", "O_RDWR"}) or any(
+        re.fullmatch("[rwaxbt+]*[wax+][bt+]*", m) for m in modes
+    )
+
+
+def modules_with(is_one: Callable[[ast.Call], bool]) -> Iterator[str]:
+    for path in MODULES:
+        tree = ast.parse(path.read_text())
+        if any(isinstance(node, ast.Call) and is_one(node) for node in ast.walk(tree)):
+            yield path.relative_to(ROOT / "abiscan").as_posix()
+
+
+def listed(title: str) -> set[str]:
+    return {name for row in rows(title) for name in re.findall(r"`([\w/]+\.py)`", row[-1])}
+
+
+@pytest.mark.parametrize("row", rows("Promises and their tests"), ids=lambda row: row[0])
+def test_the_tests_of_a_promise_are_there(row: list[str]) -> None:
+    names = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row[1])
+    assert names
+    for path, name in names:
+        tree = ast.parse((ROOT / path).read_text())
+        # As pytest collects them: functions `test_*` of the modules `test_*.py`.
+        assert Path(path).name.startswith("test_")
+        assert name.startswith("test_")
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path}::{name}"
+
+
+def test_every_promise_has_a_row() -> None:
+    promises = re.findall(r"^- \*\*(.+?)[.:]?\*\*", section("Promises"), re.MULTILINE)
+    assert promises == [row[0] for row in rows("Promises and their tests")]
+
+
+def test_every_child_process_is_listed() -> None:
+    assert listed("Child processes") == set(modules_with(starts_a_process))
+
+
+def test_every_written_file_is_listed() -> None:
+    assert listed("Files that are written") == set(modules_with(writes))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("open(p, 'w')", True),
+        ("path.open('r+b' if there else 'xb')", True),
+        ("os.open(p, os.O_WRONLY | os.O_CREAT)", True),
+        ("os.replace(a, b)", True),
+        ("tempfile.mkstemp()", True),
+        ("path.write_text('')", True),
+        ("open(p, 'rb')", False),
+        ("open(p)", False),
+        ("os.open(p, os.O_RDONLY)", False),
+        ("text.replace('a', 'b')", False),
+    ],
+)
+def test_a_place_of_writing_is_found(line: str, expected: bool) -> None:
+    node = ast.parse(line).body[0]
+    assert isinstance(node, ast.Expr)
+    assert isinstance(node.value, ast.Call)
+    assert writes(node.value) is expected
