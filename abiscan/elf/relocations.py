@@ -35,9 +35,9 @@ ABSOLUTE = {"x86_64": 1, "aarch64": 257}
 RELATIVE = {"x86_64": 8, "aarch64": 1027}
 IRELATIVE = {"x86_64": 37, "aarch64": 1032}
 GOT = {"x86_64": (6, 7), "aarch64": (1025, 1026)}
-# Types that look nothing up even where the symbol field is set: R_*_NONE is 0 on every machine here but aarch64, where
-# ELF64 also has 256.
-_NONE = {"aarch64": (0, 256)}
+# Types that look nothing up even where the symbol field is set: R_*_NONE, which is 0 on every machine here, on aarch64
+# also 256, and R_*_RELATIVE.
+_NONE = {"x86_64": (0, 8, 38), "aarch64": (0, 256, 1027)}
 # Machines whose loader reads DT_RELA alone (ELF_MACHINE_NO_REL of glibc).
 RELA_ONLY = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "ppc64", "s390x", "loongarch64", "sparc64"))
 # Entries that are taken out of a table at once, to make numbers of.

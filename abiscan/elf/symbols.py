@@ -297,6 +297,17 @@ class SymbolTable:
         numbers = self._image.words(offset, count, "H", "the symbol version table")
         return {number & 0x7FFF for number in {numbers[index] for index in indices}}
 
+    def looked_up(self, indices: Collection[int]) -> list[int]:
+        """Those of the entries that are looked up by name: neither local nor hidden.
+
+        Raises:
+            UnreadableFile: an entry lies outside of the table.
+        """
+        marked = self._marks_of(indices)
+        kinds = {mark: self._kind(mark) for mark in set(marked)}
+        open_marks = {mark for mark, (info, other, _) in kinds.items() if info >= 0x10 and other & 3 not in _UNSEEN}
+        return [index for index, mark in zip(indices, marked, strict=True) if mark in open_marks]
+
     def resolvers(self, indices: Collection[int]) -> list[RawSymbol]:
         """Those of the entries that are defined as indirect functions, whose code the loader calls.
 

@@ -140,6 +140,8 @@ class Examination:
         static_tls = self.process.static_tls()
         is_glibc = linker.flavour is Flavour.GLIBC
         for item in reversed(order):
+            if is_glibc:
+                self._check(item, check_names)
             found = self.bindings(item)
             stop = first_missing(item, self.lookups(item), found)
             if item.elf is None:
@@ -148,7 +150,7 @@ class Examination:
             if stop is None:
                 stop = unknown_relocation(item.elf, item.name)
                 if is_glibc and stop is None:
-                    for check in (check_revisions, check_names, check_relocated):
+                    for check in (check_revisions, check_relocated):
                         self._check(item, check)
                     for bound_check in (check_read, check_blocks, check_resolvers):
                         self._check(item, bound_check, binder)

@@ -150,7 +150,7 @@ def check_revisions(elf: ElfFile, path: str) -> None:
     highest = max(elf.symbols.version_records.versions, default=0)
     if highest and DT_VERSYM not in elf.dynamic.values:
         raise crash(path, "it has version records and no table of versions (DT_VERSYM), which the loader reads")
-    strays = [number for number in elf.symbols.version_numbers(elf.referred) if number > highest]
+    strays = [number for number in elf.symbols.version_numbers(elf.symbols.looked_up(elf.referred)) if number > highest]
     if strays:
         if not highest:
             raise crash(path, "its symbols have versions and no record says which, where the loader looks")

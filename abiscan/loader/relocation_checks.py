@@ -20,7 +20,7 @@ from abiscan.elf.mapping import (
     writable_runs,
 )
 from abiscan.elf.relocations import RELATIVE, Reference, Table
-from abiscan.elf.symbols import STB_WEAK
+from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
 from abiscan.loader.written_words import Effect, types_with
@@ -30,6 +30,7 @@ _RELATIVE_TYPE = (
     "../sysdeps/x86_64/dl-machine.h: 487: elf_machine_rela_relative: Assertion "
     "`ELFW(R_TYPE) (reloc->r_info) == R_X86_64_RELATIVE' failed!"
 )
+_NO_SYMBOL = RawSymbol(0, 0, 0, 0, 0, 0, 0)
 # Below it a process maps nothing (vm.mmap_min_addr).
 _LOWEST_ADDRESS = 1 << 16
 
@@ -84,11 +85,17 @@ def check_relocated(elf: ElfFile, path: str) -> None:
 
 
 def check_names(elf: ElfFile, path: str) -> None:
-    """The names of symbols that relocations refer to lie in the string table.
+    """The symbols that relocations refer to, their versions and their names lie in their tables.
 
     Raises:
         Undecidable: one does not, and the loader reads it elsewhere in memory.
+        UnreadableFile: the same.
     """
+    if elf.relocations and elf.symbols.raw(0) != _NO_SYMBOL:
+        raise Undecidable(f"{path}: its symbol table begins with a symbol, where the loader expects none")
+    # The loader reads the version of each, also where it then looks nothing up.
+    highest = [max((info >> table.shift for info in table.others), default=0) for table in elf.relocations]
+    elf.symbols.version_numbers(highest)
     if elf.symbols.has_lost_name(elf.referred):
         raise Undecidable(f"{path}: a relocation is for a symbol whose name lies outside of the string table")
 
@@ -104,17 +111,29 @@ def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
             raise Undecidable(f"{path} counts relocations as relative (DT_RELACOUNT) that are not")
     places = table.places()
     kinds = table.types
+    maybe = _optional(elf, table)
     # Those that write nothing, and those that write more than a word.
     nothing, copies, descriptors = (
         types_with(elf.machine, effect) & kinds for effect in (Effect.NOTHING, Effect.COPY, Effect.TLS_DESCRIPTOR)
     )
-    if nothing or copies:
+    if nothing or copies or maybe:
         skipped = nothing | copies
-        places = [p for p, info in zip(places, table.infos(), strict=True) if info & table.mask not in skipped]
+        pairs = zip(table.places(), table.infos(), strict=True)
+        places = [p for p, info in pairs if info & table.mask not in skipped and info not in maybe]
         places += _copied(elf, table.of_types(copies), path)
     word = 8 if elf.image.is64 else 4
     places += [each.place + word for each in table.of_types(descriptors)]
     return places
+
+
+def _optional(elf: ElfFile, table: Table) -> frozenset[int]:
+    """`r_info` of relocations that write nothing where a weak symbol finds no definition: those for offsets of
+    thread-local variables."""
+    kinds = types_with(elf.machine, Effect.TLS_MODULE, Effect.TLS_OFFSET, Effect.STATIC_TLS) & table.types
+    if not kinds:
+        return frozenset()
+    named = (info for info in table.others if info & table.mask in kinds and info >> table.shift)
+    return frozenset(info for info in named if elf.symbols.raw(info >> table.shift).binding == STB_WEAK)
 
 
 def _copied(elf: ElfFile, copies: list[Reference], path: str) -> Iterator[int]:
@@ -130,14 +149,23 @@ def _copied(elf: ElfFile, copies: list[Reference], path: str) -> Iterator[int]:
 
 
 def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
-    """What relocations read of the symbols that they name is there: the bytes that are copied, the size of a symbol.
+    """What depends on the definitions of symbols: the bytes that are copied and the size of a symbol are there, and
+    what is written for a weak symbol that has a definition has its place.
 
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
     sizes = types_with(elf.machine, Effect.SIZE, Effect.HALF_SIZE)
     copies = types_with(elf.machine, Effect.COPY)
+    writable = mapped_runs(elf.image.areas) if elf.dynamic.has_text_relocations else writable_runs(elf.image.areas)
     for table in elf.relocations:
+        optional = _optional(elf, table)
+        for each in table.of_types({info & table.mask for info in optional}):
+            is_optional = each.symbol << table.shift | each.type in optional
+            if is_optional and not covers(writable, each.place, 8) and not bind(each.symbol, each.type).is_absent:
+                raise Undecidable(
+                    f"{path}: a relocation writes to {each.place:#x}, which is not the file's to write to"
+                )
         for index, kind in dict.fromkeys((each.symbol, each.type) for each in table.of_types(sizes | copies)):
             found = bind(index, kind)
             if kind in sizes:
