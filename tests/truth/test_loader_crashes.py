@@ -88,7 +88,7 @@ def test_nothing_that_dies_loads_and_nothing_that_loads_fails(files: dict[str, P
 def test_the_file_alone_tells_most_of_it(files: dict[str, Path]) -> None:
     problems = {name: first_problem(open_elf(path)) for name, path in files.items()}
     sound = [name for name, outcome in OUTCOMES.items() if outcome == "loads"]
-    # Whether libc, which defines `malloc`, has thread-local variables is not in the file; nor what defines a weak symbol.
+    # Whether libc, which defines `malloc`, has thread-local variables is not in the file, nor what defines a weak one.
     left_open = {"tpoff-malloc", "tpoff-weak-undefined-anywhere"}
     assert {name for name in sound if problems[name] is not None} == left_open
     assert not any(isinstance(problems[name], LoaderStop) for name in left_open)
