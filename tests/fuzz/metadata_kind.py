@@ -72,7 +72,7 @@ def metadata_kind(directory: str) -> tuple[Callable[[Random], bytes], Callable[[
     def make(rng: Random) -> bytes:
         name = rng.choices(tuple(SEEDS), weights=_WEIGHTS)[0]
         text = mutate_text(SEEDS[name], rng, _WORDS)
-        if name == "METADATA" and rng.random() < 0.1:
+        if name == "METADATA" and rng.random() < 0.01:
             line = rng.choice(
                 ("Requires-Dist: torch>=2.4\n", "Requires-Dist: x\n", "A: b\n", " folded\n", "Tag: a-b-c\n")
             )
