@@ -13,6 +13,7 @@ from abiscan.filesystem import FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Note, Options
 from abiscan.inputs.tree import archive_at, archives_below, expand_directory, expand_file, not_an_archive
+from abiscan.model.limits import MAX_FIELD, MAX_LISTED
 from abiscan.model.report import InputError
 from abiscan.wheel.metadata import ContainerKind
 
@@ -272,8 +273,12 @@ def read_target_list(path: str, *, cwd: str) -> list[str]:
         if text.startswith("#"):
             continue
         text = text.partition(" #")[0].partition("\t#")[0].rstrip()
+        if len(text) > MAX_FIELD:
+            raise UsageError(f"{path}: a line of {len(text)} characters; no path or URL is longer than {MAX_FIELD}")
         if text:
             targets.append(text)
+        if len(targets) > MAX_LISTED:
+            raise UsageError(f"{path}: more than {MAX_LISTED} inputs: divide the list")
     if not targets:
         raise UsageError(f"{path}: empty list of targets: write one target a line")
     return targets

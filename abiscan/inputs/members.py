@@ -13,7 +13,7 @@ from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Content, Group, Note, Options
 from abiscan.model.limits import MAX_LINK_STEPS, MAX_MEMBER_NAME
 from abiscan.model.report import ArtifactKind, InputError
-from abiscan.wheel.metadata import ContainerFacts, ContainerKind, find_excess_of_metadata
+from abiscan.wheel.metadata import ContainerFacts, ContainerKind, find_excess_of_metadata, find_excess_of_wheel_name
 
 # More errors of one archive than this are counted, not listed.
 _MAX_LISTED = 20
@@ -187,6 +187,9 @@ class Collector(Struct):
         ]
         for artifact in artifacts:
             group.add(artifact)
+        excess = find_excess_of_wheel_name(self.place.name) if kind is ContainerKind.WHEEL else ""
+        if excess:
+            yield InputError(self.place.display, f"its tags are not read, as it has {excess}")
         yield from self._listed_errors()
         if self._foreign:
             yield of_other_systems(self.place.display, self._foreign, () if shared else self.names)

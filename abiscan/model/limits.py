@@ -101,6 +101,8 @@ MAX_INDEX_PAGE = 256 * MIB
 MAX_TEXT_FILE = 64 * MIB
 # Seconds without data from a pipe that is named as a list; `-r <(command)` waits for a slow command.
 MAX_PIPE_SILENCE = 600
+# Lines of a list of inputs (`-r`).
+MAX_LISTED = 1 << 16
 # A source file, and source files of one tree.
 MAX_SOURCE_SIZE = 16 * MIB
 MAX_SOURCE_FILES = 50_000
@@ -177,6 +179,8 @@ LIMITS = (
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
     Limit("silence of a pipe that is named as a list of targets", MAX_PIPE_SILENCE, "s", "a usage error"),
+    Limit("inputs in a list (`-r`)", MAX_LISTED, "", "a usage error"),
+    Limit("a line of such a list", MAX_FIELD, "characters", "a usage error"),
     Limit("the report of an earlier run (`--history`)", MAX_EARLIER_REPORT, "bytes", "a usage error"),
     Limit("earlier runs that a page shows", MAX_EARLIER_RUNS, "", "left out, the oldest first"),
 )

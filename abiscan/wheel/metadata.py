@@ -170,6 +170,13 @@ def expanded_tags(triple: str) -> tuple[str, ...] | None:
     return tuple(f"{python}-{abi}-{platform}" for python in pythons for abi in abis for platform in platforms)
 
 
+def find_excess_of_wheel_name(file_name: str) -> str:
+    """Which limit a wheel's file name exceeds, for a sentence about it; empty for none."""
+    stem = file_name.removesuffix(".whl")
+    too_many = expanded_tags("-".join(stem.split("-")[-3:])) is None
+    return find_excess(stem) or (f"more than {MAX_TAGS} tags in its name" if too_many else "")
+
+
 def split_wheel_name(file_name: str) -> tuple[str, str, tuple[str, ...]] | None:
     """(name, version, expanded tags) of a wheel's file name (binary distribution format, "File name convention");
     None if it is not formed like one, or exceeds the limits."""

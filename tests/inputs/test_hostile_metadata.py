@@ -11,6 +11,8 @@ import pytest
 from abiscan.analysis.executors import in_process, process_pool
 from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
+from abiscan.errors import UsageError
+from abiscan.inputs import read_target_list
 from abiscan.inputs.distributions import distributions
 from abiscan.inputs.expand import INSTALLED
 from abiscan.loader import LoaderSettings
@@ -87,3 +89,19 @@ def test_a_conda_index_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         (tmp_path / "a.conda").write_bytes(zip_bytes({"info/index.json": content, "lib/x.so": SMALL}))
         _, errors, _ = all_of("a.conda", cwd=tmp_path)
         assert [error.path for error in errors] == ["a.conda!info/index.json"]
+
+
+def test_a_wheel_of_too_many_tags_is_an_error(tmp_path: Path) -> None:
+    tags = ".".join(f"c{n}" for n in range(12))
+    name = f"demo-1.0-{tags}-{tags}-{tags}.whl"
+    (tmp_path / name).write_bytes(zip_bytes({**DIST_INFO, "demo/_C.so": SMALL}))
+    found, errors, _ = all_of(name, cwd=tmp_path)
+    assert [artifact.group.facts.file_tags for artifact in found] == [()]
+    assert [error.message for error in errors] == ["its tags are not read, as it has more than 1024 tags in its name"]
+
+
+@pytest.mark.parametrize("text", ["a.so\n" * 70_000, "a" * 9000], ids=["lines", "length"])
+def test_a_list_beyond_a_limit_is_a_usage_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(text)
+    with pytest.raises(UsageError, match=r"no path or URL|more than 65536 inputs"):
+        read_target_list("list.txt", cwd=str(tmp_path))
