@@ -9,6 +9,8 @@ import msgspec
 from abiscan.diagnosis.catalogue.message_row import Catalogue
 from abiscan.diagnosis.catalogue.read_catalogue import read_catalogue
 
+# Of rows; what `explain` has no use for.
+_UNREAD = ("examples", "source")
 FOLDER = Path(__file__).parents[1] / "abiscan" / "diagnosis" / "catalogue" / "messages"
 
 
@@ -27,6 +29,6 @@ def render(_current: str) -> str:
     parts = []
     for key in Catalogue.__struct_fields__:
         values = (msgspec.to_builtins(row) for row in getattr(rows, key))
-        lines = (msgspec.json.encode({k: v for k, v in row.items() if k != "examples"}).decode() for row in values)
+        lines = (msgspec.json.encode({k: v for k, v in row.items() if k not in _UNREAD}).decode() for row in values)
         parts.append(f'"{key}": [\n' + ",\n".join(lines) + "\n]")
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -25,8 +25,9 @@ from abiscan.diagnosis.catalogue.value_readers import READER_VALUES, VALUE_READE
 from abiscan.errors import AbiscanError
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-# Keys of an answer that a message may have itself, which is then an answer of its own.
-_ANSWER_KEYS = ("kind", "text", "owner", "cause", "computed")
+# Keys of an answer that a message may have itself, which is then an answer of its own; those of its only cause.
+_ANSWER_KEYS = ("kind", "text", "owner", "cause", "computed", "evidence", "fix")
+_CAUSE_KEYS = ("cause", "score", "when", "evidence", "fix")
 
 
 class InvalidMessage(AbiscanError):  # noqa: N818 - see abiscan.errors.UnreadableFile
@@ -67,23 +68,35 @@ def read_catalogue(folder: Path) -> Catalogue:
 
 
 def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any]:
-    """The table with the answer of each message under `answer`, every line as a table, and phrases put in."""
+    """The table in the form of `message_row.py`: the answer of each message under `answer`, every line as a table, with
+    defaults and phrases put in."""
     answers: list[Any] = table.setdefault("answer", [])
+    default: dict[str, Any] = table.pop("default", {})
     for message in table.get("message", ()):
+        shared = "answer" in message or "subject" in message
+        if shared and any(key in message for key in _ANSWER_KEYS):
+            raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
+        for key, value in default.items():
+            if not (shared and key in (*_ANSWER_KEYS, *_CAUSE_KEYS)):
+                message.setdefault(key, value)
+        if shared:
+            continue
+        if not isinstance(message.get("cause", ()), list):
+            message["cause"] = [{key: message.pop(key) for key in _CAUSE_KEYS if key in message}]
         own = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
-        if own:
-            if "answer" in message or "subject" in message:
-                raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
-            message["answer"] = message.get("id")
-            answers.append({"id": message.get("id"), **own})
+        message["answer"] = message.get("id")
+        answers.append({"id": message.get("id"), **own})
     for answer in answers:
+        before, fix = answer.pop("evidence", ()), answer.pop("fix", ())
         for cause in answer.get("cause", ()):
-            for key in ("evidence", "fix"):
-                cause[key] = list(_lines(cause.get(key, []), phrases, ()))
+            cause["evidence"] = [
+                each for lines in (before, cause.get("evidence", ())) for each in _lines(lines, phrases)
+            ]
+            cause["fix"] = list(_lines(cause.get("fix", fix), phrases))
     return table
 
 
-def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _lines(value: Any, phrases: dict[str, Any], when: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
     """Lines as tables; `when` has the conditions of the line that the value stands for."""
     for each in [value] if isinstance(value, str) else value:
         line = {"text": each} if isinstance(each, str) else dict(each)

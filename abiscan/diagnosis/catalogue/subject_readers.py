@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.model.finding import Location
 
 SUBJECTS: Final[Mapping[str, Complaint]] = {each.name.lower().replace("_", "-"): each for each in Complaint}
 """What a row names as `subject` -> by what it is answered."""
-VALUES: Final = ("text", "library", "version", "needed_by")
-"""The values that such a row captures or sets; `text` is the name of the subject."""
+TEXTS: Final = ("library", "version", "needed_by", "context")
+FLAGS: Final = ("by_linker", "macos", "msvc", "cut_off", "by_ldd", "by_torch", "before_torch")
+VALUES: Final = ("text", "releases", "source_file", "source_line", *TEXTS, *FLAGS)
+"""The values that such a row captures or sets; `text` is the name of the subject. `releases` is a list (a group
+`releases__list`), a flag is any text."""
 
 
 def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Mention:
@@ -19,11 +25,13 @@ def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Ment
     Args:
         position: offset in the text.
     """
-    return Mention(
-        SUBJECTS[subject],
-        values["text"],
-        position,
-        library=values.get("library"),
-        version=values.get("version"),
-        needed_by=values.get("needed_by"),
-    )
+    releases = tuple(filter(None, values.get("releases", "").split(", ")))
+    mention = Mention(SUBJECTS[subject], values["text"], position, location=location_of(values), releases=releases)
+    texts = {name: values[name] for name in TEXTS if name in values}
+    return msgspec.structs.replace(mention, **texts, **{name: True for name in FLAGS if name in values})
+
+
+def location_of(values: Mapping[str, str]) -> Location | None:
+    """The place in a source that the values `source_file` and `source_line` name."""
+    file, line = values.get("source_file"), values.get("source_line")
+    return None if file is None else Location(file=file, line=None if line is None else int(line))

@@ -10,6 +10,7 @@ from abiscan.diagnosis import missing_library
 from abiscan.diagnosis.catalogue import answer_messages
 from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
     build_errors,
@@ -185,6 +186,7 @@ def _answer_message(
         None,
         tuple(candidate.as_cause() for candidate in causes),
         needed_by=file_name,
+        location=location_of(found.values),
         message=found.message.id,
     )
 
