@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 DEVNULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
-CompletedProcess = subprocess.CompletedProcess
+CompletedProcess, TimeoutExpired = subprocess.CompletedProcess, subprocess.TimeoutExpired
 Child = subprocess.Popen[bytes]
 Failed = (OSError, subprocess.SubprocessError)
 """What is raised where a child cannot be started, or took too long."""

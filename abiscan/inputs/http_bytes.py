@@ -1,7 +1,8 @@
 """Files of HTTP servers, by ranges (RFC 9110, section 14), or whole where a server has none.
 
-A stall ends at a time limit, a failure of the server (5xx) or of the connection is tried again a few times, each later
-than the last; what then still fails is the error of that file alone.
+A stall ends at a time limit, and so does a server that sends little now and then (`read_rate`). A failure of the server
+(5xx) or of the connection is tried again a few times, each later than the last; what then still fails is the error of
+that file alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import requests
 from abiscan import __version__
 from abiscan.errors import UnreadableFile
 from abiscan.inputs.ranged_bytes import SMALL, RangedBytes, WholeFile, check
+from abiscan.inputs.read_rate import TooSlow, begin_request, metered_adapter
 from abiscan.inputs.remote_file import words
 from abiscan.model.limits import MAX_INDEX_PAGE
 
@@ -52,6 +54,8 @@ def session() -> requests.Session:
     made.headers["User-Agent"] = f"abiscan/{__version__}"
     # The bytes of the file, not a packed form of them, whose ranges would be others.
     made.headers["Accept-Encoding"] = "identity"
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, metered_adapter())
     return made
 
 
@@ -62,11 +66,14 @@ def attempts(ask: Callable[[], Answer], display: str) -> Answer:
         UnreadableFile: none does.
     """
     said = ""
+    begin_request()
     for pause in (*PAUSES, None):
         try:
             return ask()
         except (requests.Timeout, TimeoutError):
             said = f"the server sent nothing for {STALL:g} s"
+        except TooSlow as error:
+            raise UnreadableFile(display, str(error)) from error
         except requests.TooManyRedirects as error:
             raise UnreadableFile(display, "the server sends from one place to the next") from error
         except (_TryAgain, requests.RequestException, OSError) as error:

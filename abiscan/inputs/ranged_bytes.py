@@ -198,11 +198,12 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
     """
     import fsspec
 
+    from abiscan.inputs.read_rate import LIMITS, within
     from abiscan.inputs.remote_file import words
 
     try:
         store, path = fsspec.core.url_to_fs(file.url)
-        size = int(store.info(path)["size"])
+        size = int(within(LIMITS.seconds_for(0), lambda: store.info(path))["size"])
     except FileNotFoundError as error:
         raise UnreadableFile(file.display, "no such object") from error
     except Exception as error:  # each store has its own
@@ -210,7 +211,8 @@ def open_stored(file: RemoteFile, *, whole: bool) -> RangedBytes | WholeFile:
 
     def fetch(start: int, end: int) -> bytes:
         try:
-            data: bytes = store.cat_file(path, start=start, end=end)
+            wait = LIMITS.seconds_for(end - start)
+            data: bytes = within(wait, lambda: store.cat_file(path, start=start, end=end))
         except Exception as error:
             raise UnreadableFile(file.display, f"cannot be read: {words(error)}") from error
         return data

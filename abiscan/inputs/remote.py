@@ -67,12 +67,14 @@ def _in_store(target: str) -> Iterator[RemoteFile]:
     _needs("fsspec")
     import fsspec
 
+    from abiscan.inputs.read_rate import LIMITS, within
+
     try:
         store, path = fsspec.core.url_to_fs(target)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{shown(target)}: {error}") from error
     try:
-        found = store.find(path, detail=True)
+        found = within(LIMITS.whole, lambda: store.find(path, detail=True))
     except Exception as error:  # each store has its own
         raise UnreadableFile(shown(target), f"cannot be listed: {words(error)}") from error
     if not found:

@@ -94,6 +94,13 @@ MAX_NESTED_ARCHIVE = GIB
 MAX_WHOLE_REMOTE = 8 * GIB
 # A page of a package index; the list of all projects of the largest public one has 40 MiB.
 MAX_INDEX_PAGE = 256 * MIB
+# Seconds of one request, whatever comes: MAX_WHOLE_REMOTE at 10 MB a second takes 14 minutes.
+MAX_REQUEST_SECONDS = 3600
+# Bytes a second of an answer, over each MIN_RATE_SECONDS of it; a modem of 56 kbit/s has 7,000.
+MIN_RATE = 1000
+MIN_RATE_SECONDS = 60
+# Seconds of one run of pip, which has no limit of its own beyond the silence between two pieces.
+MAX_PIP_SECONDS = 3600
 
 # --- texts --------------------------------------------------------------------------------------------------------
 
@@ -172,6 +179,9 @@ LIMITS = (
     Limit("a compressed archive inside of another", MAX_NESTED_ARCHIVE, "bytes", "an error"),
     Limit("a file that is read whole from a server", MAX_WHOLE_REMOTE, "bytes", "an error"),
     Limit("a page of a package index", MAX_INDEX_PAGE, "bytes", "an error"),
+    Limit("one request to a server", MAX_REQUEST_SECONDS, "s", "an error"),
+    Limit(f"bytes a second from a server, over {MIN_RATE_SECONDS} s: no fewer than", MIN_RATE, "", "an error"),
+    Limit("one run of pip", MAX_PIP_SECONDS, "s", "an error"),
     Limit("a source file", MAX_SOURCE_SIZE, "bytes", "an error"),
     Limit("tokens of a source file that a rule concerns", MAX_SOURCE_TOKENS, "", "an error"),
     Limit("places of a source file that rules mean", MAX_SOURCE_PLACES, "", "an error"),

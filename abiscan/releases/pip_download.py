@@ -11,8 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from abiscan.child_processes import DEVNULL, run_module
+from abiscan.child_processes import DEVNULL, TimeoutExpired, run_module
 from abiscan.errors import AbiscanError
+from abiscan.model.limits import MAX_PIP_SECONDS
 
 # What pip or urllib3 say, mostly as warnings, before they end with "no matching distribution".
 _UNREACHABLE = re.compile(
@@ -60,7 +61,11 @@ def pip_download(
     command += [f"--python-version={python}", *(f"--platform={each}" for each in platforms)]
     command += [f"--abi={each}" for each in abis]
     command += ["--quiet"] if quiet else ["--progress-bar=on"]
-    done = run_module("pip", [*command, "--", requirement], stdout=DEVNULL if quiet else sys.stderr.fileno())
+    output = DEVNULL if quiet else sys.stderr.fileno()
+    try:
+        done = run_module("pip", [*command, "--", requirement], timeout=MAX_PIP_SECONDS, stdout=output)
+    except TimeoutExpired:
+        return Fetched(None, f"pip took more than {MAX_PIP_SECONDS} s to fetch it", unreachable=True)
     wheels = sorted(into.glob("*.whl"))
     if done.returncode == 0 and wheels:
         return Fetched(wheels[0])

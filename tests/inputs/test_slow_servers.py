@@ -1,0 +1,143 @@
+"""Servers that send a byte now and then: given up in one line, however long they would go on."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from abiscan.errors import UnreadableFile
+from abiscan.inputs import read_rate
+from abiscan.inputs.read_rate import RateLimits, TooSlow, within
+from abiscan.inputs.remote import open_remote
+from abiscan.inputs.remote_file import named
+from abiscan.releases import pip_download
+
+pytestmark = pytest.mark.registry
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Type: text/html\r\n\r\n"
+
+
+class Dripping:
+    """A server that sends `at_once`, and then a byte each hundredth of a second, without end.
+
+    Attributes:
+        asked: connections so far.
+    """
+
+    def __init__(self, at_once: bytes) -> None:
+        self._at_once = at_once
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.asked = 0
+        self._over = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while not self._over.is_set():
+            try:
+                connection, _address = self._listening.accept()
+            except OSError:
+                return
+            self.asked += 1
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65536)
+                connection.sendall(self._at_once)
+                while not self._over.wait(0.01):
+                    connection.sendall(b"x")
+            except OSError:
+                return
+
+    def close(self) -> None:
+        self._over.set()
+        self._listening.close()
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> RateLimits:
+    found = RateLimits(rate=1000, window=0.2, whole=60)
+    monkeypatch.setattr(read_rate, "LIMITS", found)
+    return found
+
+
+@pytest.fixture(params=[b"", b"HTTP/1.1 200 OK\r\nX-Long: ", _HEAD], ids=["status", "header", "body"])
+def server(request: pytest.FixtureRequest) -> Iterator[Dripping]:
+    found = Dripping(request.param)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_server_that_drips_is_given_up(server: Dripping, limits: RateLimits, whole: bool) -> None:
+    url = f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl"
+    begun = time.monotonic()
+    with pytest.raises(
+        UnreadableFile, match=r"^http://127\.0\.0\.1:\d+/a-1\.0-py3-none-any\.whl: the server sent \d+ bytes"
+    ):
+        open_remote(named(url), whole=whole)
+    assert time.monotonic() - begun < 3
+    # It would be no faster at another attempt; one that answers a range with the whole file is asked for that.
+    assert server.asked <= 2
+
+
+def test_a_page_of_an_index_that_drips_is_given_up(server: Dripping, limits: RateLimits) -> None:
+    from abiscan.inputs.http_bytes import page
+
+    with pytest.raises(UnreadableFile, match="too slow"):
+        page(f"http://127.0.0.1:{server.port}/simple/", "text/html", "http://index/")
+
+
+def test_the_whole_of_a_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_rate, "LIMITS", RateLimits(rate=0, window=60, whole=0.3))
+    server = Dripping(_HEAD)
+    with pytest.raises(UnreadableFile, match=r"the request took more than 0\.3 s"):
+        open_remote(named(f"http://127.0.0.1:{server.port}/a.whl"), whole=True)
+    server.close()
+
+
+def test_a_command_says_so_in_one_line(limits: RateLimits, tmp_path: Path) -> None:
+    server = Dripping(_HEAD)
+    code = (
+        "import sys\nfrom abiscan.inputs import read_rate\n"
+        "read_rate.LIMITS = read_rate.RateLimits(1000, 0.2, 60)\n"
+        "from abiscan.cli import run\nrun()\n"
+    )
+    url = f"http://127.0.0.1:{server.port}/a-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    done = subprocess.run(
+        [sys.executable, "-c", code, url], capture_output=True, text=True, timeout=30, check=False, cwd=tmp_path
+    )
+    server.close()
+    assert done.returncode == 3, done
+    assert "Traceback" not in done.stderr
+    assert f"{url}: the server sent" in done.stdout + done.stderr
+
+
+def test_a_store_that_does_not_answer_is_given_up() -> None:
+    over = threading.Event()
+    with pytest.raises(TooSlow, match="the store did not answer within"):
+        within(0.05, over.wait)
+    over.set()
+    assert within(5, lambda: 7) == 7
+    with pytest.raises(KeyError):
+        within(5, lambda: {}["absent"])
+
+
+def test_pip_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server = Dripping(_HEAD)
+    monkeypatch.setattr(pip_download, "MAX_PIP_SECONDS", 2)
+    found = pip_download.pip_download(
+        f"http://127.0.0.1:{server.port}/a-1.0-py3-none-any.whl", tmp_path, python="311", platforms=["any"], quiet=True
+    )
+    server.close()
+    assert found.wheel is None
+    assert found.unreachable
+    assert found.reason == "pip took more than 2 s to fetch it"
