@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 DEVNULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
-CompletedProcess, TimeoutExpired = subprocess.CompletedProcess, subprocess.TimeoutExpired
+CompletedProcess = subprocess.CompletedProcess
+TimeoutExpired = subprocess.TimeoutExpired
 Child = subprocess.Popen[bytes]
 Failed = (OSError, subprocess.SubprocessError)
 """What is raised where a child cannot be started, or took too long."""
