@@ -333,3 +333,14 @@ def test_what_is_looked_at_is_asked_through_the_file_system(room: str) -> None:
                 continue
             if ast.unparse(node.func).partition(".")[0] in ("os", "glob"):
                 assert node.func.attr in allowed, f"{path}:{node.lineno}: {ast.unparse(node.func)}"
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Public classes alone; `library` has those that a program imports from abiscan, made of the ones below."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.name != "library.py":
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(path.name)
+    assert {name: homes for name, homes in found.items() if len(homes) > 1} == {}

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.binary import Binary
@@ -75,7 +75,7 @@ def having_keys(releases: Sequence[str], keys: Callable[[], Numbers], table: Lay
     if len(left) == len(releases):
         return None
     telling = max(without, key=lambda number: len(without[number].intersection(releases)))
-    window = Windows.of_known(table.releases, without[telling].__contains__)
+    window = ReleaseRanges.of_known(table.releases, without[telling].__contains__)
     return CompiledAgainst(
         left, f"its code registers kernels under {telling}, which is no dispatch key in torch {window.text()}"
     )

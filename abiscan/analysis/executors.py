@@ -166,7 +166,7 @@ def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
     """
     import pickle
 
-    from abiscan.model.progress import Step, replay
+    from abiscan.model.progress import ProgressStep, replay
 
     died: set[str] = set()
     done: set[str] = set(batch.skip)
@@ -181,11 +181,11 @@ def _alone(batch: Batch, options: ScanOptions) -> Iterator[Scanned]:
         with os.fdopen(reader, "rb") as stream:
             try:
                 while True:
-                    item: Scanned | AbiscanError | Step | str = pickle.load(stream)
+                    item: Scanned | AbiscanError | ProgressStep | str = pickle.load(stream)
                     if isinstance(item, str):
                         current = item
                         continue
-                    if isinstance(item, Step):
+                    if isinstance(item, ProgressStep):
                         if options.progress is not None:
                             replay(item, options.progress)
                         continue
@@ -224,14 +224,14 @@ def _send(batch: Batch, options: ScanOptions, writer: int) -> NoReturn:
     import time
     import traceback
 
-    from abiscan.model.progress import Relay, Step
+    from abiscan.model.progress import ProgressStep, Relay
 
     status = 1
     try:
         with os.fdopen(writer, "wb") as stream:
             try:
 
-                def put(item: Scanned | Step | str) -> bool:
+                def put(item: Scanned | ProgressStep | str) -> bool:
                     pickle.dump(item, stream)
                     stream.flush()
                     return True
@@ -309,12 +309,12 @@ def _relay_to(connection: Connection) -> Relay:
     import select
     import time
 
-    from abiscan.model.progress import Relay, Step
+    from abiscan.model.progress import ProgressStep, Relay
 
     # Nobody may read for a while, or any more: a step that does not fit waits, and the work goes on.
     os.set_blocking(connection.fileno(), False)
 
-    def send(step: Step) -> bool:
+    def send(step: ProgressStep) -> bool:
         data = pickle.dumps(step)
         # With its four bytes of length, in one piece or not at all; a path of thousands of characters is not told.
         if len(data) + 4 > select.PIPE_BUF:

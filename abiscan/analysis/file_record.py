@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from abiscan.analysis.context import AnalysisContext
-from abiscan.analysis.pass_results import Absent, GpuCheck
+from abiscan.analysis.pass_results import AbsentLibraries, GpuCheck
 from abiscan.binary import Binary
 from abiscan.inputs import Artifact
 from abiscan.model.cause import Cause, CauseGroup
@@ -53,7 +53,7 @@ class FileRecord:
     dependents: tuple[str, ...]
     imports: tuple[CheckedImport, ...]
     needed: tuple[NeededLibrary, ...]
-    absent: Absent
+    absent: AbsentLibraries
     loader: LoaderPrediction
     problem: LoaderStop | str | None
     broken_library: str | None

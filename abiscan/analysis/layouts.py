@@ -19,7 +19,7 @@ from abiscan.model.limits import MIB
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactKind
 from abiscan.model.target import TargetSource
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of
 from abiscan.ownership.torch_names import BEGINNINGS
 from abiscan.target.declared import release_in_name
@@ -136,7 +136,7 @@ def headers_of(seen: Iterable[Assertion], table: LayoutTable, *, who: str = "it"
     common = table.releases_in(bits)
     if not common or bits == every:
         return None
-    window = Windows.of_known(table.releases, lambda release: release in common)
+    window = ReleaseRanges.of_known(table.releases, lambda release: release in common)
     return CompiledAgainst(common, f"the headers of torch {window.text()} assert at {telling}, as {who} does")
 
 
@@ -159,7 +159,7 @@ def laid_out_as(sizes: Mapping[str, int], table: LayoutTable) -> CompiledAgainst
             telling, fewest = f"`{record}` {size} bytes", len(having)
     if not common or not telling:
         return None
-    window = Windows.of_known(table.releases, lambda release: release in common)
+    window = ReleaseRanges.of_known(table.releases, lambda release: release in common)
     return CompiledAgainst(tuple(common), f"its debug information gives {telling}, as torch {window.text()} does")
 
 
@@ -216,7 +216,7 @@ def compiled_against(
         narrow(with_keys.releases, lambda: with_keys.because)
     if len({versions.minor(release) for release in found}) > 1:
         members = beside()
-        exported = Windows.of_known(known, lambda release: release in members)
+        exported = ReleaseRanges.of_known(known, lambda release: release in members)
         narrow(members, lambda: f"torch {exported.text()} exports what the files of its package import")
     if len({versions.minor(release) for release in found}) > 1:
         others = asserting_beside()

@@ -7,7 +7,7 @@ from msgspec import Struct
 from abiscan.model.finding import Finding
 
 
-class Absent(Struct, frozen=True):
+class AbsentLibraries(Struct, frozen=True):
     """Libraries that a file needs and that were not found.
 
     Attributes:

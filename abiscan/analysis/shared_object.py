@@ -10,7 +10,7 @@ from abiscan.model.facts import Export
 from abiscan.model.finding import Severity
 from abiscan.model.imports import Owner, Status
 from abiscan.model.report import ArtifactReport
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.target.file_target import importing_pythons
 from abiscan.wheel.metadata import ContainerKind
 
@@ -54,7 +54,7 @@ def analyse_shared_object(artifact: Artifact, context: AnalysisContext) -> Artif
     )
 
 
-def _exported_in(record: FileRecord) -> dict[str, Windows]:
+def _exported_in(record: FileRecord) -> dict[str, ReleaseRanges]:
     """Mangled name of each import that is torch's -> the releases that export it, where the index records them."""
     matrix = record.matrix
     if matrix is None or not matrix.verdicts:
@@ -63,7 +63,7 @@ def _exported_in(record: FileRecord) -> dict[str, Windows]:
     unknown = set(matrix.unknown)
     for each in record.imports:
         if each.owner is Owner.TORCH and each.status is not Status.WEAK and each.name not in unknown:
-            found.setdefault(each.name, Windows())
+            found.setdefault(each.name, ReleaseRanges())
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abiscan.binary.formats import (
     FORMATS,
     PEEK_SIZE,
-    Format,
+    BinaryFormat,
     looks_like_binary,
     open_binary,
     payload_finder,
@@ -23,7 +23,7 @@ __all__ = [
     "FORMATS",
     "PEEK_SIZE",
     "Binary",
-    "Format",
+    "BinaryFormat",
     "PayloadFinder",
     "Sparse",
     "describe_other",

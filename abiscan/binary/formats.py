@@ -18,7 +18,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.model.facts import BinaryKind
 
 
-class Format(Struct, frozen=True):
+class BinaryFormat(Struct, frozen=True):
     """A format of binaries.
 
     Attributes:
@@ -34,12 +34,12 @@ class Format(Struct, frozen=True):
     read: Callable[[bytes | mmap.mmap | Sparse, str], Binary]
 
 
-FORMATS = (Format(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, read_elf),)
+FORMATS = (BinaryFormat(ELF_MAGIC, ELF_PEEK_SIZE, peek_elf, read_elf),)
 # As many of a file's first bytes as `peek` looks at.
 PEEK_SIZE = max(each.peek_size for each in FORMATS)
 
 
-def _format_of(head: bytes) -> Format | None:
+def _format_of(head: bytes) -> BinaryFormat | None:
     return next((each for each in FORMATS if head.startswith(each.magic)), None)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from abiscan.analysis.context import AnalysisContext
     from abiscan.analysis.scan_options import ScanOptions
     from abiscan.cli.command_line import CommandLine
-    from abiscan.compare.scope import Scope
+    from abiscan.compare.scope import ComparedScope
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
@@ -47,7 +47,7 @@ def comparison_options(line: CommandLine, called: Mapping[str, str] | None = Non
     return replace(options, compared=True, python_named=False)
 
 
-def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[Scope, ...], AnalysisContext]:
+def compared_scopes(targets: Sequence[str], line: CommandLine) -> tuple[tuple[ComparedScope, ...], AnalysisContext]:
     """Each target's scan. It is called what the user called it, also where it was fetched.
 
     Raises:

@@ -19,7 +19,7 @@ from abiscan.errors import AbiscanError, UsageError
 
 if TYPE_CHECKING:
     from abiscan.cli.command_line import CommandLine
-    from abiscan.registry.run_units import Progress
+    from abiscan.registry.run_units import RunProgress
     from abiscan.registry.scan_unit import Work
     from abiscan.registry.store import Run
 
@@ -171,11 +171,11 @@ def _directory(line: CommandLine) -> str:
 
 
 @contextlib.contextmanager
-def shown(line: CommandLine) -> Iterator[Callable[[Progress], None]]:
+def shown(line: CommandLine) -> Iterator[Callable[[RunProgress], None]]:
     """Progress on a terminal."""
     bar = None if line.quiet else progress("wheels")
 
-    def tell(state: Progress) -> None:
+    def tell(state: RunProgress) -> None:
         if bar is not None:
             bar.at(f"{state.skipped} done before, {state.unreadable} unreadable")
 
@@ -211,7 +211,7 @@ def kept(run: Run, directory: str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def told(run: Run, found: Progress, line: CommandLine) -> int:
+def told(run: Run, found: RunProgress, line: CommandLine) -> int:
     """What the command asked for in a line, and the exit status over that: of what was done before, too."""
     from abiscan.registry.run_folder import wheels_of
     from abiscan.report.wording import counted

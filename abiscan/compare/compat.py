@@ -9,14 +9,16 @@ from msgspec.structs import replace
 from abiscan import __version__
 from abiscan.compare.compatibility_changes import by_reason
 from abiscan.compare.cuda_majors import cuda_notes
-from abiscan.compare.scope import Scope
+from abiscan.compare.scope import ComparedScope
 from abiscan.compare.scope_compatibility import compared
 from abiscan.model.compat_report import CompatReport, Exclusion
 from abiscan.model.compatibility import Aspect, BuildOfTorch, Compared, Compatibility, Floor
 from abiscan.releases.build import Build
 
 
-def find_common_compatibility(scopes: Sequence[Scope], builds: Callable[[str], Sequence[Build]]) -> CompatReport:
+def find_common_compatibility(
+    scopes: Sequence[ComparedScope], builds: Callable[[str], Sequence[Build]]
+) -> CompatReport:
     """What all of them work on.
 
     Args:

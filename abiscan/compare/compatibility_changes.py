@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, windows_of
+from abiscan.model.compatibility import Aspect, BuildOfTorch, Compatibility, Floor, ranges_of
 from abiscan.model.cuda_driver import branch_for_runtime
 from abiscan.model.diff_report import Change, Effect
 from abiscan.wheel.tags import brought_with
@@ -31,7 +31,7 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
         return
     if old.torch is None:
         failing = [b for b in new.torch if not b.compatible]
-        text = f"needs torch now, and works on {windows_text(new.torch)}"
+        text = f"needs torch now, and works on {ranges_text(new.torch)}"
         yield Change(Aspect.TORCH, Effect.LOST, text, bool(failing), removed=tuple(b.name for b in failing))
         return
     before = {b.name for b in old.torch if b.compatible}
@@ -44,13 +44,13 @@ def _torch(old: Compatibility, new: Compatibility) -> Iterator[Change]:
     gained = [b for b in new.torch if b.name in after - before]
     if gained:
         names = {b.name for b in gained}
-        text = f"works on torch {windows_of(new.torch, lambda b: b.name in names).text()} now"
+        text = f"works on torch {ranges_of(new.torch, lambda b: b.name in names).text()} now"
         yield Change(Aspect.TORCH, Effect.GAINED, text, added=tuple(b.name for b in gained))
 
 
-def windows_text(builds: Sequence[BuildOfTorch]) -> str:
+def ranges_text(builds: Sequence[BuildOfTorch]) -> str:
     """`2.4.0 - 2.5.1`: where it works; `no known release`."""
-    return windows_of(builds, lambda build: build.compatible).text() or "no known release"
+    return ranges_of(builds, lambda build: build.compatible).text() or "no known release"
 
 
 def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) -> str:
@@ -58,7 +58,7 @@ def by_reason(failing: Sequence[BuildOfTorch], known: Sequence[BuildOfTorch]) ->
     parts = []
     for reason in dict.fromkeys(build.reason for build in failing):
         names = {build.name for build in failing if build.reason == reason}
-        parts.append(f"{windows_of(known, lambda b, names=names: b.name in names).text()} ({reason})")  # type: ignore[misc]
+        parts.append(f"{ranges_of(known, lambda b, names=names: b.name in names).text()} ({reason})")  # type: ignore[misc]
     return ", ".join(parts)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from abiscan.model.compatibility import Compared
 from abiscan.model.cuda_driver import branch_for_runtime
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.build import Build
 
 
@@ -54,7 +54,7 @@ def _torch_words(majors: Sequence[str], known: Sequence[Build]) -> str:
     parts = []
     for major in majors:
         having = {build.torch for build in known if build.cuda is not None and _major(build.cuda) == major}
-        found = Windows.of_known(releases, having.__contains__).text(last=", ")
+        found = ReleaseRanges.of_known(releases, having.__contains__).text(last=", ")
         parts.append(f"CUDA {major} comes with {f'torch {found}' if found else 'no known build'}")
     return ", ".join(parts)
 

@@ -10,7 +10,7 @@ from abiscan import __version__
 from abiscan.compare.compatibility_changes import compare_compatibility
 from abiscan.compare.file_changes import compare_files, counts
 from abiscan.compare.requirement_changes import compare_requirements
-from abiscan.compare.scope import Scope, place_of
+from abiscan.compare.scope import ComparedScope, place_of
 from abiscan.compare.scope_compatibility import Builds, compared
 from abiscan.model.compatibility import Aspect
 from abiscan.model.diff_report import Change, DiffReport, Effect
@@ -20,7 +20,7 @@ _ASPECTS = tuple(Aspect)
 _EFFECTS = (Effect.LOST, Effect.CHANGED, Effect.GAINED)
 
 
-def find_changes(old: Scope, new: Scope, builds: Builds, readable: Callable[[str], str]) -> DiffReport:
+def find_changes(old: ComparedScope, new: ComparedScope, builds: Builds, readable: Callable[[str], str]) -> DiffReport:
     """Everything that changed, the most important first.
 
     Args:
@@ -69,7 +69,9 @@ def _pairs(
     return [(place, old[place], new[place]) for place in new if place in old]
 
 
-def _files(old: Scope, new: Scope, pairs: Sequence[tuple[str, ArtifactReport, ArtifactReport]]) -> Iterator[Change]:
+def _files(
+    old: ComparedScope, new: ComparedScope, pairs: Sequence[tuple[str, ArtifactReport, ArtifactReport]]
+) -> Iterator[Change]:
     before, after = {id(pair[1]) for pair in pairs}, {id(pair[2]) for pair in pairs}
     gone = tuple(p for p, file in old.files.items() if id(file) not in before and p not in new.unread_places)
     come = {p: file for p, file in new.files.items() if id(file) not in after and p not in old.unread_places}
@@ -86,7 +88,11 @@ def _files(old: Scope, new: Scope, pairs: Sequence[tuple[str, ArtifactReport, Ar
             for words, places in broken.items()
         )
         yield Change(
-            Aspect.FILE, Effect.GAINED, f"brings {_listed(tuple(come))}{tail}", files=tuple(come), added=tuple(come)
+            Aspect.FILE,
+            Effect.GAINED,
+            f"brings {_listed(tuple(come))}{tail}",
+            files=tuple(come),
+            added=tuple(come),
         )
 
 

@@ -17,7 +17,7 @@ from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TargetSource
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of, owner_of_library
 from abiscan.wheel.tags import is_promised
 
@@ -75,21 +75,27 @@ def _releases(old: Sequence[ReleaseVerdict] | None, new: Sequence[ReleaseVerdict
         return
     before, after = _fitting(old), _fitting(new)
     if old and not new:
-        yield Aspect.TORCH, Effect.GAINED, f"imports nothing of torch any more; loaded on {_words(before)}", (), ()
+        yield (
+            Aspect.TORCH,
+            Effect.GAINED,
+            f"imports nothing of torch any more; loaded on {_words(before)}",
+            (),
+            (),
+        )
     elif new and not old:
         yield Aspect.TORCH, Effect.CHANGED, f"imports torch now, and loads on {_words(after)}", (), ()
     elif before != after:
         yield Aspect.TORCH, Effect.CHANGED, f"loads on {_words(after)}; did on {_words(before)}", (), ()
 
 
-def _fitting(releases: Sequence[ReleaseVerdict] | None) -> Windows:
+def _fitting(releases: Sequence[ReleaseVerdict] | None) -> ReleaseRanges:
     versions: dict[str, bool] = {}
     for release in releases or ():
         versions[release.torch] = versions.get(release.torch, False) or release.fits
-    return Windows.of_known(versions, versions.__getitem__)
+    return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
-def _words(windows: Windows) -> str:
+def _words(windows: ReleaseRanges) -> str:
     return f"torch {windows.text()}" if windows else "no known torch"
 
 
@@ -164,18 +170,24 @@ def _drift(old: Sequence[ReleaseVerdict], new: Sequence[ReleaseVerdict]) -> Iter
     for record in sorted({record for release in (*old, *new) for record in release.drift}):
         before, after = (_drifting(record, each) for each in (old, new))
         if not after:
-            yield Aspect.LAYOUT, Effect.GAINED, f"no mismatch of {record} on {_words(before)} any more", (record,), ()
+            yield (
+                Aspect.LAYOUT,
+                Effect.GAINED,
+                f"no mismatch of {record} on {_words(before)} any more",
+                (record,),
+                (),
+            )
         elif before != after:
             text = f"{record} lies otherwise than it was compiled for on {_words(after)}"
             was, gone = (f"; did on {_words(before)}", (record,)) if before else ("", ())
             yield Aspect.LAYOUT, Effect.CHANGED if before else Effect.LOST, text + was, gone, (record,)
 
 
-def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> Windows:
+def _drifting(record: str, releases: Sequence[ReleaseVerdict]) -> ReleaseRanges:
     versions: dict[str, bool] = {}
     for release in releases:
         versions[release.torch] = versions.get(release.torch, False) or record in release.drift
-    return Windows.of_known(versions, versions.__getitem__)
+    return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
 # Vtables of one file that have a line each; LLVM's in libtriton.so are 140 from one release to the next.

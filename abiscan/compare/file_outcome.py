@@ -12,7 +12,7 @@ from abiscan.model.environment_report import NO_RELEASE, PackageOutcome, Package
 from abiscan.model.loading import LoaderOutcome, NeededLibrary
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
 from abiscan.model.target import TorchKind
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.target.package_builds import covered
 
@@ -144,4 +144,4 @@ def loads_on(files: Sequence[FileOutcome]) -> str:
     if not any(file.uses_torch for file in files):
         return ""
     on = covered(rows)[0]
-    return Windows.of_known(known, on.__contains__).text(last=", ") or NO_RELEASE
+    return ReleaseRanges.of_known(known, on.__contains__).text(last=", ") or NO_RELEASE

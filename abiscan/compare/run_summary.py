@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from abiscan.compare.compat import intersect_compatibility
-from abiscan.compare.scope import Scope, files_by_place
+from abiscan.compare.scope import ComparedScope, files_by_place
 from abiscan.compare.scope_compatibility import compared
 from abiscan.model.compat_report import CompatReport
 from abiscan.model.finding import Severity
@@ -64,7 +64,7 @@ def _builds(files: Sequence[ArtifactReport]) -> dict[str, tuple[_Judged, ...]]:
     return found
 
 
-def _scopes(report: Report) -> list[Scope]:
+def _scopes(report: Report) -> list[ComparedScope]:
     """A wheel or package each with its members, then a file each that is in none."""
     owner = {display: container.path for container in report.containers for display in container.artifacts}
     members: dict[str, list[ArtifactReport]] = {container.path: [] for container in report.containers}
@@ -73,13 +73,13 @@ def _scopes(report: Report) -> list[Scope]:
         if file.kind is not ArtifactKind.SHARED_OBJECT:
             continue
         if (path := owner.get(file.display)) is None:
-            loose.append(Scope(file.display, None, files_by_place([file])))
+            loose.append(ComparedScope(file.display, None, files_by_place([file])))
         else:
             members[path].append(file)
     return [_scope(container, members[container.path], report) for container in report.containers] + loose
 
 
-def _scope(container: Container, members: list[ArtifactReport], report: Report) -> Scope:
+def _scope(container: Container, members: list[ArtifactReport], report: Report) -> ComparedScope:
     inside = f"{container.path}!"
     unread = tuple(e for e in report.errors if e.path == container.path or e.path.startswith(inside))
-    return Scope(container.path, container, files_by_place(members), unread)
+    return ComparedScope(container.path, container, files_by_place(members), unread)

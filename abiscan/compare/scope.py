@@ -14,7 +14,7 @@ from abiscan.model.report import ArtifactKind, ArtifactReport, Container, InputE
 _SITE = re.compile(r"(?:^|/)(?:site|dist)-packages/")
 
 
-class Scope(Struct, frozen=True):
+class ComparedScope(Struct, frozen=True):
     """One side of a comparison.
 
     Attributes:
@@ -40,7 +40,7 @@ class Scope(Struct, frozen=True):
         return tuple(f"{error.path}: {error.message}" for error in self.unread)
 
 
-def scope_of(target: str, report: Report) -> Scope:
+def scope_of(target: str, report: Report) -> ComparedScope:
     """The one thing that a run over `target` looked at.
 
     Raises:
@@ -53,7 +53,7 @@ def scope_of(target: str, report: Report) -> Scope:
         raise UsageError(f"{target}: holds {len(containers)} wheels or packages ({names}, ...): name one of them")
     if not shared and not report.errors and not containers:
         raise UsageError(f"{target}: there is no shared object in it")
-    return Scope(target, containers[0] if containers else None, files_by_place(shared), report.errors)
+    return ComparedScope(target, containers[0] if containers else None, files_by_place(shared), report.errors)
 
 
 def files_by_place(files: list[ArtifactReport]) -> dict[str, ArtifactReport]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Protocol
 
 from abiscan.compare.gpus import gpus_of
-from abiscan.compare.scope import Scope, place_of
+from abiscan.compare.scope import ComparedScope, place_of
 from abiscan.model.compatibility import BuildOfTorch, Compared, Compatibility, Floor
 from abiscan.model.module_name import module_name
 from abiscan.model.release import ReleaseState, ReleaseVerdict
@@ -37,14 +37,14 @@ _VERSION = re.compile(r"^(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)$")
 _PARTS = {"GLIBC": "glibc"}
 
 
-def compared(scope: Scope, builds: Builds) -> Compared:
+def compared(scope: ComparedScope, builds: Builds) -> Compared:
     """One side of a comparison, with what it works on."""
     container = scope.container
     name, version = (None, None) if container is None else (container.name, container.version)
     return Compared(scope.path, name, version, len(scope.files), find_compatibility(scope, builds))
 
 
-def find_compatibility(scope: Scope, builds: Builds) -> Compatibility:
+def find_compatibility(scope: ComparedScope, builds: Builds) -> Compatibility:
     """What all of it works on."""
     files = tuple(scope.files.values())
     undecided = [f"{f.display}: {f.verdict.value} on {f.torch_words}" for f in files if _is_open(f)]
@@ -72,7 +72,7 @@ def _is_open(file: ArtifactReport) -> bool:
 # --- torch ------------------------------------------------------------------------------------------------------
 
 
-def _torch(scope: Scope, machines: Sequence[str], builds: Builds) -> tuple[BuildOfTorch, ...] | None:
+def _torch(scope: ComparedScope, machines: Sequence[str], builds: Builds) -> tuple[BuildOfTorch, ...] | None:
     """Every known build, with whether all members that import torch load on it and no requirement stands against it.
 
     A member that no known build loads is of another kind of build; it says nothing of the others.
@@ -130,7 +130,7 @@ def release_reason(release: ReleaseVerdict) -> str:
 # --- Python -----------------------------------------------------------------------------------------------------
 
 
-def _pythons(scope: Scope) -> tuple[str, ...] | None:
+def _pythons(scope: ComparedScope) -> tuple[str, ...] | None:
     """The CPythons that import every module: those of the tags, of Requires-Python, and of each module's name and
     names. Builds of one module for several Pythons serve all of theirs."""
     modules: dict[str, set[str] | None] = {}
@@ -174,7 +174,7 @@ Family = list[tuple[str, ArtifactReport]]
 """The builds of one module with their places: a package chooses the one that fits."""
 
 
-def _families(scope: Scope) -> list[Family]:
+def _families(scope: ComparedScope) -> list[Family]:
     found: dict[str, Family] = {}
     for place, file in scope.files.items():
         found.setdefault(without_build(place_of(file)), []).append((place, file))
@@ -195,11 +195,11 @@ def _cuda(family: Family, own: Collection[str]) -> set[str]:
     return each - {""} if len(each) == 1 else set()
 
 
-def _own_names(scope: Scope) -> frozenset[str]:
+def _own_names(scope: ComparedScope) -> frozenset[str]:
     return frozenset(place_of(file).rpartition("/")[2] for file in scope.files.values())
 
 
-def _floors(scope: Scope, families: Iterable[Family]) -> Iterator[Floor]:
+def _floors(scope: ComparedScope, families: Iterable[Family]) -> Iterator[Floor]:
     """Of the versions that the files ask for, and of the platform tag; the higher one. Of the builds of one module the
     one that asks for the oldest counts."""
     own = _own_names(scope)

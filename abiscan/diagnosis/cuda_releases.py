@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from abiscan.diagnosis.missing_name import MissingName
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.cuda_exports import Exporting, driver_since, exporting
 from abiscan.ownership.vendors import Vendor
 
@@ -45,4 +45,4 @@ def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
 
 
 def _spans(found: Exporting, counted: str) -> str:
-    return f"{counted} {Windows.of_known(found.known, set(found.having).__contains__).text()}"
+    return f"{counted} {ReleaseRanges.of_known(found.known, set(found.having).__contains__).text()}"

@@ -8,7 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from abiscan.releases.pythons import with_wheels
 
@@ -110,7 +110,7 @@ def _label(version: str, target: TorchBuild | None) -> str:
     return f": its versions name their torch, look for {found['word']}{wanted}"
 
 
-def torch_range(windows: Windows, newest_known: str | None) -> str:
+def torch_range(windows: ReleaseRanges, newest_known: str | None) -> str:
     """A requirement that picks a release in one of the windows, the newest first: `"torch>=2.1.0,<=2.2.2"`."""
     first, last = windows[-1]
     if last == newest_known:
@@ -118,7 +118,7 @@ def torch_range(windows: Windows, newest_known: str | None) -> str:
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-def install_torch(missing: MissingName, windows: Windows) -> str | None:
+def install_torch(missing: MissingName, windows: ReleaseRanges) -> str | None:
     """Install a torch that exports the name, and the file's other names where they are known; None where none does, or
     none that does has wheels for the CPython that is there."""
     if _is_of_android(missing):
@@ -138,7 +138,7 @@ def install_torch(missing: MissingName, windows: Windows) -> str | None:
     return f"{command}  # no wheels for CPython after {newest_python}"
 
 
-def rebuild_or_install(missing: MissingName, windows: Windows) -> str:
+def rebuild_or_install(missing: MissingName, windows: ReleaseRanges) -> str:
     """The ways out: another build of the extension, another torch."""
     release = None if package(missing) in PUBLISH_SOURCE else other_release(missing)
     ways = [rebuild(missing) if release is None else release]

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.releases.exports import TargetExports
@@ -66,7 +66,7 @@ class Knowledge(Struct, frozen=True):
     releases: ReleaseIndex | None = None
     environment: Environment | None = None
     machine: str = "x86_64"
-    loads_on: Windows | None = None
+    loads_on: ReleaseRanges | None = None
     pythons: tuple[PythonVersion, ...] = ()
     pythons_because: str = ""
     cxx11_abi: bool | None = None

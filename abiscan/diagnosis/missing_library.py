@@ -13,10 +13,10 @@ from abiscan.diagnosis.unfound_vendor_library import explain_library
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchKind
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import accelerator_of, is_former_library, is_torch_library
 from abiscan.ownership.vendors import vendor_of_library
-from abiscan.releases.build import windows_of
+from abiscan.releases.build import ranges_of
 
 # Torch 1.5 split libtorch.so (pytorch/pytorch pull request 29235); the index begins later.
 _SPLIT = frozenset(("libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so"))
@@ -123,13 +123,13 @@ def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
     yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.7, (*evidence, older), fix)
 
 
-def shipped_in(name: str, missing: MissingName) -> Windows | None:
+def shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
     """The releases that ship a library of this name; None without the index."""
     releases = missing.knowledge.releases
     if releases is None:
         return None
     builds = releases.builds(missing.knowledge.machine)
-    return windows_of(builds, [build.ships(name) for build in builds])
+    return ranges_of(builds, [build.ships(name) for build in builds])
 
 
 def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:
@@ -166,7 +166,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
                 yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
             fix = fixes.rebuild_or_install(missing, windows)
             if split and older:
-                fix = f"{fixes.rebuild_or_install(missing, Windows())}\nor: {_OLDER_FOR_CUDA_11}"
+                fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
             yield Candidate(cause, 0.9, (*evidence, lacks), fix)
         elif not ships:
             score = 0.3

@@ -26,10 +26,10 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import cpython_of
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_names
 from abiscan.ownership.names import owner_of
-from abiscan.releases.build import SymbolHistory, windows_of
+from abiscan.releases.build import SymbolHistory, ranges_of
 from abiscan.releases.pythons import installable
 
 # Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
@@ -78,7 +78,7 @@ class RelatedExport(Struct, frozen=True):
     differences: tuple[Difference, ...]
     in_target: bool | None
     library: str | None
-    windows: Windows
+    windows: ReleaseRanges
 
     @property
     def kinds(self) -> frozenset[DifferenceKind]:
@@ -222,7 +222,7 @@ class MissingName:
         return None if releases is None else releases.history(self.name, self.knowledge.machine)
 
     @functools.cached_property
-    def windows(self) -> Windows | None:
+    def windows(self) -> ReleaseRanges | None:
         """Releases that export it; empty where none does; None where the index records no such names, or no build of
         the architecture."""
         releases = self.knowledge.releases
@@ -235,7 +235,7 @@ class MissingName:
                 any(f is not None and f.exports[at] is not None for f in forms)
                 for at in range(len(self.history.builds))
             ]
-            return windows_of(self.history.builds, present)
+            return ranges_of(self.history.builds, present)
         if self.history is None and self.of_linux is not None:
             # Whichever of libstdc++'s two strings a build has: libc++ has one.
             releases_with = {
@@ -245,8 +245,8 @@ class MissingName:
                 for release in self.known_versions
                 if form.windows.contains(release)
             }
-            return Windows.of_known(self.known_versions, releases_with.__contains__)
-        return Windows() if self.history is None else self.history.windows
+            return ReleaseRanges.of_known(self.known_versions, releases_with.__contains__)
+        return ReleaseRanges() if self.history is None else self.history.windows
 
     @functools.cached_property
     def of_linux(self) -> RelatedExport | None:
@@ -330,7 +330,7 @@ class MissingName:
         return " and ".join(f"{spans.text()} in {names[0]}" if names else spans.text() for spans, names in self.places)
 
     @functools.cached_property
-    def places(self) -> tuple[tuple[Windows, tuple[str, ...]], ...]:
+    def places(self) -> tuple[tuple[ReleaseRanges, tuple[str, ...]], ...]:
         """The windows with the libraries that export the name in the newest release of each; windows with the same
         first library are one."""
         if not self.windows:
@@ -339,7 +339,7 @@ class MissingName:
             return ((self.windows, ()),)
         found = []
         for span in self.windows:
-            one = Windows((span,))
+            one = ReleaseRanges((span,))
             of_span = [build for build in self.history.exported_in if one.contains(build.torch)]
             newest = self.history.export(of_span[-1]) if of_span else None
             found.append((one, () if newest is None else newest.libraries))
@@ -360,7 +360,7 @@ class MissingName:
             parsed = parse(name)
             if parsed is None or name == self.name or to_cuda(parsed.entity) != wanted:
                 continue
-            windows = Windows() if history is None else history.windows
+            windows = ReleaseRanges() if history is None else history.windows
             found.append(RelatedExport(name, parsed, differences(self.cxx, parsed), in_target, library, windows))
         found.sort(key=lambda form: (not form.in_target, len(form.differences), form.name))
         return tuple(found)

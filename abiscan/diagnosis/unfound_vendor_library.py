@@ -10,7 +10,7 @@ from abiscan.diagnosis.messages.loader_messages import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendors import (
     Vendor,
     brought_otherwise,
@@ -202,7 +202,7 @@ def _cuda_library_fix(vendor: Vendor, major: str | None, missing: MissingName) -
         ways.append(f"Install a build of the extension for CUDA {major_here}, which {missing.target_label} has.")
     else:
         ways.append("Install the build of the extension for the CUDA of the torch that is installed.")
-    if (other := fixes.install_torch(missing, Windows())) is not None:
+    if (other := fixes.install_torch(missing, ReleaseRanges())) is not None:
         ways.append(other)
     distribution = None if major is None else cuda_distribution(vendor, int(major))
     if distribution is not None and missing.environment is not None:

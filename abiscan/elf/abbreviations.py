@@ -48,7 +48,7 @@ _ADDRESS, _REF_ADDR, STRING, STRP, LINE_STRP, IMPLICIT = 0x01, 0x10, 0x08, 0x0E,
 STRX = frozenset({0x1A, 0x25, 0x26, 0x27, 0x28, 0x1F02})
 
 
-class Damaged(Exception):  # noqa: N818 - of the section, and the way out of it
+class DamagedEntries(Exception):  # noqa: N818 - of the section, and the way out of it
     """It does not hold what it says, or has more than is read."""
 
 
@@ -66,7 +66,7 @@ class Fixed(Struct):
     constant: dict[int, tuple[int, int]]
 
 
-class Entry(Struct):
+class DebugEntry(Struct):
     """An abbreviation.
 
     Attributes:
@@ -114,7 +114,7 @@ class Abbreviations(Struct):
 
     declared: dict[int, tuple[int, bool, tuple[tuple[int, int, int], ...]]]
     sizes: tuple[int, int, int]
-    entries: dict[int, Entry]
+    entries: dict[int, DebugEntry]
     quick: list[int]
 
 
@@ -122,7 +122,7 @@ def uleb(data: memoryview, at: int) -> tuple[int, int]:
     """(value, place behind it) of a LEB128 of at most ten bytes (section 7.6).
 
     Raises:
-        Damaged: it has more.
+        DamagedEntries: it has more.
     """
     value = 0
     for shift in range(0, 70, 7):
@@ -131,14 +131,14 @@ def uleb(data: memoryview, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise Damaged("a number of more than ten bytes")
+    raise DamagedEntries("a number of more than ten bytes")
 
 
 def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bool, tuple[tuple[int, int, int], ...]]]:
     """Code, tag, DW_CHILDREN and forms (see `Entry`) of each abbreviation of the table at an offset of .debug_abbrev.
 
     Raises:
-        Damaged, IndexError: the table has no end, or a number in it is no number.
+        DamagedEntries, IndexError: the table has no end, or a number in it is no number.
     """
     while True:
         code, at = uleb(data, at)
@@ -164,7 +164,7 @@ def read_abbreviations(data: memoryview, at: int) -> Iterator[tuple[int, int, bo
         yield code, tag, children, tuple(forms)
 
 
-def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], order: str) -> Entry:
+def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], order: str) -> DebugEntry:
     """What is known of the entries of a code that `table` declares.
 
     Args:
@@ -172,14 +172,14 @@ def make_entry(table: Abbreviations, code: int, looked_at: Collection[int], orde
         order: of bytes, for `struct`.
 
     Raises:
-        Damaged: a form is unknown.
+        DamagedEntries: a form is unknown.
     """
     tag, children, forms = table.declared[code]
     steps = tuple(_steps((form for _a, form, _c in forms), *table.sizes))
     sibling = any(attribute == SIBLING for attribute, _form, _constant in forms)
     before = _bytes_before_sibling(forms, steps)
     leap = tuple(_together(steps))
-    return Entry(tag, tag in looked_at, children, forms, steps, leap, sibling, before, _fixed(forms, steps, order))
+    return DebugEntry(tag, tag in looked_at, children, forms, steps, leap, sibling, before, _fixed(forms, steps, order))
 
 
 def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Iterator[tuple[int, int]]:
@@ -194,7 +194,7 @@ def _steps(forms: Iterator[int], word: int, address: int, reference: int) -> Ite
         elif form in NUMBERS or form in BLOCKS or form == STRING:
             yield 0, form
         else:
-            raise Damaged(f"a value of form {form:#x}")
+            raise DamagedEntries(f"a value of form {form:#x}")
 
 
 _CODES: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}

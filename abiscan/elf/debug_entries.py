@@ -29,8 +29,8 @@ from abiscan.elf.abbreviations import (
     STRP,
     STRX,
     Abbreviations,
-    Damaged,
-    Entry,
+    DamagedEntries,
+    DebugEntry,
     make_entry,
     read_abbreviations,
     uleb,
@@ -82,7 +82,7 @@ class EntryWalk:
     def run(self) -> None:
         """Walk the units of .debug_info, and those of version 4 in .debug_types, up to what is damaged, or more than is
         read."""
-        with contextlib.suppress(Damaged, IndexError, struct.error):
+        with contextlib.suppress(DamagedEntries, IndexError, struct.error):
             for part in self._parts:
                 self._info = part
                 at = 0
@@ -92,7 +92,7 @@ class EntryWalk:
     def _spend(self, steps: int = 1) -> None:
         self._left -= steps
         if self._left < 0:
-            raise Damaged("more than is read")
+            raise DamagedEntries("more than is read")
 
     def _number(self, data: memoryview, at: int, size: int) -> int:
         return int.from_bytes(data[at : at + size], self._order)
@@ -106,7 +106,7 @@ class EntryWalk:
         end = at + length
         version = self._number(info, at, 2)
         if end > len(info) or not 2 <= version <= 5:
-            raise Damaged(f"a unit of version {version}")
+            raise DamagedEntries(f"a unit of version {version}")
         at += 2
         kind = 0
         if version == 5:
@@ -142,7 +142,7 @@ class EntryWalk:
         self._tables[key] = found
         return found
 
-    def _entry(self, table: Abbreviations, code: int) -> Entry | None:
+    def _entry(self, table: Abbreviations, code: int) -> DebugEntry | None:
         """The abbreviation of a code; None for what is none."""
         known = table.entries.get(code)
         if known is not None or code not in table.declared:
@@ -182,7 +182,7 @@ class EntryWalk:
                 continue
             entry = self._entry(table, code)
             if entry is None:
-                raise Damaged(f"no abbreviation {code}")
+                raise DamagedEntries(f"no abbreviation {code}")
             scope: str | None = None
             outer = scopes[-1] if scopes else None
             is_looked_at = outer is not None and entry.is_looked_at
@@ -232,7 +232,7 @@ class EntryWalk:
         self._spend(0)
         return at
 
-    def entry_at(self, place: int) -> tuple[Entry | None, dict[int, tuple[int, int]]]:
+    def entry_at(self, place: int) -> tuple[DebugEntry | None, dict[int, tuple[int, int]]]:
         """An entry of the unit that is walked, and its values; None for what is none."""
         start, end, table, word = self._unit_at
         self._spend()
@@ -242,7 +242,9 @@ class EntryWalk:
         entry = self._entry(table, code)
         return (None, {}) if entry is None else (entry, self._values(self._info, at, entry, word)[0])
 
-    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+    def visit(
+        self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
+    ) -> str | None:
         """Take an entry of `looked_at`.
 
         Args:
@@ -261,7 +263,9 @@ class EntryWalk:
             signature: of a unit of a type the type's signature, and its place.
         """
 
-    def _values(self, info: memoryview, at: int, entry: Entry, word: int) -> tuple[dict[int, tuple[int, int]], int]:
+    def _values(
+        self, info: memoryview, at: int, entry: DebugEntry, word: int
+    ) -> tuple[dict[int, tuple[int, int]], int]:
         """The numbers among the values of `READ` in an entry, by attribute: form and number, of a text its place; and
         the end."""
         if entry.fixed is not None:
@@ -328,5 +332,5 @@ def _end_of_text(data: memoryview, at: int) -> int:
         if end >= 0:
             return at + end
         if at + length >= len(data):
-            raise Damaged("a text without an end")
+            raise DamagedEntries("a text without an end")
         length *= 16

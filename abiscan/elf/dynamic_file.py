@@ -15,7 +15,13 @@ from abiscan.elf import notes
 from abiscan.elf.dynamic import Dynamic, read_dynamic
 from abiscan.elf.hashing import gnu_hashes
 from abiscan.elf.image import Image, Sparse
-from abiscan.elf.relocations import PackedRelocations, Table, packed_relocations, relocation_tables, symbol_references
+from abiscan.elf.relocations import (
+    PackedRelocations,
+    RelocationTable,
+    packed_relocations,
+    relocation_tables,
+    symbol_references,
+)
 from abiscan.elf.symbols import (
     SHN_UNDEF,
     STB_GNU_UNIQUE,
@@ -144,7 +150,7 @@ class DynamicFile:
     # --- symbols ------------------------------------------------------------------------------------------------
 
     @cached_property
-    def relocations(self) -> tuple[Table, ...]:
+    def relocations(self) -> tuple[RelocationTable, ...]:
         """See `relocations.relocation_tables`."""
         return relocation_tables(self.image, self.dynamic)
 

@@ -52,7 +52,7 @@ Head = bytes
 _GAPS = (16, 4096)
 
 
-class Entry(Struct, frozen=True):
+class FatbinEntry(Struct, frozen=True):
     """The header of one image.
 
     Attributes:
@@ -99,12 +99,12 @@ def read_containers(read: Read, start: int, end: int) -> Iterator[tuple[Head, ..
         yield heads
 
 
-def entry_of(head: Head) -> Entry:
+def entry_of(head: Head) -> FatbinEntry:
     """What the header of an image says."""
     kind, minor, major, number, flags = _HEAD.unpack(head)
     prefix, code = _KINDS.get(kind, (f"kind {kind}", None))
     suffix = "a" if flags & _ARCHITECTURE_SPECIFIC else "f" if flags & _FAMILY_SPECIFIC else ""
-    return Entry(f"{prefix}_{number}{suffix}", code, bool(flags & _COMPRESSED), (major, minor))
+    return FatbinEntry(f"{prefix}_{number}{suffix}", code, bool(flags & _COMPRESSED), (major, minor))
 
 
 def _next(read: Read, at: int, end: int) -> int:

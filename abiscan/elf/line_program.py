@@ -21,7 +21,7 @@ _NUMBERS = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8}
 _MD5, _STRING, _BLOCK, _UDATA, _STRP, _LINE_STRP = 0x1E, 0x08, 0x09, 0x0F, 0x0E, 0x1F
 
 
-class Damaged(Exception):  # noqa: N818 - of the program, and the way out of it
+class DamagedLines(Exception):  # noqa: N818 - of the program, and the way out of it
     """The program or its header does not hold what it says."""
 
 
@@ -50,13 +50,13 @@ def find_lines(
         addresses: sorted.
 
     Raises:
-        Damaged: from there on; what was read until then is in `found`.
+        DamagedLines: from there on; what was read until then is in `found`.
     """
     try:
         header = _Header(sections, offset)
         _run(header, addresses, found)
     except IndexError as error:
-        raise Damaged("it ends too early") from error
+        raise DamagedLines("it ends too early") from error
 
 
 def unit_size(sections: LineSections, offset: int) -> int:
@@ -75,20 +75,20 @@ class _Header:
         self._at = 12 if self._word == 8 else 4
         self.version = self._number(2)
         if not 2 <= self.version <= 5:
-            raise Damaged(f"version {self.version}")
+            raise DamagedLines(f"version {self.version}")
         if self.version == 5:
             self._number(2)  # sizes of an address and of a segment selector
         self.program = self._number(self._word)
         self.program += self._at
         self.step = self._number(1)
         if self.version >= 4 and self._number(1) != 1:
-            raise Damaged("operations of a VLIW machine")
+            raise DamagedLines("operations of a VLIW machine")
         self._number(1)  # default_is_stmt
         base = self._number(1)
         self.line_base = base - 256 if base > 127 else base
         self.line_range = self._number(1)
         if not self.line_range:
-            raise Damaged("a line_range of 0")
+            raise DamagedLines("a line_range of 0")
         self.operands = (0, *self._bytes(max(self._number(1), 1) - 1))
         self._directories: list[bytes] = []
         self._files: list[tuple[bytes, int]] = []
@@ -122,7 +122,7 @@ class _Header:
         count = self._uleb()
         # Each entry has a byte at least, or there is nothing in it.
         if count > len(self.data) - self._at or (count and not formats):
-            raise Damaged(f"{count} directories or files")
+            raise DamagedLines(f"{count} directories or files")
         found = []
         for _ in range(count):
             name, directory = b"", 0
@@ -151,12 +151,12 @@ class _Header:
             return self._bytes(16)
         if form == _BLOCK:
             return self._bytes(self._uleb())
-        raise Damaged(f"an entry of form {form:#x}")  # no producer writes another
+        raise DamagedLines(f"an entry of form {form:#x}")  # no producer writes another
 
     def _bytes(self, size: int) -> bytes:
         start, self._at = self._at, self._at + size
         if self._at > len(self.data):
-            raise Damaged("its header ends outside of it")
+            raise DamagedLines("its header ends outside of it")
         return self.data[start : self._at]
 
     def _number(self, size: int) -> int:
@@ -165,7 +165,7 @@ class _Header:
     def _string(self) -> bytes:
         end = self.data.find(b"\0", self._at)
         if end < 0:
-            raise Damaged("a name without an end")
+            raise DamagedLines("a name without an end")
         found = self.data[self._at : end]
         self._at = end + 1
         return found
@@ -199,7 +199,7 @@ def _run(header: _Header, addresses: Sequence[int], found: dict[int, tuple[str, 
             size, at = _uleb(data, at)
             following = at + size
             if not size or following > end:
-                raise Damaged("an operation that ends outside of it")
+                raise DamagedLines("an operation that ends outside of it")
             match data[at]:
                 case 1:  # DW_LNE_end_sequence
                     is_row = is_last = True
@@ -257,7 +257,7 @@ def _uleb(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at + 1
-    raise Damaged("a number of more than ten bytes")
+    raise DamagedLines("a number of more than ten bytes")
 
 
 def _sleb(data: bytes, at: int) -> tuple[int, int]:

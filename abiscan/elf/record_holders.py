@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from abiscan.elf.abbreviations import LOCATION, SPECIFICATION, TYPE, Entry
+from abiscan.elf.abbreviations import LOCATION, SPECIFICATION, TYPE, DebugEntry
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.record_sizes import NAMESPACE, RECORDS, RecordWalk
 
@@ -43,7 +43,9 @@ class _HolderWalk(RecordWalk):
         self._signed: dict[int, str] = {}
         self._holders: dict[str, str] = {}
 
-    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+    def visit(
+        self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
+    ) -> str | None:
         if entry.tag in (_MEMBER, _INHERITANCE):
             # A static member has no place in the object.
             has_place = any(attribute == LOCATION for attribute, _form, _constant in entry.forms)

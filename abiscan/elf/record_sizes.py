@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, Self
 
-from abiscan.elf.abbreviations import BYTE_SIZE, DECLARATION, SPECIFICATION, Entry
+from abiscan.elf.abbreviations import BYTE_SIZE, DECLARATION, SPECIFICATION, DebugEntry
 from abiscan.elf.debug_entries import SECTIONS, EntryWalk
 from abiscan.elf.debug_sections import debug_sections
 from abiscan.elf.dynamic_file import DynamicFile
@@ -65,7 +65,9 @@ class RecordWalk(EntryWalk):
     def prepare(self, foreign: tuple[str, ...]) -> None:
         """Before it begins."""
 
-    def visit(self, entry: Entry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]) -> str | None:
+    def visit(
+        self, entry: DebugEntry, place: int, outer: str, text: str, values: dict[int, tuple[int, int]]
+    ) -> str | None:
         if not text:
             return None
         name = self.declared.get(values.get(SPECIFICATION, (0, 0))[1], f"{outer}::{text}" if outer else text)

@@ -44,7 +44,7 @@ RELA_ONLY = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "ppc64", "s390
 _CHUNK = 1 << 16
 
 
-class Reference(Struct, frozen=True):
+class RelocatedWord(Struct, frozen=True):
     """One relocation (gABI, "Relocation").
 
     Attributes:
@@ -60,7 +60,7 @@ class Reference(Struct, frozen=True):
     addend: int
 
 
-class Table(Struct, frozen=True):
+class RelocationTable(Struct, frozen=True):
     """One range of relocations that the loader goes through.
 
     Attributes:
@@ -103,7 +103,7 @@ class Table(Struct, frozen=True):
         mask = self.mask
         return {add for info, add in zip(self.infos(), self.words[2::3].tolist(), strict=True) if info & mask == kind}
 
-    def within(self, start: int, end: int, kinds: Collection[int] = ()) -> list[Reference]:
+    def within(self, start: int, end: int, kinds: Collection[int] = ()) -> list[RelocatedWord]:
         """The relocations whose place is in an address range, and those of some types anywhere, in order."""
         places, mask = self.places(), self.mask
         if self.types.isdisjoint(kinds):
@@ -111,21 +111,21 @@ class Table(Struct, frozen=True):
         pairs = enumerate(zip(places, self.infos(), strict=True))
         return self._taken([at for at, (place, info) in pairs if start <= place < end or info & mask in kinds])
 
-    def of_types(self, kinds: Collection[int]) -> list[Reference]:
+    def of_types(self, kinds: Collection[int]) -> list[RelocatedWord]:
         """The relocations of some types, in the table's order."""
         return [] if self.types.isdisjoint(kinds) else self.within(0, 0, kinds)
 
-    def _taken(self, indices: Iterable[int]) -> list[Reference]:
+    def _taken(self, indices: Iterable[int]) -> list[RelocatedWord]:
         words, fields, shift, mask = self.words, self.fields, self.shift, self.mask
         found = []
         for at in indices:
             info = words[at * fields + 1]
             addend = words[at * 3 + 2] if fields == 3 else 0
-            found.append(Reference(words[at * fields], info >> shift, info & mask, addend))
+            found.append(RelocatedWord(words[at * fields], info >> shift, info & mask, addend))
         return found
 
 
-def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:
+def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, ...]:
     """The ranges of relocations in the order in which the loader goes through them: `_ELF_DYNAMIC_DO_RELOC` in
     elf/dynamic-link.h of glibc. DT_JMPREL counts where DT_PLTREL says of which form it is; where it lies at the end
     of the other table or behind it they are one.
@@ -170,7 +170,7 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[Table, ...]:
             others = tuple(dict.fromkeys(words[first + 1 :: fields].tolist()))
             mask = (1 << shift) - 1
             types = frozenset([info & mask for info in leading]).union([info & mask for info in others])
-            found.append(Table(start, size, words, fields, relative, shift, leading, others, types))
+            found.append(RelocationTable(start, size, words, fields, relative, shift, leading, others, types))
     return tuple(found)
 
 
@@ -231,7 +231,7 @@ def packed_relocations(image: Image, dynamic: Dynamic) -> PackedRelocations:
     return PackedRelocations(found, unplaced)
 
 
-def symbol_references(tables: Iterable[Table], machine: str) -> tuple[int, ...]:
+def symbol_references(tables: Iterable[RelocationTable], machine: str) -> tuple[int, ...]:
     """The distinct `r_info` of the relocations that look a symbol up, in the order in which the loader first meets
     each. The leading relative ones name no symbol."""
     none = frozenset(_NONE.get(machine, (0,)))
@@ -252,7 +252,7 @@ def symbol_references(tables: Iterable[Table], machine: str) -> tuple[int, ...]:
     return tuple(met)
 
 
-def references(tables: Iterable[Table], symbols: Collection[int]) -> Iterator[Reference]:
+def references(tables: Iterable[RelocationTable], symbols: Collection[int]) -> Iterator[RelocatedWord]:
     """The relocations that refer to one of `symbols` (indices in .dynsym), table by table."""
     if not symbols:
         return
@@ -261,10 +261,10 @@ def references(tables: Iterable[Table], symbols: Collection[int]) -> Iterator[Re
         for at, info in enumerate(words[1::fields].tolist()):
             if info >> shift in symbols:
                 first = at * fields
-                yield Reference(words[first], info >> shift, info & mask, words[first + 2] if fields == 3 else 0)
+                yield RelocatedWord(words[first], info >> shift, info & mask, words[first + 2] if fields == 3 else 0)
 
 
-def pointers(tables: Iterable[Table], machine: str) -> Iterator[tuple[int, int]]:
+def pointers(tables: Iterable[RelocationTable], machine: str) -> Iterator[tuple[int, int]]:
     """(place, pointer) of every word that the loader fills with an address: of the file itself, then the pointer is
     that address, or of a symbol, then it is less than 0, the complement of the symbol's index.
 
@@ -278,7 +278,9 @@ def pointers(tables: Iterable[Table], machine: str) -> Iterator[tuple[int, int]]
     return chain.from_iterable(_pointers(tables, absolute, relative))
 
 
-def _pointers(tables: Iterable[Table], absolute: int, relative: int | None) -> Iterator[list[tuple[int, int]]]:
+def _pointers(
+    tables: Iterable[RelocationTable], absolute: int, relative: int | None
+) -> Iterator[list[tuple[int, int]]]:
     for table in tables:
         words, shift, mask = table.words, table.shift, table.mask
         if table.fields != 3:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from abiscan.elf.dynamic_file import DynamicFile
-from abiscan.elf.line_program import Damaged, LineSections, find_lines, unit_size
+from abiscan.elf.line_program import DamagedLines, LineSections, find_lines, unit_size
 from abiscan.elf.sections import section
 from abiscan.model.limits import MAX_DEBUG
 
@@ -27,7 +27,7 @@ _SECTIONS = (b".debug_info", b".debug_abbrev", b".debug_line", b".debug_str", b"
 def source_lines(elf: DynamicFile, addresses: Collection[int]) -> dict[int, tuple[str, int]]:
     """(file as the compiler was given it, line from 1) of those addresses that DWARF knows.
 
-    Damaged, compressed beyond `MAX_DEBUG` or too large debug information yields what was read until then.
+    DamagedLines, compressed beyond `MAX_DEBUG` or too large debug information yields what was read until then.
     """
     sizes = [found[1] for found in (section(elf.image, name) for name in _SECTIONS) if found is not None]
     if not addresses or section(elf.image, b".debug_line") is None or sum(sizes) > MAX_DEBUG:
@@ -62,7 +62,7 @@ def _read(elf: DynamicFile, addresses: list[int], found: dict[int, tuple[str, in
         left -= unit_size(sections, at.value)
         if left < 0:
             return
-        with suppress(Damaged):
+        with suppress(DamagedLines):
             find_lines(sections, at.value, addresses, found)
         if len(found) == len(addresses):
             return

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from abiscan.elf.dynamic_file import DynamicFile
 from abiscan.elf.own_vtables import Pointers, own_vtables, type_name
-from abiscan.elf.relocations import ABSOLUTE, Reference, references
+from abiscan.elf.relocations import ABSOLUTE, RelocatedWord, references
 from abiscan.model.facts import DerivedClass
 
 _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
@@ -42,7 +42,7 @@ def derived_classes(elf: DynamicFile, bases: Collection[str] | None = None) -> t
     kind_of = {each.index: each.name for each in elf.imports if each.name in (_SINGLE, _MULTIPLE)}
     if not wanted or not kind_of:
         return ()
-    pointers: list[Reference] = []
+    pointers: list[RelocatedWord] = []
     heads: dict[int, str] = {}
     for each in references(elf.relocations, wanted.keys() | kind_of.keys()):
         if each.type != absolute:

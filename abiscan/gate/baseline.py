@@ -29,7 +29,7 @@ from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 VERSION = 1
 
 
-class Entry(Struct, frozen=True):
+class BaselineEntry(Struct, frozen=True):
     """An accepted finding.
 
     Attributes:
@@ -57,7 +57,7 @@ class Baseline(Struct, frozen=True):
 
     where: str
     target: str | None
-    entries: tuple[Entry, ...]
+    entries: tuple[BaselineEntry, ...]
 
 
 class Matcher:
@@ -99,7 +99,7 @@ class Matcher:
             places.popleft()
         return False
 
-    def stale(self, report: Report) -> list[Entry]:
+    def stale(self, report: Report) -> list[BaselineEntry]:
         """Entries with a count left that this run could have used."""
         active = {rule.id for rule in report.rules}
         asked_for = {rule.id for rule in REQUIREMENT_RULES}
@@ -123,7 +123,7 @@ class _Scope:
         damaged = {container_key(error.path.split("!", 1)[0]) for error in report.errors}
         self._whole_containers = {container_key(a.path) for a in report.artifacts if a.member is not None} - damaged
 
-    def covers(self, entry: Entry) -> bool:
+    def covers(self, entry: BaselineEntry) -> bool:
         if self._unread.may_have(entry.artifact):
             return False
         # A bare name read in this run does not tell which place's module it is: nobody can say that one is gone.
@@ -157,7 +157,7 @@ def write_baseline(report: Report) -> str:
     """
     import json
 
-    counts: dict[tuple[Any, ...], tuple[Entry, int]] = {}
+    counts: dict[tuple[Any, ...], tuple[BaselineEntry, int]] = {}
     for artifact in report.artifacts:
         for finding in artifact.findings:
             if finding.suppressed and not finding.in_baseline:
@@ -213,8 +213,8 @@ def _target(report: Report) -> str | None:
     return None if report.torch_build is None else f"{report.torch_build.version}+{report.torch_build.variant}"
 
 
-def _entry(artifact: ArtifactReport, finding: Finding) -> Entry:
-    return Entry(
+def _entry(artifact: ArtifactReport, finding: Finding) -> BaselineEntry:
+    return BaselineEntry(
         finding.fingerprint,
         finding.rule,
         finding.severity,
@@ -225,7 +225,7 @@ def _entry(artifact: ArtifactReport, finding: Finding) -> Entry:
     )
 
 
-def _entry_json(entry: Entry, count: int) -> dict[str, Any]:
+def _entry_json(entry: BaselineEntry, count: int) -> dict[str, Any]:
     value: dict[str, Any] = {
         "fingerprint": entry.fingerprint,
         "rule": entry.rule,
@@ -238,7 +238,7 @@ def _entry_json(entry: Entry, count: int) -> dict[str, Any]:
     return value if count == 1 else {**value, "count": count}
 
 
-def _parse(value: object, where: str, advice: str) -> Entry:
+def _parse(value: object, where: str, advice: str) -> BaselineEntry:
     def text(key: str, optional: bool = False) -> Any:
         found = value.get(key) if isinstance(value, dict) else None
         if not isinstance(found, str) and not (optional and found is None):
@@ -251,7 +251,7 @@ def _parse(value: object, where: str, advice: str) -> Entry:
     severity = text("severity")
     if severity not in list(Severity):
         raise UsageError(f"{where}: unknown severity {severity!r}; {advice}")
-    return Entry(
+    return BaselineEntry(
         text("fingerprint"),
         text("rule"),
         Severity(severity),

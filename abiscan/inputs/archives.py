@@ -21,7 +21,7 @@ from abiscan.inputs.inflate import (
     zip_head,
     zip_method_error,
 )
-from abiscan.inputs.members import Collector, Place, not_read, nothing_found
+from abiscan.inputs.members import Collector, MemberPlace, not_read, nothing_found
 from abiscan.inputs.scratch import Scratch
 from abiscan.inputs.unpacked import Buffer, Unpacked
 from abiscan.model.limits import MAX_NESTED_ARCHIVE
@@ -45,7 +45,7 @@ _NEIGHBOUR = ".json"
 _MAX_AHEAD, _SLACK = 1 << 20, 256
 
 
-def expand_archive(source: ByteSource, form: str, place: Place, options: Options) -> Expanded:
+def expand_archive(source: ByteSource, form: str, place: MemberPlace, options: Options) -> Expanded:
     """The artifacts of an archive and of those in it, down to `Limits.depth`.
 
     Args:
@@ -76,7 +76,7 @@ def expand_source(source: ByteSource, display: str, options: Options) -> Expande
     if form is None:
         yield InputError(display, "no archive")
         return
-    yield from expand_archive(source, form, Place(display, None, 1), options)
+    yield from expand_archive(source, form, MemberPlace(display, None, 1), options)
 
 
 # --- zip --------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class ZipContent:
         return None if other is None else ZipContent(self._archive, other).read(limit)
 
 
-def _expand_zip(source: ByteSource, place: Place, options: Options) -> Expanded:
+def _expand_zip(source: ByteSource, place: MemberPlace, options: Options) -> Expanded:
     limits = options.limits
     scratch = options.scratch if place.depth == 1 else None
     archive = ZipArchive(source, place.display, limits, scratch, hashes=options.hashes)
@@ -257,7 +257,7 @@ def _name_tells(name: str, options: Options) -> bool:
 
 
 def _expand_nested(
-    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: Place, options: Options
+    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: MemberPlace, options: Options
 ) -> Expanded:
     for member, form in sorted(nested, key=lambda pair: pair[0].name):
         below = place.below(member.name)
@@ -286,7 +286,7 @@ def _nested_source(archive: ZipArchive, member: zips.ZipMember, display: str) ->
 
 
 def _expand_conda(
-    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: Place, options: Options
+    archive: ZipArchive, nested: list[tuple[zips.ZipMember, str]], place: MemberPlace, options: Options
 ) -> Expanded:
     """A .conda file: a zip of pkg-*.tar.zst, with the files, and info-*.tar.zst, with index.json (conda's package
     specification, ".conda file format"). The inner names are left out of the members' names."""
@@ -316,7 +316,7 @@ def _expand_conda(
 def _expand_tar(
     source: ByteSource,
     codec: str | None,
-    place: Place,
+    place: MemberPlace,
     options: Options,
     metadata: dict[str, bytes] | None = None,
 ) -> Expanded:

@@ -24,7 +24,7 @@ _SHOWN = 100
 _WITHOUT_SOURCES = (ContainerKind.WHEEL, ContainerKind.CONDA, ContainerKind.INSTALLED)
 
 
-class Place(Struct, frozen=True):
+class MemberPlace(Struct, frozen=True):
     """Where a container is.
 
     Attributes:
@@ -51,9 +51,9 @@ class Place(Struct, frozen=True):
         """The `member` of an artifact in this container."""
         return name if self.inside is None else f"{self.inside}!{name}"
 
-    def below(self, name: str) -> Place:
+    def below(self, name: str) -> MemberPlace:
         """The place of an archive in this one."""
-        return Place(self.path, self.member(name), self.depth + 1)
+        return MemberPlace(self.path, self.member(name), self.depth + 1)
 
 
 def not_read(excess: str) -> str:
@@ -103,7 +103,7 @@ class Collector(Struct):
         may_link: whether members may be symbolic links.
     """
 
-    place: Place
+    place: MemberPlace
     options: Options
     may_link: bool = True
     names: list[str] = field(default_factory=list)
@@ -259,7 +259,7 @@ def of_other_systems(display: str, known: Mapping[str, str], names: Iterable[str
     return InputError(display, f"{lead}{what}: not read, abiscan reads ELF files")
 
 
-def nothing_found(place: Place, facts: ContainerFacts, names: Iterable[str] = ()) -> InputError | Note:
+def nothing_found(place: MemberPlace, facts: ContainerFacts, names: Iterable[str] = ()) -> InputError | Note:
     """For a container without artifacts, nested archives and errors.
 
     Args:

@@ -20,7 +20,7 @@ from abiscan.errors import UnreadableFile
 from abiscan.filesystem import HERE, FileSystem
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
-from abiscan.inputs.members import Place, not_read, nothing_found, of_other_systems
+from abiscan.inputs.members import MemberPlace, not_read, nothing_found, of_other_systems
 from abiscan.inputs.tree import DiskContent
 from abiscan.model.limits import MAX_RECORD
 from abiscan.model.report import ArtifactKind, InputError
@@ -92,7 +92,7 @@ def expand_installed(package: InstalledPackage, shown: str, options: Options) ->
         shown: display path of `package.site`.
     """
     limits, files = options.limits, options.files
-    place = Place(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
+    place = MemberPlace(posixpath.join(shown, package.dist_info or package.roots[0]), None, 1)
     errors: list[InputError] = []
     foreign: dict[str, str] = {}
     every: set[str] = set()
@@ -194,14 +194,14 @@ def installed_facts(
         top = path.removeprefix(f"{site}/").partition("/")[0] if path.startswith(f"{site}/") else ""
         package = find_installed(_imports_as(top) or top, (site,), files) if top else None
         if package is not None and package.dist_info is not None:
-            place = Place(posixpath.join(display, package.dist_info), None, 1)
+            place = MemberPlace(posixpath.join(display, package.dist_info), None, 1)
             facts, unread = _facts(package, place, [], options.limits.metadata, files)
             return replace(facts, kind=kind, path=display), unread
     return None, ()
 
 
 def _facts(
-    package: InstalledPackage, place: Place, names: list[str], limit: int, files: FileSystem
+    package: InstalledPackage, place: MemberPlace, names: list[str], limit: int, files: FileSystem
 ) -> tuple[ContainerFacts, tuple[InputError, ...]]:
     metadata: dict[str, bytes] = {}
     unread: list[InputError] = []

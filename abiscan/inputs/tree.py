@@ -15,7 +15,7 @@ from abiscan.filesystem import FileSystem, file_type
 from abiscan.inputs import file_kind
 from abiscan.inputs.artifact import Artifact, Group, Note, Options
 from abiscan.inputs.byte_source import FileBytes
-from abiscan.inputs.members import Place, nothing_found, of_other_systems
+from abiscan.inputs.members import MemberPlace, nothing_found, of_other_systems
 from abiscan.model.limits import MAX_COPIED
 from abiscan.model.report import ArtifactKind, InputError
 from abiscan.wheel.metadata import ContainerFacts, ContainerKind
@@ -82,7 +82,7 @@ def expand_file(path: str, display: str, options: Options, facts: ContainerFacts
             from abiscan.inputs.archives import expand_archive
 
             yield from expand_archive(
-                FileBytes(host, display, options.progress), form, Place(display, None, 1), options
+                FileBytes(host, display, options.progress), form, MemberPlace(display, None, 1), options
             )
         return
     kind = _named_kind(display, head)
@@ -163,9 +163,9 @@ def expand_directory(path: str, display: str, options: Options, facts: Container
     for host, shown, form in archives if options.archives else ():
         from abiscan.inputs.archives import expand_archive
 
-        yield from expand_archive(FileBytes(host, shown, options.progress), form, Place(shown, None, 1), options)
+        yield from expand_archive(FileBytes(host, shown, options.progress), form, MemberPlace(shown, None, 1), options)
     if not errors and not len(group) and not archives:
-        found = nothing_found(Place(display, None, 1), group.facts)
+        found = nothing_found(MemberPlace(display, None, 1), group.facts)
         if skipped_links and isinstance(found, InputError):
             link = "one symbolic link that leads" if skipped_links == 1 else f"{skipped_links} symbolic links that lead"
             found = replace(found, message=f"{found.message}; not followed: {link} out of it")

@@ -29,7 +29,15 @@ from abiscan.elf.symbols import STT_GNU_IFUNC
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash
 from abiscan.loader.relocation_checks import loader_tables
-from abiscan.loader.written_words import Effect, Word, final_words, initial_word, is_followed, memory_bytes, types_with
+from abiscan.loader.written_words import (
+    Word,
+    WordEffect,
+    final_words,
+    initial_word,
+    is_followed,
+    memory_bytes,
+    types_with,
+)
 
 # Machines on which a function's address is that of a descriptor in the data (64-bit PowerPC ELF ABI, version 1).
 _FUNCTION_DESCRIPTORS = frozenset(("ppc64",))
@@ -110,7 +118,7 @@ def check_resolvers(elf: ElfFile, path: str, bind: Binder) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    kinds = types_with(elf.machine, Effect.RESOLVER)
+    kinds = types_with(elf.machine, WordEffect.RESOLVER)
     addresses = {address for table in elf.relocations for kind in kinds for address in table.addends(kind)}
     symbols = elf.symbols.resolvers(elf.referred)
     if not addresses and not symbols:

@@ -29,7 +29,7 @@ class Version(Struct, frozen=True, cache_hash=True, gc=False):
     library: str | None
 
 
-class Reference(Struct, frozen=True, cache_hash=True, gc=False):
+class SymbolReference(Struct, frozen=True, cache_hash=True, gc=False):
     """What is looked up.
 
     Attributes:
@@ -55,7 +55,7 @@ class Definitions:
         self.table = elf.symbols.hash_table
         self._symbols = elf.symbols
         self._versions: dict[int, Version] | None = None
-        self._matched: dict[Reference, RawSymbol | None] = {}
+        self._matched: dict[SymbolReference, RawSymbol | None] = {}
 
     @property
     def versions(self) -> dict[int, Version]:
@@ -75,7 +75,7 @@ class Definitions:
             self._versions = found
         return self._versions
 
-    def match(self, reference: Reference, hashed: int) -> RawSymbol | None:
+    def match(self, reference: SymbolReference, hashed: int) -> RawSymbol | None:
         """The entry of this object that a reference accepts, whatever its binding, of a name that the object's table
         has let through (`GnuHashTable.screen`)."""
         known = self._matched
@@ -85,7 +85,7 @@ class Definitions:
             known[reference] = self._match(reference, hashed)
         return known[reference]
 
-    def _match(self, reference: Reference, hashed: int) -> RawSymbol | None:
+    def _match(self, reference: SymbolReference, hashed: int) -> RawSymbol | None:
         if self.table is None:
             return None
         indices = self.table.find_screened(reference.name, hashed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from abiscan.elf import RawSymbol
 from abiscan.elf.symbols import STB_GLOBAL, STB_GNU_UNIQUE, STB_WEAK, STV_HIDDEN, STV_INTERNAL
-from abiscan.loader.definitions import COPY_CLASS, Reference
+from abiscan.loader.definitions import COPY_CLASS, SymbolReference
 from abiscan.loader.failure import LoadFailure
 from abiscan.loader.linkmap import LinkMap
 from abiscan.model.loading import LoaderStop, StopKind
@@ -22,7 +22,9 @@ _KEPT = 1 << 17
 _UNASKED: Binding = (LinkMap(None, "", None, None, origin=None), RawSymbol(0, 0, 0, 0, 0, 0, 0))
 
 
-def resolve(references: Sequence[Reference], hashes: Sequence[int], scope: Iterable[LinkMap]) -> list[Binding | None]:
+def resolve(
+    references: Sequence[SymbolReference], hashes: Sequence[int], scope: Iterable[LinkMap]
+) -> list[Binding | None]:
     """The definition that each reference binds to, the first in the order of `scope`; None where there is none.
 
     Args:
@@ -65,9 +67,9 @@ class Scope:
 
     def __init__(self, maps: Iterable[LinkMap]) -> None:
         self.maps = tuple(maps)
-        self._found: dict[Reference, Binding | None] = {}
+        self._found: dict[SymbolReference, Binding | None] = {}
 
-    def resolve(self, references: Sequence[Reference], hashes: Sequence[int]) -> list[Binding | None]:
+    def resolve(self, references: Sequence[SymbolReference], hashes: Sequence[int]) -> list[Binding | None]:
         """`resolve` in this scope."""
         known = self._found
         if len(known) > _KEPT:
@@ -80,7 +82,7 @@ class Scope:
         return found
 
 
-def check_version_asserted(reference: Reference, item: LinkMap) -> None:
+def check_version_asserted(reference: SymbolReference, item: LinkMap) -> None:
     """The loader aborts where it finds what a reference names in a library that has no versions, and the reference asks
     for one of that very library (glibc before 2.41).
 

@@ -42,7 +42,7 @@ class Opened(Struct, frozen=True):
     definitions: Definitions | None = None
 
 
-class Absent(Struct, frozen=True):
+class AbsentLibrary(Struct, frozen=True):
     """A path at which nothing usable is: errno of the attempt, and whether it was a file of the other ELF class."""
 
     errno: int
@@ -67,7 +67,7 @@ class Files:
         self._linker = linker
         self.disk = disk
         self._cwd = cwd
-        self._probes: dict[str, Opened | Absent | Refused] = {}
+        self._probes: dict[str, Opened | AbsentLibrary | Refused] = {}
         self._directories: dict[str, bool] = {}
         self._virtual: dict[str, ElfFile] = {}
         self._virtual_directories: frozenset[str] = frozenset()
@@ -98,7 +98,7 @@ class Files:
             return True
         return bool(self._virtual_directories) and self._full(path) in self._virtual_directories
 
-    def probe(self, path: str) -> Opened | Absent | Refused:
+    def probe(self, path: str) -> Opened | AbsentLibrary | Refused:
         """Open and verify, as `open_verify` does.
 
         Raises:
@@ -120,7 +120,7 @@ class Files:
             return self._full(path)
         return status.st_dev, status.st_ino
 
-    def _probe(self, path: str) -> Opened | Absent | Refused:
+    def _probe(self, path: str) -> Opened | AbsentLibrary | Refused:
         normal, identity = os.path.normpath(path), self._identity(path)
         if normal != path and not isinstance(identity, str):
             # The files of a package come to its libraries by many ways (`$ORIGIN/../../x.libs`): what is known of one
@@ -134,24 +134,24 @@ class Files:
             host = self.disk.host(os.path.join(self._cwd, path))
             elf = open_elf(host, path)
         except FileNotFoundError as error:
-            return Absent(error.errno or errno.ENOENT)
+            return AbsentLibrary(error.errno or errno.ENOENT)
         except UnreadableFile as error:
             return self._probe_bytes(path, host, error.reason)
         return self._probe_elf(path, elf, identity)
 
-    def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | Absent | Refused:
+    def _probe_elf(self, path: str, elf: ElfFile, file_id: FileId) -> Opened | AbsentLibrary | Refused:
         verdict = verify_header(bytes(elf.image.buffer[:64]), self._linker)
         if verdict is None:
             return Opened(path, file_id, elf, definitions=Definitions(elf))
         return self._turned_down(path, verdict)
 
     @staticmethod
-    def _turned_down(path: str, verdict: str | Skip) -> Absent | Refused:
+    def _turned_down(path: str, verdict: str | Skip) -> AbsentLibrary | Refused:
         if isinstance(verdict, str):
             return Refused(LoaderStop(StopKind.INVALID_FILE, path, detail=verdict))
-        return Absent(errno.ENOENT, other_class=verdict is Skip.OTHER_CLASS)
+        return AbsentLibrary(errno.ENOENT, other_class=verdict is Skip.OTHER_CLASS)
 
-    def _probe_bytes(self, path: str, host: str, reason: str) -> Opened | Absent | Refused:
+    def _probe_bytes(self, path: str, host: str, reason: str) -> Opened | AbsentLibrary | Refused:
         """A file that is no ELF file that can be read: what does the loader say of it?"""
         try:
             status = os.stat(host)
@@ -159,7 +159,7 @@ class Files:
                 raise Undecidable(f"{path} is not a regular file; the loader would read from it")
             descriptor = os.open(host, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
-            return Absent(error.errno or errno.ENOENT)
+            return AbsentLibrary(error.errno or errno.ENOENT)
         try:
             head = os.read(descriptor, 64)
             verdict = verify_header(head, self._linker)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from abiscan.elf import gnu_hashes
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
-from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, Reference, Version
+from abiscan.loader.definitions import COPY_CLASS, PLT_CLASS, SymbolReference, Version
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import Binding, Scope, resolve
 from abiscan.model.loading import LoaderStop, StopKind
@@ -38,7 +38,7 @@ class Lookup(Struct, frozen=True, gc=False):
     """
 
     symbol: RawSymbol
-    reference: Reference
+    reference: SymbolReference
     hash: int
     weak: bool
 
@@ -80,7 +80,7 @@ def lookups_for(item: LinkMap, symbols: list[tuple[RawSymbol, int]]) -> list[Loo
         version = versions.get(number & 0x7FFF)
         # A version without a hash is none (resolve_map).
         wanted = version if version is not None and version.hash else None
-        found.append(Lookup(symbol, Reference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
+        found.append(Lookup(symbol, SymbolReference(name, wanted, type_class), hashed, symbol.binding == STB_WEAK))
     return found
 
 

@@ -19,11 +19,11 @@ from abiscan.elf.mapping import (
     read_only_pages,
     writable_runs,
 )
-from abiscan.elf.relocations import RELATIVE, Reference, Table
+from abiscan.elf.relocations import RELATIVE, RelocatedWord, RelocationTable
 from abiscan.elf.symbols import STB_WEAK, RawSymbol
 from abiscan.loader.bound_symbols import Binder, Definition
 from abiscan.loader.failure import Undecidable, crash, failed_assertion
-from abiscan.loader.written_words import Effect, types_with
+from abiscan.loader.written_words import WordEffect, types_with
 from abiscan.model.loading import LoaderStop, StopKind
 
 _RELATIVE_TYPE = (
@@ -100,7 +100,7 @@ def check_names(elf: ElfFile, path: str) -> None:
         raise Undecidable(f"{path}: a relocation is for a symbol whose name lies outside of the string table")
 
 
-def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
+def _check_table(elf: ElfFile, table: RelocationTable, path: str) -> list[int]:
     """The places that a table's relocations write to."""
     relative = RELATIVE.get(elf.machine)
     if table.relative and relative is not None:
@@ -114,7 +114,8 @@ def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
     maybe = _optional(elf, table)
     # Those that write nothing, and those that write more than a word.
     nothing, copies, descriptors = (
-        types_with(elf.machine, effect) & kinds for effect in (Effect.NOTHING, Effect.COPY, Effect.TLS_DESCRIPTOR)
+        types_with(elf.machine, effect) & kinds
+        for effect in (WordEffect.NOTHING, WordEffect.COPY, WordEffect.TLS_DESCRIPTOR)
     )
     if nothing or copies or maybe:
         skipped = nothing | copies
@@ -126,17 +127,17 @@ def _check_table(elf: ElfFile, table: Table, path: str) -> list[int]:
     return places
 
 
-def _optional(elf: ElfFile, table: Table) -> frozenset[int]:
+def _optional(elf: ElfFile, table: RelocationTable) -> frozenset[int]:
     """`r_info` of relocations that write nothing where a weak symbol finds no definition: those for offsets of
     thread-local variables."""
-    kinds = types_with(elf.machine, Effect.TLS_MODULE, Effect.TLS_OFFSET, Effect.STATIC_TLS) & table.types
+    kinds = types_with(elf.machine, WordEffect.TLS_MODULE, WordEffect.TLS_OFFSET, WordEffect.STATIC_TLS) & table.types
     if not kinds:
         return frozenset()
     named = (info for info in table.others if info & table.mask in kinds and info >> table.shift)
     return frozenset(info for info in named if elf.symbols.raw(info >> table.shift).binding == STB_WEAK)
 
 
-def _copied(elf: ElfFile, copies: list[Reference], path: str) -> Iterator[int]:
+def _copied(elf: ElfFile, copies: list[RelocatedWord], path: str) -> Iterator[int]:
     """The first and the last word that each copy relocation writes: as many bytes as the file has for it, or fewer
     where its definition has."""
     writable = writable_runs(elf.image.areas)
@@ -155,8 +156,8 @@ def check_read(elf: ElfFile, path: str, bind: Binder) -> None:
     Raises:
         LoadFailure, Undecidable: as the loader ends, or may.
     """
-    sizes = types_with(elf.machine, Effect.SIZE, Effect.HALF_SIZE)
-    copies = types_with(elf.machine, Effect.COPY)
+    sizes = types_with(elf.machine, WordEffect.SIZE, WordEffect.HALF_SIZE)
+    copies = types_with(elf.machine, WordEffect.COPY)
     writable = mapped_runs(elf.image.areas) if elf.dynamic.has_text_relocations else writable_runs(elf.image.areas)
     for table in elf.relocations:
         optional = _optional(elf, table)

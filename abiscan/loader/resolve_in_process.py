@@ -13,7 +13,7 @@ from abiscan.binary import Binary
 from abiscan.elf import ElfFile, open_elf
 from abiscan.elf.symbols import STV_HIDDEN, STV_INTERNAL
 from abiscan.errors import UnreadableFile
-from abiscan.loader.definitions import PLT_CLASS, Reference
+from abiscan.loader.definitions import PLT_CLASS, SymbolReference
 from abiscan.loader.examination import Examination
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.lookup import Binding, resolve
@@ -137,7 +137,7 @@ def _out_of_scope(
                 others.append(_as_map(path, open_elf(disk.host(path), path)))
             except (UnreadableFile, FileNotFoundError):
                 continue
-    references: list[Reference] = [lookup.reference for lookup in lookups]
+    references: list[SymbolReference] = [lookup.reference for lookup in lookups]
     found = resolve(references, [lookup.hash for lookup in lookups], others)
     for lookup, binding in zip(lookups, found, strict=True):
         if binding is not None:

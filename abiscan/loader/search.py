@@ -14,7 +14,7 @@ from abiscan.loader.linker import Flavour, RuntimeLinker
 from abiscan.loader.linkmap import LinkMap
 from abiscan.loader.loader_settings import LoaderSettings
 from abiscan.loader.opened_files import (
-    Absent,
+    AbsentLibrary,
     Files,
     Opened,
     Refused,
@@ -158,7 +158,7 @@ class Search:
         result = self.files.probe(path)
         if isinstance(result, Refused):
             raise LoadFailure(result.stop)
-        if isinstance(result, Absent):
+        if isinstance(result, AbsentLibrary):
             self._errno = result.errno
             self._other_class |= result.other_class
             return None

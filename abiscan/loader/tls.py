@@ -17,7 +17,7 @@ from abiscan.elf.symbols import STB_WEAK, STT_TLS
 from abiscan.loader.bound_symbols import Binder
 from abiscan.loader.failure import LoadFailure, Undecidable, crash
 from abiscan.loader.linkmap import LinkMap
-from abiscan.loader.written_words import Effect, types_with
+from abiscan.loader.written_words import WordEffect, types_with
 from abiscan.model.loading import LoaderStop, StopKind
 
 # TLS_STATIC_SURPLUS: 1664 bytes with the default tunables, in every release.
@@ -37,7 +37,7 @@ _USED_BY_IMPORT = ("libc10.so", "libtorch_cpu.so", "libtorch_python.so")
 
 def static_references(elf: ElfFile) -> list[tuple[int, int]]:
     """(symbol index, relocation type), each pair once, of the relocations that ask for a static block."""
-    kinds = types_with(elf.machine, Effect.STATIC_TLS, Effect.TLS_DESCRIPTOR)
+    kinds = types_with(elf.machine, WordEffect.STATIC_TLS, WordEffect.TLS_DESCRIPTOR)
     return list(dict.fromkeys((each.symbol, each.type) for table in elf.relocations for each in table.of_types(kinds)))
 
 
@@ -99,7 +99,7 @@ class StaticTls:
             LoadFailure: there is no room for one, or it cannot have one any more.
             Undecidable: it is too close to tell.
         """
-        offsets = types_with(elf.machine, Effect.STATIC_TLS)
+        offsets = types_with(elf.machine, WordEffect.STATIC_TLS)
         for index, kind in static_references(elf):
             item = bind(index, kind).item
             # A descriptor does without.

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from abiscan.elf import ElfFile
 from abiscan.elf.mapping import Area
-from abiscan.elf.relocations import Reference
+from abiscan.elf.relocations import RelocatedWord
 from abiscan.elf.symbols import STT_GNU_IFUNC
 from abiscan.loader.bound_symbols import Binder, Definition
 
 
-class Effect(enum.Enum):
+class WordEffect(enum.Enum):
     """What a relocation type writes."""
 
     NOTHING = enum.auto()
@@ -40,46 +40,46 @@ class Effect(enum.Enum):
 
 # By machine: x86-64 psABI, table 4.10, and sysdeps/x86_64/dl-machine.h; AArch64 ELF ABI 5.7, and
 # sysdeps/aarch64/dl-machine.h, whose GLOB_DAT and JUMP_SLOT have the addend added.
-EFFECTS: dict[str, dict[int, Effect]] = {
+EFFECTS: dict[str, dict[int, WordEffect]] = {
     "x86_64": {
-        0: Effect.NOTHING,
-        1: Effect.SYMBOL_AND_ADDEND,
-        2: Effect.HALF,
-        5: Effect.COPY,
-        6: Effect.SYMBOL,
-        7: Effect.SYMBOL,
-        8: Effect.RELATIVE,
-        10: Effect.HALF,
-        16: Effect.TLS_MODULE,
-        17: Effect.TLS_OFFSET,
-        18: Effect.STATIC_TLS,
-        32: Effect.HALF_SIZE,
-        33: Effect.SIZE,
-        36: Effect.TLS_DESCRIPTOR,
-        37: Effect.RESOLVER,
-        38: Effect.RELATIVE,
+        0: WordEffect.NOTHING,
+        1: WordEffect.SYMBOL_AND_ADDEND,
+        2: WordEffect.HALF,
+        5: WordEffect.COPY,
+        6: WordEffect.SYMBOL,
+        7: WordEffect.SYMBOL,
+        8: WordEffect.RELATIVE,
+        10: WordEffect.HALF,
+        16: WordEffect.TLS_MODULE,
+        17: WordEffect.TLS_OFFSET,
+        18: WordEffect.STATIC_TLS,
+        32: WordEffect.HALF_SIZE,
+        33: WordEffect.SIZE,
+        36: WordEffect.TLS_DESCRIPTOR,
+        37: WordEffect.RESOLVER,
+        38: WordEffect.RELATIVE,
     },
     "aarch64": {
-        0: Effect.NOTHING,
-        256: Effect.NOTHING,
-        257: Effect.SYMBOL_AND_ADDEND,
-        258: Effect.HALF,
-        1024: Effect.COPY,
-        1025: Effect.SYMBOL_AND_ADDEND,
-        1026: Effect.SYMBOL_AND_ADDEND,
-        1027: Effect.RELATIVE,
-        1028: Effect.TLS_MODULE,
-        1029: Effect.TLS_OFFSET,
-        1030: Effect.STATIC_TLS,
-        1031: Effect.TLS_DESCRIPTOR,
-        1032: Effect.RESOLVER,
+        0: WordEffect.NOTHING,
+        256: WordEffect.NOTHING,
+        257: WordEffect.SYMBOL_AND_ADDEND,
+        258: WordEffect.HALF,
+        1024: WordEffect.COPY,
+        1025: WordEffect.SYMBOL_AND_ADDEND,
+        1026: WordEffect.SYMBOL_AND_ADDEND,
+        1027: WordEffect.RELATIVE,
+        1028: WordEffect.TLS_MODULE,
+        1029: WordEffect.TLS_OFFSET,
+        1030: WordEffect.STATIC_TLS,
+        1031: WordEffect.TLS_DESCRIPTOR,
+        1032: WordEffect.RESOLVER,
     },
     # What static TLS asks, and nothing else.
-    "i386": {14: Effect.STATIC_TLS, 37: Effect.STATIC_TLS, 41: Effect.TLS_DESCRIPTOR},
-    "riscv64": {11: Effect.STATIC_TLS},
-    "loongarch64": {11: Effect.STATIC_TLS},
-    "ppc64le": {73: Effect.STATIC_TLS},
-    "s390x": {56: Effect.STATIC_TLS},
+    "i386": {14: WordEffect.STATIC_TLS, 37: WordEffect.STATIC_TLS, 41: WordEffect.TLS_DESCRIPTOR},
+    "riscv64": {11: WordEffect.STATIC_TLS},
+    "loongarch64": {11: WordEffect.STATIC_TLS},
+    "ppc64le": {73: WordEffect.STATIC_TLS},
+    "s390x": {56: WordEffect.STATIC_TLS},
 }
 # A TLS offset this near to 0 cannot be an address: no static TLS block is larger.
 _SMALL = 1 << 16
@@ -106,10 +106,10 @@ class Word(Struct, frozen=True):
 
 def is_followed(machine: str) -> bool:
     """Whether all relocation types of a machine are in the table."""
-    return Effect.RELATIVE in EFFECTS.get(machine, {}).values()
+    return WordEffect.RELATIVE in EFFECTS.get(machine, {}).values()
 
 
-def types_with(machine: str, *effects: Effect) -> frozenset[int]:
+def types_with(machine: str, *effects: WordEffect) -> frozenset[int]:
     """The relocation types of a machine that have one of these effects."""
     return frozenset(kind for kind, effect in EFFECTS.get(machine, {}).items() if effect in effects)
 
@@ -127,18 +127,18 @@ def final_words(elf: ElfFile, start: int, end: int, bind: Binder) -> dict[int, W
         if start - width < place < end:
             written.add_base(place)
     effects = EFFECTS.get(elf.machine, {})
-    copies = types_with(elf.machine, Effect.COPY)
+    copies = types_with(elf.machine, WordEffect.COPY)
     for table in elf.relocations:
         # A descriptor takes two words; what is copied, any number.
         found = table.within(start - 2 * width + 1, end, copies)
         found = [each for each in found if each.type not in copies or _reaches(elf, each, start, end)]
-        resolved = [each for each in found if effects.get(each.type) is Effect.RESOLVER]
-        for each in [each for each in found if effects.get(each.type) is not Effect.RESOLVER] + resolved:
+        resolved = [each for each in found if effects.get(each.type) is WordEffect.RESOLVER]
+        for each in [each for each in found if effects.get(each.type) is not WordEffect.RESOLVER] + resolved:
             _apply(written, each, effects.get(each.type), bind)
     return written.words()
 
 
-def _reaches(elf: ElfFile, copy: Reference, start: int, end: int) -> bool:
+def _reaches(elf: ElfFile, copy: RelocatedWord, start: int, end: int) -> bool:
     """Whether a copy relocation may write into an address range; how many bytes it writes is looked up later."""
     return copy.place < end and copy.place + elf.symbols.raw(copy.symbol).size > start
 
@@ -233,41 +233,41 @@ def _byte(word: Word, index: int, little_endian: bool, width: int) -> int | None
     return 0 if word.times == 1 and place >= 6 and word.number < _SMALL_FILE else None
 
 
-def _apply(written: _Words, each: Reference, effect: Effect | None, bind: Binder) -> None:
+def _apply(written: _Words, each: RelocatedWord, effect: WordEffect | None, bind: Binder) -> None:
     width = written.width
-    if effect is Effect.NOTHING:
+    if effect is WordEffect.NOTHING:
         return
-    if effect is Effect.RELATIVE:
+    if effect is WordEffect.RELATIVE:
         written.write(each.place, width, Word(each.addend, written.elf, 1))
         return
-    if effect is None or effect is Effect.RESOLVER:
+    if effect is None or effect is WordEffect.RESOLVER:
         what = "is filled by a relocation type that is not followed" if effect is None else "is chosen by a resolver"
         written.write(each.place, width, Word(unknown=what))
         return
     found = bind(each.symbol, each.type)
     match effect:
-        case Effect.COPY:
+        case WordEffect.COPY:
             size = written.elf.symbols.raw(each.symbol).size
             if found.symbol is not None:
                 size = min(size, found.symbol.size)
             if not found.is_absent and size:
                 written.write(each.place, size, Word(unknown="is copied from another library"))
-        case Effect.SYMBOL | Effect.SYMBOL_AND_ADDEND:
-            addend = each.addend if effect is Effect.SYMBOL_AND_ADDEND else 0
+        case WordEffect.SYMBOL | WordEffect.SYMBOL_AND_ADDEND:
+            addend = each.addend if effect is WordEffect.SYMBOL_AND_ADDEND else 0
             written.write(each.place, width, _address(found, addend))
-        case Effect.SIZE:
+        case WordEffect.SIZE:
             size = 0 if found.symbol is None else found.symbol.size
             known = "" if found.symbol is not None else "is the size of an unknown symbol"
             written.write(each.place, width, Word((size + each.addend) % _WRAP, unknown=known))
-        case Effect.HALF | Effect.HALF_SIZE:
+        case WordEffect.HALF | WordEffect.HALF_SIZE:
             written.write(each.place, 4, Word())
-        case Effect.TLS_MODULE:
+        case WordEffect.TLS_MODULE:
             if not found.is_absent:
                 written.write(each.place, width, Word(1))
-        case Effect.TLS_OFFSET | Effect.STATIC_TLS:
+        case WordEffect.TLS_OFFSET | WordEffect.STATIC_TLS:
             if not found.is_absent:
                 written.write(each.place, width, _offset(found, each.addend))
-        case Effect.TLS_DESCRIPTOR:
+        case WordEffect.TLS_DESCRIPTOR:
             written.write(each.place, 2 * width, Word(unknown="is part of a TLS descriptor"))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from msgspec import Struct
 
 from abiscan.mangling.canonical import gpu_spellings, other_names
-from abiscan.mangling.cxxname import CxxName, Parts, SpecialKind, Texts, parse
+from abiscan.mangling.cxxname import CxxName, NameTexts, Parts, SpecialKind, parse
 from abiscan.mangling.parser.codes import OPERATORS
 from abiscan.mangling.parser.name_nodes import (
     Conversion,
@@ -24,7 +24,7 @@ from abiscan.mangling.parser.name_nodes import (
     Template,
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Ident, Node, Style
+from abiscan.mangling.parser.render import Ident, Node, RenderStyle
 from abiscan.model.limits import KEPT_NAMES
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
     found.extend(_lists(DifferenceKind.PARAMETERS, a, b, lambda texts: texts.params))
     found.extend(_lists(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.args))
     # Arguments of enclosing class templates show in the name alone.
-    if a.entity == b.entity and a.in_style(Style.CANONICAL).args == b.in_style(Style.CANONICAL).args:
+    if a.entity == b.entity and a.in_style(RenderStyle.CANONICAL).args == b.in_style(RenderStyle.CANONICAL).args:
         in_name = _texts(DifferenceKind.TEMPLATE_ARGS, a, b, lambda texts: texts.name)
         found.extend(difference for difference in in_name if difference.kind is not DifferenceKind.ABI_TAG)
     found.extend(_texts(DifferenceKind.RETURN_TYPE, a, b, lambda texts: texts.ret))
@@ -93,13 +93,13 @@ def differences(a: CxxName, b: CxxName) -> tuple[Difference, ...]:
 
 
 def _lists(
-    kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[Texts], tuple[str, ...] | None]
+    kind: DifferenceKind, a: CxxName, b: CxxName, texts: Callable[[NameTexts], tuple[str, ...] | None]
 ) -> Iterator[Difference]:
-    old, new = (texts(name.in_style(Style.CANONICAL)) for name in (a, b))
+    old, new = (texts(name.in_style(RenderStyle.CANONICAL)) for name in (a, b))
     if old is None and new is None:
         return
-    old_shown, new_shown = (texts(name.in_style(Style.DISPLAY)) or () for name in (a, b))
-    old_neutral, new_neutral = (texts(name.in_style(Style.NEUTRAL)) or () for name in (a, b))
+    old_shown, new_shown = (texts(name.in_style(RenderStyle.DISPLAY)) or () for name in (a, b))
+    old_neutral, new_neutral = (texts(name.in_style(RenderStyle.NEUTRAL)) or () for name in (a, b))
     for i, j in _aligned(old or (), new or ()):
         if i is None:
             assert j is not None
@@ -114,13 +114,15 @@ def _lists(
             yield Difference(_spelling(old_shown[i], new_shown[j]), i, old_shown[i], new_shown[j])
 
 
-def _texts(kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[Texts], str | None]) -> Iterator[Difference]:
-    old, new = (text(name.in_style(Style.DISPLAY)) for name in (a, b))
+def _texts(
+    kind: DifferenceKind, a: CxxName, b: CxxName, text: Callable[[NameTexts], str | None]
+) -> Iterator[Difference]:
+    old, new = (text(name.in_style(RenderStyle.DISPLAY)) for name in (a, b))
     if old == new:
         return
-    if text(a.in_style(Style.CANONICAL)) != text(b.in_style(Style.CANONICAL)):
+    if text(a.in_style(RenderStyle.CANONICAL)) != text(b.in_style(RenderStyle.CANONICAL)):
         yield Difference(kind, None, old, new)
-    elif text(a.in_style(Style.NEUTRAL)) != text(b.in_style(Style.NEUTRAL)):
+    elif text(a.in_style(RenderStyle.NEUTRAL)) != text(b.in_style(RenderStyle.NEUTRAL)):
         yield Difference(DifferenceKind.NAMESPACE_ALIAS, None, old, new)
     elif old is not None and new is not None:
         yield Difference(_spelling(old, new), None, old, new)

@@ -14,7 +14,7 @@ from abiscan.mangling.parser.cursor import NameSyntaxError
 from abiscan.mangling.parser.itanium import read
 from abiscan.mangling.parser.name_nodes import (
     INLINE_NAMESPACES,
-    Closure,
+    ClosureType,
     Encoding,
     Local,
     ModuleEntity,
@@ -25,7 +25,7 @@ from abiscan.mangling.parser.name_nodes import (
     Template,
 )
 from abiscan.mangling.parser.name_nodes import Special as SpecialNode
-from abiscan.mangling.parser.render import Ident, Node, Renderer, Style, check_size
+from abiscan.mangling.parser.render import Ident, Node, Renderer, RenderStyle, check_size
 
 
 class SpecialKind(enum.StrEnum):
@@ -67,7 +67,7 @@ _SPECIAL_KINDS: Final = {
 }
 
 
-class Texts(Struct, frozen=True):
+class NameTexts(Struct, frozen=True):
     """A name's parts in one style.
 
     Attributes:
@@ -123,7 +123,7 @@ class CxxName(Struct, frozen=True, eq=False):
     root: Node
     searched: Node
     shown: str | None
-    texts: dict[Style, Texts]
+    texts: dict[RenderStyle, NameTexts]
 
     def __eq__(self, other: object) -> bool:
         return self.mangled == other.mangled if isinstance(other, CxxName) else NotImplemented
@@ -159,37 +159,37 @@ class CxxName(Struct, frozen=True, eq=False):
     @property
     def display(self) -> str:
         """The whole name as LLVM's demangler writes it."""
-        text = self.shown or Renderer(Style.DISPLAY).text(self.root)
+        text = self.shown or Renderer(RenderStyle.DISPLAY).text(self.root)
         return f"{text} ({self.suffix})" if self.suffix else text
 
     @property
     def template_args(self) -> tuple[str, ...] | None:
         """Template arguments of the name itself (packs spread out); None where it has none."""
-        return self.in_style(Style.DISPLAY).args
+        return self.in_style(RenderStyle.DISPLAY).args
 
     @property
     def scope_args(self) -> tuple[str, ...] | None:
         """Template arguments of the innermost scope, a class: `at::Tensor, void` of `type_caster<at::Tensor>::load`."""
         node = self.searched.name if isinstance(self.searched, Template) else self.searched
         args = _own_args(node.scope) if isinstance(node, Nested) else None
-        return None if args is None else Renderer(Style.DISPLAY).texts(args)
+        return None if args is None else Renderer(RenderStyle.DISPLAY).texts(args)
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
         """Parameter types, as the demangler writes them; None for what is no function."""
-        return self.in_style(Style.DISPLAY).params
+        return self.in_style(RenderStyle.DISPLAY).params
 
     @property
     def signature(self) -> str:
         """Name, arguments, parameters and qualifiers as they are mangled, without the return type."""
-        return self.in_style(Style.DISPLAY).signature
+        return self.in_style(RenderStyle.DISPLAY).signature
 
     # --- texts to compare by (canonical.py has the rules)
 
     @property
     def canonical(self) -> str:
         """The same for every name of the entity."""
-        texts = self.in_style(Style.CANONICAL)
+        texts = self.in_style(RenderStyle.CANONICAL)
         text = self._phrase() + texts.signature
         if texts.ret is not None:
             text += f" -> {texts.ret}"
@@ -207,7 +207,7 @@ class CxxName(Struct, frozen=True, eq=False):
         """`canonical`, with the names of ROCm builds put back to those of CUDA builds."""
         return to_cuda(self.canonical)
 
-    def in_style(self, style: Style) -> Texts:
+    def in_style(self, style: RenderStyle) -> NameTexts:
         """The texts of its parts in a style.
 
         Raises:
@@ -224,7 +224,7 @@ class CxxName(Struct, frozen=True, eq=False):
                 params = r.texts(encoding.params)
                 ret = None if encoding.ret is None else r.text(encoding.ret)
                 end = encoding.end(r)
-            texts = Texts(r.text(self.searched), None if args is None else r.texts(args), params, ret, end)
+            texts = NameTexts(r.text(self.searched), None if args is None else r.texts(args), params, ret, end)
             self.texts[style] = texts
         return texts
 
@@ -234,7 +234,7 @@ class CxxName(Struct, frozen=True, eq=False):
             return ""
         if root.part is None:
             return root.phrase
-        return f"{root.phrase}{Renderer(Style.CANONICAL).text(root.part)} in "
+        return f"{root.phrase}{Renderer(RenderStyle.CANONICAL).text(root.part)} in "
 
 
 def _own_args(node: Node) -> tuple[Node, ...] | None:
@@ -318,9 +318,9 @@ def _identifier(node: Node) -> str:
         return node.text
     if isinstance(node, StdAbbreviation):
         return node.name
-    if isinstance(node, Closure):
+    if isinstance(node, ClosureType):
         return f"'lambda{node.number}'"
-    return Renderer(Style.NEUTRAL).text(node)
+    return Renderer(RenderStyle.NEUTRAL).text(node)
 
 
 @functools.lru_cache(maxsize=8192)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from abiscan.model.release import ReleaseState
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 
 class Aspect(enum.StrEnum):
@@ -54,12 +54,12 @@ class BuildOfTorch(Struct, frozen=True):
         return f"{self.torch}+{self.variant}" if self.variant else self.torch
 
 
-def windows_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch], bool]) -> Windows:
+def ranges_of(builds: Iterable[BuildOfTorch], selected: Callable[[BuildOfTorch], bool]) -> ReleaseRanges:
     """The releases with a build that is selected."""
     versions: dict[str, bool] = {}
     for build in builds:
         versions[build.torch] = versions.get(build.torch, False) or selected(build)
-    return Windows.of_known(versions, versions.__getitem__)
+    return ReleaseRanges.of_known(versions, versions.__getitem__)
 
 
 class Floor(Struct, frozen=True):

@@ -7,7 +7,7 @@ import enum
 from msgspec import Struct
 
 from abiscan.model.cause import Confidence
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 
 class Severity(enum.StrEnum):
@@ -96,5 +96,5 @@ class WhatIf(Struct, frozen=True):
 
     rule: str
     symbols: tuple[str, ...]
-    compatible_with: Windows
+    compatible_with: ReleaseRanges
     assumes: str

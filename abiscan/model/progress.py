@@ -24,7 +24,7 @@ class Progress(Protocol):
         """What is under way from now on, which is `files` more than before; empty where nothing is any more."""
 
 
-class Step(Struct, frozen=True):
+class ProgressStep(Struct, frozen=True):
     """What another process has done since its last step.
 
     Attributes:
@@ -51,7 +51,7 @@ class Relay:
         clock: seconds.
     """
 
-    def __init__(self, send: Callable[[Step], bool], clock: Callable[[], float]) -> None:
+    def __init__(self, send: Callable[[ProgressStep], bool], clock: Callable[[], float]) -> None:
         self._send, self._clock = send, clock
         self._at, self._files = "", 0
         self._read: dict[str, dict[int, None]] = {}
@@ -90,7 +90,7 @@ class Relay:
     def _send_one(self) -> bool:
         path = next(iter(self._read), None)
         blocks = [] if path is None else list(self._read[path])[:_MOST_BLOCKS]
-        step = Step(self._at, self._files, {} if path is None else {path: blocks})
+        step = ProgressStep(self._at, self._files, {} if path is None else {path: blocks})
         if not (self._at or blocks) or not self._send(step):
             return False
         self._at, self._files = "", 0
@@ -102,7 +102,7 @@ class Relay:
         return True
 
 
-def replay(step: Step, progress: Progress) -> None:
+def replay(step: ProgressStep, progress: Progress) -> None:
     """Tell `progress` what another process told."""
     for path, blocks in step.read.items():
         for block in blocks:

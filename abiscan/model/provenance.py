@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from abiscan.model.cause import Confidence
 from abiscan.model.device_code import GpuImage, GpuModule
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 
 class Topic(enum.StrEnum):
@@ -80,7 +80,7 @@ class Provenance(Struct, frozen=True):
 
     compilers: tuple[str, ...] = ()
     cxx11_abi: bool | None = None
-    torch_releases: Windows | None = None
+    torch_releases: ReleaseRanges | None = None
     built_for: str | None = None
     built_for_source: str | None = None
     python_abi: str | None = None

@@ -17,7 +17,7 @@ from abiscan.model.operators import CalledOperator, Operator
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.target import TargetEnvironment, TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.model.cause_page import CausePage
@@ -88,7 +88,7 @@ class ArtifactReport(Struct, frozen=True):
     exports: tuple[Export, ...] | None = None
     pythons: tuple[str, ...] | None = None
     drifting: tuple[tuple[str, Severity], ...] = ()
-    exported_in: Mapping[str, Windows] = {}
+    exported_in: Mapping[str, ReleaseRanges] = {}
     import_causes: Mapping[str, tuple[Cause, ...]] = {}
 
     @property

@@ -9,7 +9,7 @@ from msgspec import Struct
 from abiscan.model.cause import Cause
 from abiscan.model.finding import Location
 from abiscan.model.imports import DemangledBy, Owner
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 
 class SubjectKind(enum.StrEnum):
@@ -37,7 +37,7 @@ class Subject(Struct, frozen=True):
     demangled: str | None
     demangled_by: DemangledBy
     owner: Owner | None
-    exported_in: Windows | None
+    exported_in: ReleaseRanges | None
     causes: tuple[Cause, ...]
     history: tuple[str, ...] = ()
     needed_by: str | None = None

@@ -61,19 +61,19 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-class Windows(tuple[Span, ...]):
+class ReleaseRanges(tuple[Span, ...]):
     """The releases that export a name, ship a library or load a file: spans, oldest first, with gaps between them.
 
     It equals the plain tuple of its spans, and is empty where no release does.
 
-    >>> Windows((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))).text()
+    >>> ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))).text()
     '2.1.0 - 2.2.2 and 2.12.0 - 2.15.0'
     """
 
     __slots__ = ()
 
     @classmethod
-    def of_known(cls, known: Iterable[str], selected: Callable[[str], bool]) -> Windows:
+    def of_known(cls, known: Iterable[str], selected: Callable[[str], bool]) -> ReleaseRanges:
         """The runs of selected versions among the known ones, which are in their order."""
         spans: list[Span] = []
         open_run = False
@@ -96,10 +96,10 @@ class Windows(tuple[Span, ...]):
             return None
         return any(_bound(first) <= at <= _bound(last) for first, last in self)
 
-    def intersect(self, other: Windows) -> Windows:
+    def intersect(self, other: ReleaseRanges) -> ReleaseRanges:
         """The versions that lie in both."""
         both = ((max(a, c, key=_bound), min(b, d, key=_bound)) for a, b in self for c, d in other)
-        return Windows((first, last) for first, last in both if _bound(first) <= _bound(last))
+        return ReleaseRanges((first, last) for first, last in both if _bound(first) <= _bound(last))
 
     def all_after(self, version: str) -> bool:
         """Whether every window opens after the version."""

@@ -55,7 +55,7 @@ CALLS_BY_NAME = "aoti_torch_proxy_executor_call_function"
 _LABEL = r"\+([\w.]+)"
 
 
-class Origin(Struct, frozen=True):
+class FactOrigin(Struct, frozen=True):
     """What is known of a file beside its bytes.
 
     Attributes:
@@ -68,7 +68,7 @@ class Origin(Struct, frozen=True):
 
 
 def provenance_facts(
-    binary: Binary, facts: SharedObject, imports: Sequence[CheckedImport], made: Provenance, origin: Origin
+    binary: Binary, facts: SharedObject, imports: Sequence[CheckedImport], made: Provenance, origin: FactOrigin
 ) -> tuple[ProvenanceFact, ...]:
     """All facts, in the order of their topics.
 
@@ -152,7 +152,7 @@ def _debug_modes(names: Iterable[str]) -> Iterator[ProvenanceFact]:
     yield from (ProvenanceFact(Topic.DEBUG_MODE, value, name) for value, name in told.items())
 
 
-def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Origin) -> Iterator[ProvenanceFact]:
+def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: FactOrigin) -> Iterator[ProvenanceFact]:
     if made.built_for is not None:
         yield ProvenanceFact(Topic.TORCH, made.built_for, made.built_for_source or "", Confidence.MEDIUM)
     elif made.torch_releases is not None:
@@ -168,7 +168,7 @@ def _torch(binary: Binary, names: Collection[str], made: Provenance, origin: Ori
 
 
 def _python(
-    binary: Binary, imports: Iterable[CheckedImport], made: Provenance, origin: Origin
+    binary: Binary, imports: Iterable[CheckedImport], made: Provenance, origin: FactOrigin
 ) -> Iterator[ProvenanceFact]:
     names = [bound.name for bound in imports if bound.owner is Owner.PYTHON]
     if not names:

@@ -17,7 +17,7 @@ from abiscan.model.module_name import cpython_tag
 from abiscan.model.provenance import Provenance
 from abiscan.model.release import ReleaseState
 from abiscan.ownership.gpu_libraries import toolkit_of
-from abiscan.provenance.provenance_facts import Origin, provenance_facts
+from abiscan.provenance.provenance_facts import FactOrigin, provenance_facts
 from abiscan.releases.matrix import Matrix
 
 
@@ -28,7 +28,7 @@ def read_provenance(
     matrix: Matrix | None,
     device: DeviceImages,
     *,
-    origin: Origin,
+    origin: FactOrigin,
 ) -> Provenance:
     """The provenance of a file.
 

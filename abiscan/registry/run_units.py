@@ -26,7 +26,7 @@ _TOLD = 5
 _LISTED_AHEAD = 1024
 
 
-class Progress(Struct):
+class RunProgress(Struct):
     """How a run stands.
 
     Attributes:
@@ -53,8 +53,8 @@ def run_units(
     work: Work,
     *,
     facts_of: Callable[[Unit], bytes | None] = lambda _unit: None,
-    show: Callable[[Progress], None] = lambda _progress: None,
-) -> Progress:
+    show: Callable[[RunProgress], None] = lambda _progress: None,
+) -> RunProgress:
     """Look at every unit whose rows are not there yet.
 
     Args:
@@ -64,7 +64,7 @@ def run_units(
     Raises:
         OSError: the store cannot be written; what was through before is kept.
     """
-    progress = Progress()
+    progress = RunProgress()
 
     def tasks() -> Iterator[Task]:
         for unit in read_ahead(units, _LISTED_AHEAD):
@@ -81,7 +81,7 @@ def run_units(
     return progress
 
 
-def _take(record: Record, run: Run, progress: Progress, show: Callable[[Progress], None]) -> None:
+def _take(record: Record, run: Run, progress: RunProgress, show: Callable[[RunProgress], None]) -> None:
     run.add(record)
     row = record.wheel
     progress.done += 1

@@ -36,7 +36,7 @@ class Column(Struct, frozen=True):
     of: str
 
 
-class Table(Struct, frozen=True):
+class RegistryTable(Struct, frozen=True):
     """A table: a file of its name in each part of a run."""
 
     name: str
@@ -49,7 +49,7 @@ _MEMBER = Column("member", "text", "the file inside of it")
 _SYMBOLS = Column("symbols", "texts", "the mangled names that it is about")
 
 TABLES = (
-    Table(
+    RegistryTable(
         "wheels",
         "a row for each wheel or archive, whatever became of it",
         (
@@ -82,7 +82,7 @@ TABLES = (
             Column("source", "text", "`read`: from the wheel; `facts`: from what an earlier run stored"),
         ),
     ),
-    Table(
+    RegistryTable(
         "files",
         "a row for each shared object",
         (
@@ -103,7 +103,7 @@ TABLES = (
             Column("notes", "texts", "sentences for a person"),
         ),
     ),
-    Table(
+    RegistryTable(
         "imports",
         "a row for each import that is torch's, or that did not resolve",
         (
@@ -117,7 +117,7 @@ TABLES = (
             Column("exported_in", "text", "the releases of torch that export it: `2.1.0 - 2.2.2 and 2.12.0 - 2.15.0`"),
         ),
     ),
-    Table(
+    RegistryTable(
         "findings",
         "a row for each finding of a rule",
         (
@@ -134,7 +134,7 @@ TABLES = (
             _SYMBOLS,
         ),
     ),
-    Table(
+    RegistryTable(
         "causes",
         "a row for each cause of a file that fails",
         (
@@ -147,7 +147,7 @@ TABLES = (
             _SYMBOLS,
         ),
     ),
-    Table(
+    RegistryTable(
         "compatibility",
         "a row for each shared object and known build of torch, where it has to do with torch",
         (
@@ -160,7 +160,7 @@ TABLES = (
             Column("missing", "integer", "how many names the build does not export"),
         ),
     ),
-    Table(
+    RegistryTable(
         "readiness",
         "a row for each wheel and known build of torch, where it has to do with torch: what the heat map shows",
         (
@@ -171,12 +171,12 @@ TABLES = (
             Column("reason", "text", "in a word why it does not; empty where it does"),
         ),
     ),
-    Table(
+    RegistryTable(
         "errors",
         "a row for each thing that could not be read",
         (_PATH, Column("place", "text", "the wheel, or a member of it"), Column("message", "text", "why")),
     ),
-    Table(
+    RegistryTable(
         "facts",
         "a row for each wheel whose facts were stored, so that another release needs no byte of it",
         (

@@ -10,7 +10,7 @@ from abiscan.releases.build import (
     ExportKind,
     ReleaseExport,
     SymbolHistory,
-    windows_of,
+    ranges_of,
 )
 from abiscan.releases.index import ReleaseIndex, open_index
 from abiscan.releases.omission import Omission, omission
@@ -24,5 +24,5 @@ __all__ = [
     "SymbolHistory",
     "omission",
     "open_index",
-    "windows_of",
+    "ranges_of",
 ]

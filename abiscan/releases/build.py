@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from abiscan.model import versions
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendors import library_stem
 
 LOCAL_SINCE = "1.5.0"
@@ -149,18 +149,18 @@ class SymbolHistory(Struct, frozen=True, dict=True):
         return None
 
     @cached_property
-    def windows(self) -> Windows:
+    def windows(self) -> ReleaseRanges:
         """The versions that export the name.
 
         A version counts where any of its builds exports the name, so a CPU build beside a CUDA build of the same
         version tears no hole; `exports` has the single builds.
         """
-        return windows_of(self.builds, [export is not None for export in self.exports])
+        return ranges_of(self.builds, [export is not None for export in self.exports])
 
 
-def windows_of(builds: tuple[Build, ...], present: list[bool]) -> Windows:
+def ranges_of(builds: tuple[Build, ...], present: list[bool]) -> ReleaseRanges:
     """Runs of versions with a build that is `present`; `builds` are in version order."""
     versions: dict[str, bool] = {}
     for build, is_present in zip(builds, present, strict=True):
         versions[build.torch] = versions.get(build.torch, False) or is_present
-    return Windows.of_known(versions, versions.__getitem__)
+    return ReleaseRanges.of_known(versions, versions.__getitem__)

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from abiscan.mangling import string_abi
 from abiscan.model.release import ReleaseState, ReleaseVerdict
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import unfit_gpu
 from abiscan.ownership.torch_names import ACCELERATOR_LIBRARIES, in_scope
 from abiscan.releases import (
     Build,
     ReleaseIndex,
     SymbolHistory,
-    windows_of,
+    ranges_of,
 )
 from abiscan.releases.omission import recorded
 
@@ -68,8 +68,8 @@ class Matrix(Struct, frozen=True):
     """
 
     verdicts: tuple[ReleaseVerdict, ...]
-    windows: Windows
-    exporting: Windows
+    windows: ReleaseRanges
+    exporting: ReleaseRanges
     histories: dict[str, SymbolHistory]
     unknown: tuple[str, ...]
 
@@ -135,7 +135,7 @@ def judge(
             )
         )
     return Matrix(
-        tuple(verdicts), windows_of(builds, [v.loads for v in verdicts]), windows_of(builds, fits), histories, unknown
+        tuple(verdicts), ranges_of(builds, [v.loads for v in verdicts]), ranges_of(builds, fits), histories, unknown
     )
 
 
@@ -165,7 +165,7 @@ def _sibling_mask(
     return mask
 
 
-def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> Windows:
+def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries: Sequence[str] = ()) -> ReleaseRanges:
     """The versions with a build that exports all of `names` and ships the `libraries` of torch that a file needs."""
     builds = index.builds(machine)
     mask = (1 << len(builds)) - 1
@@ -174,7 +174,7 @@ def window_of(names: Iterable[str], index: ReleaseIndex, machine: str, libraries
     for name in wanted:
         mask &= histories[name].mask if name in histories else 0
     needed = [s for s in libraries if s in ACCELERATOR_LIBRARIES]
-    return windows_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
+    return ranges_of(builds, [bool(mask >> i & 1) and all(b.ships(s) for s in needed) for i, b in enumerate(builds)])
 
 
 class _Known(Struct, frozen=True):

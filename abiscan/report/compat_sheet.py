@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Aspect, Compared, Compatibility, windows_of
+from abiscan.model.compatibility import Aspect, Compared, Compatibility, ranges_of
 from abiscan.report.sheet import Row, Sheet, Table, Tone
 from abiscan.report.wording import python_words, system_words
 
@@ -84,4 +84,4 @@ def _words(aspect: Aspect, reach: Compatibility) -> str:
 
 
 def _torch(reach: Compatibility) -> str:
-    return windows_of(reach.torch or (), lambda build: build.compatible).text(last=", ") or "no known release"
+    return ranges_of(reach.torch or (), lambda build: build.compatible).text(last=", ") or "no known release"

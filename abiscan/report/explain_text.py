@@ -9,7 +9,7 @@ from abiscan.model.imports import DemangledBy
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
-from abiscan.report.wording import windows_words
+from abiscan.report.wording import ranges_words
 
 # Causes and evidence shown without -v.
 _CAUSES, _EVIDENCE = 2, 2
@@ -45,9 +45,7 @@ def _block(subject: Subject, style: Style) -> list[str]:
         line = f":{subject.location.line}" if subject.location.line is not None else ""
         lines += wrap(f"{subject.location.file}{line}", style, "  at: ", "    ")
     if subject.exported_in is not None:
-        what = (
-            f"torch {windows_words(subject.exported_in)}" if subject.exported_in else "no torch release abiscan knows"
-        )
+        what = f"torch {ranges_words(subject.exported_in)}" if subject.exported_in else "no torch release abiscan knows"
         lines += wrap(what, style, "  exported by: ", "    ")
     for name in subject.near:
         lines += wrap(name, style, "  mistyped? nearly: ", "    ")

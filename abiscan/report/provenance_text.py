@@ -11,7 +11,7 @@ from abiscan.model.provenance import Provenance, ProvenanceFact, Topic
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable
 from abiscan.report.style import Style, wrap
-from abiscan.report.wording import windows_words
+from abiscan.report.wording import ranges_words
 
 # What seldom is wanted in a file that is shipped, and how a line tells it.
 _ODD = {
@@ -54,7 +54,7 @@ def _built(made: Provenance) -> Iterator[str]:
     if made.built_for:
         yield f"for torch {made.built_for}" + (f" ({made.built_for_source})" if made.built_for_source else "")
     elif made.torch_releases:
-        yield f"for torch {windows_words(made.torch_releases)}"
+        yield f"for torch {ranges_words(made.torch_releases)}"
     mixed = any(fact.value == "mixed" for fact in _about(made, Topic.STRING_ABI))
     if mixed:
         yield "both kinds of std::string"

@@ -16,7 +16,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.loading import LoaderOutcome
 from abiscan.model.report import BINDS_ITSELF, ArtifactKind, ArtifactReport, ArtifactVerdict, Container, Report, Verdict
 from abiscan.model.target import TargetEnvironment, TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
 from abiscan.report.problems_text import cause_lines, declaration_lines, finding_lines, of_wheel
 from abiscan.report.provenance_text import provenance_lines
@@ -30,7 +30,7 @@ from abiscan.report.summary import (
     status_counts,
     summary_of,
 )
-from abiscan.report.wording import TARGET_KINDS, counted, requirement_words, verdict_words, windows_words
+from abiscan.report.wording import TARGET_KINDS, counted, ranges_words, requirement_words, verdict_words
 
 # With more bad files than this in one run or wheel, only the first is told in full.
 _IN_FULL = 3
@@ -341,7 +341,7 @@ def _fact_lines(artifact: ArtifactReport, style: Style) -> list[str]:
     for what_if in artifact.what_if:
         calls = counted(len(what_if.symbols), "call")
         lines += wrap(
-            f"with {calls} of {what_if.rule} rewritten: {windows_words(what_if.compatible_with)} ({what_if.assumes})",
+            f"with {calls} of {what_if.rule} rewritten: {ranges_words(what_if.compatible_with)} ({what_if.assumes})",
             style,
             "  what if: ",
             "    ",
@@ -394,11 +394,11 @@ def _matrix_line(artifact: ArtifactReport) -> str:
             runs[-1] = (reason, runs[-1][1], torch)
         else:
             runs.append((reason, torch, torch))
-    loads = windows_words(Windows((first, last) for reason, first, last in runs if reason is None))
-    others = [f"{Windows([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
+    loads = ranges_words(ReleaseRanges((first, last) for reason, first, last in runs if reason is None))
+    others = [f"{ReleaseRanges([(first, last)]).text()} {reason}" for reason, first, last in runs if reason is not None]
     tail = f"; not on {', '.join(others)}" if others else ""
     for reason, unknown in open_.items():
-        tail += f"; {reason} on {windows_words(Windows.of_known(answers, unknown.__contains__))}"
+        tail += f"; {reason} on {ranges_words(ReleaseRanges.of_known(answers, unknown.__contains__))}"
     return f"loads on {loads}{tail}"
 
 
@@ -422,7 +422,7 @@ def _import_lines(artifact: ArtifactReport, style: Style) -> list[str]:
         for bound in sorted(found, key=lambda b: (b.owner.value, b.demangled or b.name)):
             provider = f"  <- {printable(bound.provider)}" if bound.provider else ""
             exported_in = artifact.exported_in.get(bound.name)
-            window = f"  [{windows_words(exported_in)}]" if exported_in is not None else ""
+            window = f"  [{ranges_words(exported_in)}]" if exported_in is not None else ""
             lines.append(f"    {printable(bound.demangled or bound.name)}{style.dim(provider + window)}")
             if bound.demangled is not None:
                 lines.append(style.dim(f"      {printable(bound.name)} ({bound.demangled_by})"))

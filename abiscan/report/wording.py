@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from abiscan.model.finding import Finding, Location
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Verdict
 from abiscan.model.target import TorchKind
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.model.compatibility import Compatibility
@@ -58,7 +58,7 @@ def source_location(finding: Finding) -> Location | None:
     return next((location for location in finding.locations if location.file is not None), None)
 
 
-def windows_words(windows: Windows) -> str:
+def ranges_words(windows: ReleaseRanges) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; `no release` for none."""
     return windows.text(last=", ") or "no release"
 

@@ -11,22 +11,22 @@ from abiscan.model.finding import Finding, Severity
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.limits import KEPT_NAMES
 from abiscan.model.loading import NeededLibrary
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.names import owner_of_library
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.rules.make_finding import make_finding
-from abiscan.rules.rule import Fate, ImportPattern, LibraryPattern, Per, Rule
+from abiscan.rules.rule import ExportState, ImportPattern, LibraryPattern, Per, Rule
 from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.select import Imports
 from abiscan.rules.texts import (
     covers,
-    known_windows,
+    known_ranges,
     pasteable,
+    ranges_text,
     readable,
     shortened,
     symbol_fields,
     target_text,
-    windows_text,
 )
 
 
@@ -99,7 +99,7 @@ def _matches(pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject)
         and (pattern.outside_limited_api is None or pattern.outside_limited_api == _outside_limited_api(name))
         and (not pattern.reads_name or _name_matches(pattern, name, subject))
         and (not pattern.provider_starts or _provided_by(pattern.provider_starts, bound, subject))
-        and (not pattern.fate or _fate(bound, subject) in pattern.fate)
+        and (not pattern.export_state or _export_state(bound, subject) in pattern.export_state)
     )
 
 
@@ -136,13 +136,13 @@ def _provided_by(starts: tuple[str, ...], bound: CheckedImport, subject: RuleSub
     return any(library.startswith(starts) for library in subject.libraries(bound.symbol.name) or ())
 
 
-def _fate(bound: CheckedImport, subject: RuleSubject) -> Fate | None:
-    windows = known_windows(bound, subject)
+def _export_state(bound: CheckedImport, subject: RuleSubject) -> ExportState | None:
+    windows = known_ranges(bound, subject)
     if windows is None or subject.span is None:
         return None
     if not windows:
-        return Fate.NEVER
-    return Fate.OPEN if windows[-1][1] == subject.span[1] else Fate.CLOSED
+        return ExportState.NEVER
+    return ExportState.OPEN if windows[-1][1] == subject.span[1] else ExportState.CLOSED
 
 
 def _severity(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> Severity:
@@ -153,7 +153,7 @@ def _severity(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject:
         bound.status.is_unresolved
         and rule.severity_when
         and subject.target is not None
-        and covers(known_windows(bound, subject) or Windows(), subject.target.version)
+        and covers(known_ranges(bound, subject) or ReleaseRanges(), subject.target.version)
     ):
         return pattern.severity or rule.severity
     return rule.severity_for(bound.status, pattern)
@@ -178,7 +178,7 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: CheckedImport, su
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:
     """Whether the target's release exports a name in some build."""
-    return subject.target is not None and covers(subject.windows(symbol) or Windows(), subject.target.version)
+    return subject.target is not None and covers(subject.windows(symbol) or ReleaseRanges(), subject.target.version)
 
 
 def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
@@ -193,7 +193,7 @@ def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], s
         "windows": "",
     }
     if any("{windows}" in template for template in rule.texts_for(hits[gravest][1])):
-        fields["windows"] = windows_text(known_windows(hits[gravest][0], subject), subject.span)
+        fields["windows"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
     symbols = tuple(sorted(bound.symbol.name for bound, _pattern in hits))
     return make_finding(
         rule,

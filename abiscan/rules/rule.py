@@ -20,9 +20,9 @@ class Per(enum.StrEnum):
     FILE = "file"
 
 
-class Fate(enum.StrEnum):
+class ExportState(enum.StrEnum):
     """How the releases go on exporting a name. CLOSED: some release did, the newest doesn't. OPEN: the newest does.
-    NEVER: none ever did. Where nobody has looked, no fate matches."""
+    NEVER: none ever did. Where nobody has looked, none matches."""
 
     OPEN = "open"
     CLOSED = "closed"
@@ -77,7 +77,7 @@ class ImportPattern(Pattern, frozen=True):
             releases export it from.
         file_ends: how the file's own name ends.
         outside_limited_api: a CPython name that is not part of the stable ABI.
-        fate: see `Fate`.
+        export_state: see `ExportState`.
         also: see `WayOut`.
     """
 
@@ -96,7 +96,7 @@ class ImportPattern(Pattern, frozen=True):
     provider_starts: tuple[str, ...] = ()
     file_ends: tuple[str, ...] = ()
     outside_limited_api: bool | None = None
-    fate: tuple[Fate, ...] = ()
+    export_state: tuple[ExportState, ...] = ()
     also: WayOut | None = None
 
     @property

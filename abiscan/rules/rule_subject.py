@@ -11,7 +11,7 @@ from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport
 from abiscan.model.loading import NeededLibrary
 from abiscan.model.target import TorchBuild
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 if TYPE_CHECKING:
     from abiscan.mangling import CxxName
@@ -43,7 +43,7 @@ class RuleSubject(Struct, frozen=True):
     module: str
     parse: Callable[[str], CxxName | None]
     target: TorchBuild | None = None
-    windows: Callable[[str], Windows | None] = _unknown
+    windows: Callable[[str], ReleaseRanges | None] = _unknown
     libraries: Callable[[str], tuple[str, ...] | None] = _unknown
     span: tuple[str, str] | None = None
     gnu_available: bool = True

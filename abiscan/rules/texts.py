@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from abiscan.model.imports import CheckedImport, Status
-from abiscan.model.versions import Windows, is_release
+from abiscan.model.versions import ReleaseRanges, is_release
 from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.rule import Rewrite, Rule
 from abiscan.rules.rule_subject import RuleSubject
@@ -19,7 +19,7 @@ _PLAIN = r"[A-Za-z0-9_$.@]+"
 SHOWN = 4
 
 
-def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -> str:
+def ranges_text(windows: ReleaseRanges | None, span: tuple[str, str] | None = None) -> str:
     """Which releases, as the end of a sentence that says "exported by"."""
     if windows is None:
         return "releases that were not looked up"
@@ -30,7 +30,7 @@ def windows_text(windows: Windows | None, span: tuple[str, str] | None = None) -
     return f"torch {windows.text()}"
 
 
-def covers(windows: Windows, torch: str) -> bool:
+def covers(windows: ReleaseRanges, torch: str) -> bool:
     """Whether a public version of a release lies in one of the windows; one that is no release (`2.6.0a0`) in none."""
     return is_release(torch) and bool(windows.contains(torch))
 
@@ -77,7 +77,7 @@ def rewrite_texts(
 ) -> str:
     """What to write instead, each with the releases that export it: "`data_ptr<float>()` (exported by ...)"."""
     looked_up = [
-        (rewrite, None if subject is None else rewrite_windows(rewrite, fields, code, subject))
+        (rewrite, None if subject is None else releases_of_rewrite(rewrite, fields, code, subject))
         for rewrite in rule.rewrites
     ]
     target = None if subject is None or subject.target is None else subject.target.version
@@ -86,12 +86,14 @@ def rewrite_texts(
     shown = []
     for rewrite, windows in fitting or looked_up:
         span = None if subject is None else subject.span
-        exported = "" if windows is None else f" (exported by {windows_text(windows, span)})"
+        exported = "" if windows is None else f" (exported by {ranges_text(windows, span)})"
         shown.append(f"`{rewrite.write.format_map(fields)}`{exported}")
     return " or ".join(shown)
 
 
-def rewrite_windows(rewrite: Rewrite, fields: dict[str, str], code: str | None, subject: RuleSubject) -> Windows | None:
+def releases_of_rewrite(
+    rewrite: Rewrite, fields: dict[str, str], code: str | None, subject: RuleSubject
+) -> ReleaseRanges | None:
     """The releases that export what the rewritten call imports, for a rewrite that imports one name."""
     symbols = rewrite_symbols(rewrite, fields, code)
     if symbols is None or len(symbols) != 1:
@@ -125,7 +127,7 @@ def symbol_fields(rule: Rule, bound: CheckedImport, name: CxxName | None, subjec
         "module": subject.module,
         "count": "1",
     }
-    fields["windows"] = windows_text(known_windows(bound, subject), subject.span)
+    fields["windows"] = ranges_text(known_ranges(bound, subject), subject.span)
     fields["rewrites"] = rewrite_texts(rule, fields, code, subject)
     return fields
 
@@ -135,6 +137,6 @@ def pasteable(fields: dict[str, str]) -> dict[str, str]:
     return fields if re.fullmatch(_PLAIN, fields["symbol"]) else {**fields, "symbol": "SYMBOL"}
 
 
-def known_windows(bound: CheckedImport, subject: RuleSubject) -> Windows | None:
+def known_ranges(bound: CheckedImport, subject: RuleSubject) -> ReleaseRanges | None:
     """The releases that export an import."""
     return subject.windows(bound.symbol.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from abiscan.model.finding import WhatIf
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.rules.element_types import element_type, type_code, written_type
 from abiscan.rules.engine import hits_of
 from abiscan.rules.rule import Rewrite, Rule
@@ -17,7 +17,7 @@ def what_if(
     rules: Iterable[Rule],
     subject: RuleSubject,
     torch_names: Iterable[str],
-    window_of: Callable[[Iterable[str]], Windows],
+    window_of: Callable[[Iterable[str]], ReleaseRanges],
 ) -> tuple[WhatIf, ...]:
     """For each rule with a rewrite that widens the file's window, the window after it; then all of them together.
 
@@ -65,7 +65,7 @@ def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> f
     return frozenset(new)
 
 
-def _assumes(rule: Rule, now: Windows) -> str:
+def _assumes(rule: Rule, now: ReleaseRanges) -> str:
     """What the window rests on. Its other imports are kept: an inline function that goes may have brought some of them,
     so the truth may be wider, never narrower."""
     write = rule.rewrites[0].write.split("<")[0]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from abiscan.rules.texts import shortened
 from abiscan.source.code import Code, Macro, match_brackets
-from abiscan.source.flagged_place import Place, Refined
+from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import Token
 from abiscan.source.source_set import SourceSet, with_included
 
@@ -37,7 +37,7 @@ class Parameter(Struct, frozen=True):
     optional: bool
 
 
-class Signature(Struct, frozen=True):
+class BoundSignature(Struct, frozen=True):
     """A C++ function as declared: what it returns and takes, as the texts of tokens."""
 
     result: tuple[str, ...]
@@ -70,18 +70,18 @@ class BoundFunction(Struct, frozen=True):
 
     name: str
     target: str
-    signature: Signature | None
+    signature: BoundSignature | None
     keywords: tuple[Keyword, ...] = ()
 
 
-def refine_bound(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+def refine_bound(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each PYBIND11_MODULE of a file; None where it binds no function on tensors, or operators are
     registered."""
     looked_at = [_refined(place, code, others) for place in places[:_MAX_MODULES]]
     return looked_at + [None] * (len(places) - len(looked_at))
 
 
-def _refined(place: Place, code: Code, others: SourceSet) -> Refined | None:
+def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | None:
     bound = bound_functions(place.at, code, others)
     known = [function for function in bound if function.signature is not None]
     on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]
@@ -124,7 +124,7 @@ class _Unit:
         self._defining = [each for each in self.files if "define" in each.text]
         self._macros: dict[str, Macro | None] = {}
         self._bodies: dict[str, Sequence[Token] | None] = {}
-        self._signatures: dict[str, Signature | None] = {}
+        self._signatures: dict[str, BoundSignature | None] = {}
         self._left = _MAX_TOKENS
         self._walk_left = _MAX_WALKED
 
@@ -207,13 +207,13 @@ class _Unit:
                 if before.kind == "name" or before.text in (">", "*", "&", "::"):
                     yield code, at
 
-    def signature(self, name: str) -> Signature | None:
+    def signature(self, name: str) -> BoundSignature | None:
         """The first declaration of a function by its last name that has one."""
         if name not in self._signatures:
             self._signatures[name] = self._signature(name)
         return self._signatures[name]
 
-    def _signature(self, name: str) -> Signature | None:
+    def _signature(self, name: str) -> BoundSignature | None:
         first = None
         for code, at in self._uses(name):
             close = code.partner[at + 1]
@@ -227,7 +227,7 @@ class _Unit:
             parameters = tuple(
                 parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
             )
-            found = Signature(result, parameters)
+            found = BoundSignature(result, parameters)
             if found.on_tensors:
                 return found
             first = first or found
@@ -297,13 +297,13 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
     if words[:1] == ["["]:
         opening = next((at for at, word in enumerate(words) if word == "("), None)
         if opening is None:
-            return BoundFunction(name, "", Signature((), ()))
+            return BoundFunction(name, "", BoundSignature((), ()))
         partner = match_brackets(argument)
         close = partner[opening] if partner[opening] > 0 else len(words)
         taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
         # What a lambda returns without saying so is in its body.
-        return BoundFunction(name, "", Signature(tuple(words[close + 1 : arrow]), taken))
+        return BoundFunction(name, "", BoundSignature(tuple(words[close + 1 : arrow]), taken))
     scoped: list[str] = []
     last_call = max((at for at, word in enumerate(words) if word == "("), default=-1)
     for at, token in enumerate(argument):

@@ -47,7 +47,7 @@ _OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);"
 _HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
 
 
-class Origin(enum.Enum):
+class DeclaredIn(enum.Enum):
     """How a type's name came to be.
 
     PARAMETER: of a template, so that each instantiation has its own. NAMED: it is what it says. UNKNOWN: another header
@@ -67,10 +67,10 @@ class Pointee(Struct, frozen=True):
     """
 
     name: str
-    origin: Origin
+    origin: DeclaredIn
 
 
-_UNKNOWN = Pointee("", Origin.UNKNOWN)
+_UNKNOWN = Pointee("", DeclaredIn.UNKNOWN)
 
 
 class DeclaredType(Struct, frozen=True):
@@ -170,7 +170,7 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
             argument = type_of(kind.argument)
             return _UNKNOWN if argument is None else _named(code, argument, first, steps)
         return None if not kind.depth and not address else _UNKNOWN
-    return _named(code, kind, first, steps) if depth == 1 else Pointee("pointer", Origin.NAMED)
+    return _named(code, kind, first, steps) if depth == 1 else Pointee("pointer", DeclaredIn.NAMED)
 
 
 def _has_product(code: Code, first: int, last: int) -> bool:
@@ -203,19 +203,19 @@ def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
         return _UNKNOWN
     name = kind.name[-1]
     if len(kind.name) > 1 or name in _BUILTIN or (name.endswith("_t") and name[0] in "iu" and name[-3:-2].isdigit()):
-        return Pointee(name, Origin.NAMED)
+        return Pointee(name, DeclaredIn.NAMED)
     for index, word in visible_names(code, at):
         if word != name or index < 1:
             continue
         before = code.tokens[index - 1].text
         if before in ("typename", "class") or (before == "." and code.tokens[index - 2].text in ("typename", "class")):
-            return Pointee(name, Origin.PARAMETER)
+            return Pointee(name, DeclaredIn.PARAMETER)
         alias = alias_at(code, index)
         if alias is not None:
             return _named(code, alias, index, steps - 1) if steps > 1 and alias.name else _UNKNOWN
         if before in ("struct", "enum", "union"):
-            return Pointee(name, Origin.NAMED)
-    return Pointee(name, Origin.UNKNOWN)
+            return Pointee(name, DeclaredIn.NAMED)
+    return Pointee(name, DeclaredIn.UNKNOWN)
 
 
 def alias_at(code: Code, index: int) -> DeclaredType | None:
@@ -232,11 +232,11 @@ def alias_at(code: Code, index: int) -> DeclaredType | None:
     return None
 
 
-def origin_of(code: Code, offset: int, name: str) -> Origin:
+def origin_of(code: Code, offset: int, name: str) -> DeclaredIn:
     """How a type's name came to be, as seen from a character offset."""
     at = code.index_at(offset)
     if at is None or not name.isidentifier():
-        return Origin.UNKNOWN
+        return DeclaredIn.UNKNOWN
     return _named(code, DeclaredType((name,), (), 0), at, _MAX_STEPS).origin
 
 

@@ -10,7 +10,7 @@ from abiscan.model.cause import Confidence
 from abiscan.rules.rule import Rule, SourcePattern
 
 
-class Place(Struct, frozen=True):
+class FlaggedPlace(Struct, frozen=True):
     """Where a pattern holds in a file.
 
     Attributes:

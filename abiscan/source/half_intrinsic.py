@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
-from abiscan.source.declarations import Origin, Pointee, alias_target, pointee
-from abiscan.source.flagged_place import Place, Refined
+from abiscan.source.declarations import DeclaredIn, Pointee, alias_target, pointee
+from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.lexer import NAME
 from abiscan.source.source_set import SourceSet, users_of, with_included
 
@@ -24,7 +24,7 @@ _DISPATCHED = "scalar_t"
 _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
 
-def refine_half(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each call in a file; None where it is in order."""
     files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
@@ -49,23 +49,23 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
     return None
 
 
-def _read(place: Place, code: Code, others: SourceSet) -> Pointee | None:
+def _read(place: FlaggedPlace, code: Code, others: SourceSet) -> Pointee | None:
     """What a call reads; None where HIP does not compile it."""
     index = code.index_at(place.at)
     end = code.partner[index + 1] if index is not None else -1
     if index is None or end < 0:
         return None
     read = pointee(code, index + 2, end)
-    if read.origin is Origin.UNKNOWN and read.name not in ("", _DISPATCHED):
+    if read.origin is DeclaredIn.UNKNOWN and read.name not in ("", _DISPATCHED):
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
         targets = (alias_target(each, read.name) for each in with_included(code, others))
-        read = Pointee(next((target for target in targets if target is not None), read.name), Origin.NAMED)
+        read = Pointee(next((target for target in targets if target is not None), read.name), DeclaredIn.NAMED)
     return read
 
 
 def _is_open(read: Pointee) -> bool:
     """Whether who instantiates the call says what it reads."""
-    return read.origin is not Origin.NAMED and _INDEX.match(read.name) is None
+    return read.origin is not DeclaredIn.NAMED and _INDEX.match(read.name) is None
 
 
 def _refined(read: Pointee | None, where: str | None) -> Refined | None:

@@ -19,7 +19,7 @@ from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Language, Rule, SourcePattern
 from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
-from abiscan.source.flagged_place import Place
+from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.languages import LANGUAGES
 from abiscan.source.lexer import INCLUDE, NAME, SCOPE, Tokens, tokens
 from abiscan.source.refinements import REFINEMENTS
@@ -120,7 +120,7 @@ def match_source(
     return tuple(_hit(group, path, module or path) for _key, group in sorted(grouped.items()))
 
 
-def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[Place]:
+def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> list[FlaggedPlace]:
     """Every place of a source that some rule means, in order. Arguments and errors as for `match_source`."""
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
@@ -135,12 +135,12 @@ def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> li
     return _refined(places, Code(path, text, many=True), others)
 
 
-def _refined(places: list[Place], code: Code, others: SourceSet) -> list[Place]:
+def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[FlaggedPlace]:
     """The places that a closer look, where the rule has one, leaves standing."""
-    by_rule: dict[str, list[Place]] = {}
+    by_rule: dict[str, list[FlaggedPlace]] = {}
     for place in places:
         by_rule.setdefault(place.rule.id, []).append(place)
-    result: list[Place] = []
+    result: list[FlaggedPlace] = []
     for rule, found in by_rule.items():
         look = REFINEMENTS.get(rule)
         if look is None:
@@ -161,7 +161,7 @@ class _Group:
         first: of them; lines: theirs, the first `MAX_PLACES`; count: of all different lines.
     """
 
-    def __init__(self, first: Place) -> None:
+    def __init__(self, first: FlaggedPlace) -> None:
         self.first = first
         self.lines: list[int] = []
         self.count = 0
@@ -225,7 +225,7 @@ class _File:
         # Open parentheses: the index of each, twice, and 1 added where its first argument has ended.
         self.calls = array("I")
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[FlaggedPlace]:
         """Every place that a rule means, in order, each for one pattern of a rule."""
         found = self.found
         for match in _OF_PLACES.finditer(found.kinds):
@@ -267,7 +267,7 @@ class _File:
             and self.names.isdisjoint(pattern.file_lacks)
         )
 
-    def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> Place | None:
+    def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> FlaggedPlace | None:
         found, token = self.found, self.found[at]
         if not self._file_fits(pattern):
             return None
@@ -278,7 +278,7 @@ class _File:
                 return None
         if token.kind == "include":
             fits = token.text.startswith(pattern.include_starts)
-            return Place(rule, pattern, token.text, None, inside, token.at) if fits else None
+            return FlaggedPlace(rule, pattern, token.text, None, inside, token.at) if fits else None
         if token.text in self.own_macros or _in_directive(found, at):
             return None
         text = _named(pattern, found, at)
@@ -295,7 +295,7 @@ class _File:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
         kept = self._texts.setdefault
         element = None if element is None else kept(element, element)
-        return Place(rule, pattern, kept(text, text), element, kept(inside, inside), token.at)
+        return FlaggedPlace(rule, pattern, kept(text, text), element, kept(inside, inside), token.at)
 
 
 def _named(pattern: SourcePattern, found: Tokens, at: int) -> str | None:

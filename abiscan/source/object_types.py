@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from abiscan.source.code import Code, listed, match_brackets
 from abiscan.source.declarations import (
+    DeclaredIn,
     DeclaredType,
-    Origin,
     alias_at,
     angle_end,
     declared_type,
@@ -288,7 +288,7 @@ class ObjectTypes:
             return _OTHER
         # A class that is defined elsewhere may be an alias of torch's.
         foreign = "Tensor" in name or "Variable" in name or name in ("decltype", "auto")
-        if foreign or (not scope and origin_of(self._code, self._offset(at), name) is Origin.PARAMETER):
+        if foreign or (not scope and origin_of(self._code, self._offset(at), name) is DeclaredIn.PARAMETER):
             return untold
         return _OTHER
 

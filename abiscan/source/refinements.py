@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from abiscan.source.bound_functions import refine_bound
 from abiscan.source.code import Code
-from abiscan.source.flagged_place import Place, Refined
+from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.half_intrinsic import refine_half
 from abiscan.source.source_set import SourceSet
 from abiscan.source.tensor_accessors import refine_member, refine_type
 
 # Rule -> its places in a file (at least one), the file and where included files are, to what is known of each; None
 # for one that is in order.
-REFINEMENTS: Mapping[str, Callable[[Sequence[Place], Code, SourceSet], list[Refined | None]]] = {
+REFINEMENTS: Mapping[str, Callable[[Sequence[FlaggedPlace], Code, SourceSet], list[Refined | None]]] = {
     "const-data-ptr": refine_member,
     "deprecated-type-properties": refine_type,
     "half-intrinsic": refine_half,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from abiscan.model.cause import Confidence
 from abiscan.source.code import Code
-from abiscan.source.flagged_place import Place, Refined
+from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.object_types import Kind, ObjectTypes
 from abiscan.source.source_set import SourceSet
 
@@ -26,7 +26,7 @@ _TELLING = frozenset({"scalarType", "typeMeta", "is_cuda"})
 _UNTOLD = "; whether it is called on a tensor of torch's is not known ({})"
 
 
-def refine_member(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+def refine_member(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each `x.data<T>()` or `x.const_data_ptr<T>()`; None where x is something else than a tensor."""
     types = ObjectTypes(code, others)
     result: list[Refined | None] = []
@@ -49,13 +49,13 @@ def asked_of_type(text: str, at: int) -> str | None:
     return None if found is None else found[1] or ""
 
 
-def refine_type(places: Sequence[Place], code: Code, others: SourceSet) -> list[Refined | None]:
+def refine_type(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each `x.type()`; None where x is something else, or what is done with it is in order."""
     types = ObjectTypes(code, others)
     return [_type(place, code, types) for place in places]
 
 
-def _type(place: Place, code: Code, types: ObjectTypes) -> Refined | None:
+def _type(place: FlaggedPlace, code: Code, types: ObjectTypes) -> Refined | None:
     member = asked_of_type(code.text, place.at)
     if member is None:
         return None

@@ -25,7 +25,7 @@ from abiscan.inputs.artifact import Artifact
 from abiscan.inputs.expand import expand
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.target import TargetSource
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.assertions import MARK, Assertion, assertions_in
 from abiscan.releases.layout_table import SHIPPED, LayoutTable
 from abiscan.releases.matrix import Matrix
@@ -42,7 +42,7 @@ def matrix(exporting: Sequence[str]) -> Matrix:
         ReleaseVerdict(v, v, "", True, ReleaseState.LOADS if v in exporting else ReleaseState.FAILS, (), (), "")
         for v in KNOWN
     )
-    windows = Windows.of_known(KNOWN, lambda release: release in exporting)
+    windows = ReleaseRanges.of_known(KNOWN, lambda release: release in exporting)
     return Matrix(verdicts, windows, windows, {}, ())
 
 

@@ -14,7 +14,7 @@ from abiscan.analysis.run import scan
 from abiscan.analysis.scan_options import ScanOptions
 from abiscan.errors import UsageError
 from abiscan.loader import LoaderSettings
-from abiscan.model.progress import BLOCK, Relay, Step, replay
+from abiscan.model.progress import BLOCK, ProgressStep, Relay, replay
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -78,10 +78,10 @@ def test_the_end_is_told_where_a_run_fails(tmp_path: Path) -> None:
 
 def test_a_relay_gathers_and_loses_nothing() -> None:
     """Ten steps a second at most; what could not be sent is sent later; each step fits into PIPE_BUF of POSIX."""
-    sent: list[Step] = []
+    sent: list[ProgressStep] = []
     now, taken = 0.0, True
 
-    def send(step: Step) -> bool:
+    def send(step: ProgressStep) -> bool:
         if taken:
             sent.append(step)
         return taken

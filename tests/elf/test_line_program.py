@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from abiscan.elf import open_elf
-from abiscan.elf.line_program import Damaged, LineSections, find_lines
+from abiscan.elf.line_program import DamagedLines, LineSections, find_lines
 from abiscan.elf.source_lines import source_lines
 from tests.elf.test_call_sites import needs
 
@@ -81,7 +81,7 @@ def test_a_row_holds_up_to_the_next_one() -> None:
     ],
 )
 def test_counts_that_no_bytes_stand_behind(tables: bytes) -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLines):
         lines(unit(tables, program=b""))
 
 
@@ -105,5 +105,5 @@ def test_an_address_beyond_all_ends_the_rows() -> None:
     ],
 )
 def test_what_ends_too_early_or_is_of_no_known_form(data: bytes) -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLines):
         lines(data)

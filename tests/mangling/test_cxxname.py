@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from abiscan.mangling import SpecialKind, parse
-from abiscan.mangling.parser.render import Style
+from abiscan.mangling.parser.render import RenderStyle
 
 CLANG = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
 
@@ -20,7 +20,7 @@ def test_a_function_template_from_clang() -> None:
     assert name.namespace == "at"
     assert name.template_args == ("long", "0")
     assert name.parameters == ()
-    assert name.in_style(Style.DISPLAY).ret == "long const*"
+    assert name.in_style(RenderStyle.DISPLAY).ret == "long const*"
     assert name.qualifiers == ("const",)
     assert name.declares_parameters
 

@@ -17,7 +17,7 @@ from abiscan.mangling import (
     string_abi,
 )
 from abiscan.mangling.parser.cursor import LENGTH_LIMIT
-from abiscan.mangling.parser.render import Style
+from abiscan.mangling.parser.render import RenderStyle
 from tests.mangling.compiled import rows
 
 REAL = [name for _, name in rows()]
@@ -39,7 +39,7 @@ def use_all_of_it(mangled: str) -> None:
     assert isinstance(name.qualified, str)
     for texts in (name.parameters, name.template_args):
         assert texts is None or all(texts)
-    assert all(name.in_style(style).ret != "" for style in Style)
+    assert all(name.in_style(style).ret != "" for style in RenderStyle)
     assert mangled.startswith(search_prefixes(name))
     assert differences(name, name) == ()
 

@@ -10,9 +10,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from abiscan.model import versions
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
-WINDOWS = Windows((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
+WINDOWS = ReleaseRanges((("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")))
 KNOWN = ["2.0.1", "2.1.0", "2.1.2", "2.2.0", "2.2.2", "2.3.0", "2.12.0", "2.15.0"]
 
 
@@ -82,25 +82,25 @@ def test_where_a_version_lies(version: str, inside: bool, last_before: str | Non
 
 
 def test_runs_of_known_versions() -> None:
-    assert Windows.of_known(KNOWN, lambda v: bool(WINDOWS.contains(v))) == WINDOWS
-    assert Windows.of_known(KNOWN, {"2.0.1", "2.15.0"}.__contains__) == (("2.0.1", "2.0.1"), ("2.15.0", "2.15.0"))
-    assert Windows.of_known(KNOWN, lambda _version: False) == ()
+    assert ReleaseRanges.of_known(KNOWN, lambda v: bool(WINDOWS.contains(v))) == WINDOWS
+    assert ReleaseRanges.of_known(KNOWN, {"2.0.1", "2.15.0"}.__contains__) == (("2.0.1", "2.0.1"), ("2.15.0", "2.15.0"))
+    assert ReleaseRanges.of_known(KNOWN, lambda _version: False) == ()
 
 
 def test_the_intersection_has_what_both_have() -> None:
-    others = Windows((("2.0.1", "2.1.2"), ("2.2.2", "2.12.0")))
+    others = ReleaseRanges((("2.0.1", "2.1.2"), ("2.2.2", "2.12.0")))
     both = WINDOWS.intersect(others)
     assert both == (("2.1.0", "2.1.2"), ("2.2.2", "2.2.2"), ("2.12.0", "2.12.0"))
     for version in KNOWN:
         assert both.contains(version) is (WINDOWS.contains(version) and others.contains(version))
-    assert WINDOWS.intersect(Windows((("2.3.0", "2.11.0"),))) == ()
+    assert WINDOWS.intersect(ReleaseRanges((("2.3.0", "2.11.0"),))) == ()
 
 
 def test_text() -> None:
-    assert Windows().text() == ""
-    assert Windows((("2.10.0", "2.10.0"),)).text() == "2.10.0"
+    assert ReleaseRanges().text() == ""
+    assert ReleaseRanges((("2.10.0", "2.10.0"),)).text() == "2.10.0"
     assert WINDOWS.text() == "2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
-    three = Windows((("1.13.0", "1.13.1"), *WINDOWS))
+    three = ReleaseRanges((("1.13.0", "1.13.1"), *WINDOWS))
     assert three.text() == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2 and 2.12.0 - 2.15.0"
     assert three.text(last=", ") == "1.13.0 - 1.13.1, 2.1.0 - 2.2.2, 2.12.0 - 2.15.0"
 
@@ -115,14 +115,14 @@ def test_text() -> None:
     ],
 )
 def test_a_requirement_allows_the_newest_window_alone(windows: tuple[tuple[str, str], ...], requirement: str) -> None:
-    assert Windows(windows).requirement(KNOWN) == requirement
+    assert ReleaseRanges(windows).requirement(KNOWN) == requirement
     allowed = SpecifierSet(requirement.removeprefix("torch"))
-    newest = Windows(windows[-1:])
+    newest = ReleaseRanges(windows[-1:])
     assert [v for v in KNOWN if v in allowed] == [v for v in KNOWN if newest.contains(v)]
 
 
 def test_windows_are_the_tuple_of_their_spans() -> None:
     assert pickle.loads(pickle.dumps(WINDOWS)) == WINDOWS
-    assert isinstance(pickle.loads(pickle.dumps(WINDOWS)), Windows)
+    assert isinstance(pickle.loads(pickle.dumps(WINDOWS)), ReleaseRanges)
     assert WINDOWS == (("2.1.0", "2.2.2"), ("2.12.0", "2.15.0"))
     assert hash(WINDOWS) == hash(tuple(WINDOWS))

@@ -69,9 +69,9 @@ def test_imports_are_resolved_against_it(data: Path) -> None:
     verdicts = {}
     for torch in ("2.13.0+cpu", "2.13.0+cu130", KEY):
         document = json.loads(run(data, "--torch", torch, NEEDS_CUDA, "-f", "json").stdout)
-        assert document["target"]["kind"] == "release"
+        assert document["torch_build"]["kind"] == "release"
         (artifact,) = document["artifacts"]
-        verdicts[torch] = (document["target"]["variant"], artifact["verdict"])
+        verdicts[torch] = (document["torch_build"]["variant"], artifact["verdict"])
     assert verdicts["2.13.0+cpu"] == verdicts[KEY] == ("cpu", "fails")
     assert verdicts["2.13.0+cu130"][0] == "cu130"
     (good,) = json.loads(run(data, "--torch", "2.13.0+cpu", EXTENSION, "-f", "json").stdout)["artifacts"]

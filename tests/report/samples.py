@@ -41,7 +41,7 @@ from abiscan.model.report import (
 )
 from abiscan.model.subject import Subject, SubjectKind
 from abiscan.model.target import TargetEnvironment, TorchBuild, TorchKind
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 # What a symbol name may hold: markup, the ends of CDATA and of a script, terminal escapes, a line break that starts a
 # workflow command, table and code-span breakers, a bidirectional override, a byte that is no UTF-8, a NUL-like control.
@@ -166,7 +166,7 @@ def an_artifact(
     """An artifact with nothing special to it."""
     base = ArtifactReport(path, member, ArtifactKind.SHARED_OBJECT, 51234, "x86_64", verdict, findings=findings)
     made = replace(base, **fields)  # type: ignore[arg-type]
-    windows = Windows([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
+    windows = ReleaseRanges([("2.1.0", "2.2.2"), ("2.12.0", "2.15.0")])
     return replace(made, exported_in={each.name: windows for each in made.imports if each.owner is Owner.TORCH})
 
 
@@ -232,9 +232,9 @@ def failing() -> ArtifactReport:
         ),
         import_causes={CHECK_FAIL_OLD: (CXX11,)},
         releases=releases(),
-        what_if=(WhatIf("const-data-ptr", (CONST_PTR,), Windows([("2.4.0", "2.13.0")]), "nothing else changes"),),
+        what_if=(WhatIf("const-data-ptr", (CONST_PTR,), ReleaseRanges([("2.4.0", "2.13.0")]), "nothing else changes"),),
         provenance=Provenance(
-            ("GCC: (GNU) 13.2.1",), False, Windows([("2.1.0", "2.6.0")]), "2.6.0", "vtable sizes", "cp311"
+            ("GCC: (GNU) 13.2.1",), False, ReleaseRanges([("2.1.0", "2.6.0")]), "2.6.0", "vtable sizes", "cp311"
         ),
         findings=(
             a_finding(path="_C.so"),
@@ -429,7 +429,7 @@ SUBJECTS = (
         "c10::detail::torchCheckFail(char const*, char const*, unsigned int, std::string const&)",
         DemangledBy.GNU,
         Owner.TORCH,
-        Windows([("1.13.0", "2.6.0")]),
+        ReleaseRanges([("1.13.0", "2.6.0")]),
         (CXX11,),
         ("exported with the old std::string to 2.6.0",),
         "example/_C.so",

@@ -1,12 +1,12 @@
-"""Windows after a rewrite, from the release index."""
+"""Release ranges after a rewrite, from the release index."""
 
 from __future__ import annotations
 
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from tests.rules.reports import report
 
 
-def results(fixture: str) -> list[tuple[str, Windows]]:
+def results(fixture: str) -> list[tuple[str, ReleaseRanges]]:
     return [(each.rule, each.compatible_with) for each in report(fixture).what_if]
 
 

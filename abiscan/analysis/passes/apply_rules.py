@@ -14,7 +14,7 @@ from abiscan.model.imports import Owner
 from abiscan.model.loading import LoaderOutcome
 from abiscan.model.provenance import Topic
 from abiscan.model.report import ArtifactVerdict
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.gpu_libraries import toolkit_of
 from abiscan.releases.matrix import window_of
 from abiscan.rules import RuleSubject, attach_locations, rule, run, symbols_to_locate
@@ -50,12 +50,12 @@ def _subject(record: FileRecord) -> RuleSubject:
     index = context.index
     builds = index.builds(machine) if record.matrix is not None else ()
 
-    def windows(name: str) -> Windows | None:
+    def windows(name: str) -> ReleaseRanges | None:
         """The releases that export a name; None where the index does not record such names."""
         history = index.history(name, machine)
         if history is not None:
             return history.windows
-        return None if index.known_omitted(name) is not None else Windows()
+        return None if index.known_omitted(name) is not None else ReleaseRanges()
 
     def libraries(name: str) -> tuple[str, ...] | None:
         """The torch libraries that export a name in some release; None as above."""
@@ -189,7 +189,7 @@ def _what_if(record: FileRecord, subject: RuleSubject, findings: Iterable[Findin
         return ()
     from abiscan.rules.what_if import what_if
 
-    def window(names: Iterable[str]) -> Windows:
+    def window(names: Iterable[str]) -> ReleaseRanges:
         return window_of(names, context.index, record.facts.machine, needs.libraries)
 
     return what_if(context.rules, subject, needs.names, window)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abiscan.analysis.file_record import FileRecord
 from abiscan.model.imports import Owner
-from abiscan.provenance.provenance_facts import Origin
+from abiscan.provenance.provenance_facts import FactOrigin
 from abiscan.provenance.read_provenance import read_provenance
 
 
@@ -17,7 +17,7 @@ def collect_provenance(record: FileRecord) -> None:
         record.imports,
         record.matrix,
         record.device_images,
-        origin=Origin(artifact.member or artifact.path, artifact.group.facts.version),
+        origin=FactOrigin(artifact.member or artifact.path, artifact.group.facts.version),
     )
     bases = frozenset(
         each.name

@@ -9,7 +9,7 @@ from abiscan.analysis.layouts import exported_to_all
 from abiscan.diagnosis import diagnose
 from abiscan.model.release import ReleaseVerdict
 from abiscan.model.report import ArtifactVerdict
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import is_torch_library
 
 
@@ -53,14 +53,14 @@ def _loads_on(verdicts: tuple[ReleaseVerdict, ...], release: str) -> bool:
     return not builds or any(verdict.loads for verdict in builds)
 
 
-def _installable_releases(record: FileRecord) -> Windows | None:
+def _installable_releases(record: FileRecord) -> ReleaseRanges | None:
     """The releases that an advice to install another torch may name: those on which the file loads with the layouts
     that it was made with, else others than this one that have its names; of these the ones that its package admits,
     and that have the names of its other files where some have them all. None where they are not known."""
     matrix, torch = record.matrix, record.torch
     if matrix is None or matrix.unknown:
         # Where no release exports all of the names that are recorded, none has the others besides.
-        return Windows() if matrix is not None and not matrix.exporting else None
+        return ReleaseRanges() if matrix is not None and not matrix.exporting else None
     declared = record.target.declared.torch
     verdicts = record.outcomes or ()
     loading = {each.torch for each in verdicts if each.fits} or {each.torch for each in verdicts if each.loads}
@@ -78,4 +78,4 @@ def _installable_releases(record: FileRecord) -> Windows | None:
         if fitting
         else ()
     )
-    return Windows.of_known(known, (of_all or fitting).__contains__)
+    return ReleaseRanges.of_known(known, (of_all or fitting).__contains__)

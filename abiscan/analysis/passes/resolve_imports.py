@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from abiscan.analysis.file_record import FileRecord
-from abiscan.analysis.pass_results import Absent
+from abiscan.analysis.pass_results import AbsentLibraries
 from abiscan.analysis.siblings import exported_beside, needed_by_dependents
 from abiscan.environment.python_names import exports as python_exports
 from abiscan.loader.resolution import PythonExports, Resolution
@@ -39,7 +39,7 @@ def resolve_imports(record: FileRecord) -> None:
         for answer in (demangle(each.name),)
     )
     record.needed = _with_shipped(resolution.needed, record)
-    record.absent = Absent(
+    record.absent = AbsentLibraries(
         resolution.missing_libraries,
         resolution.missing_torch_libraries,
         _unfit_libraries(resolution, record),

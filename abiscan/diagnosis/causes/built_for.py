@@ -11,7 +11,7 @@ from abiscan.mangling import NameKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchKind
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.torch_names import accelerator_of
 from abiscan.releases.build import loaded_globally
 
@@ -195,7 +195,7 @@ def _never(missing: MissingName) -> Candidates:
 def _unknown(missing: MissingName) -> Candidates:
     """No target: the windows still say what the file was made for, and the version would decide."""
     decide = "Which torch is installed would decide (--torch VERSION)."
-    fix = fixes.rebuild_or_install(missing, missing.windows or Windows())
+    fix = fixes.rebuild_or_install(missing, missing.windows or ReleaseRanges())
     if missing.windows is None and missing.target is not None and missing.knowledge.releases is not None:
         yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4, (missing.exported_text,), fix)
         return
@@ -221,7 +221,7 @@ def _unknown(missing: MissingName) -> Candidates:
     yield from _conditional(missing, missing.windows, fix)
 
 
-def _conditional(missing: MissingName, windows: Windows, fix: str) -> Candidates:
+def _conditional(missing: MissingName, windows: ReleaseRanges, fix: str) -> Candidates:
     """The torch is not known: each side of the windows on which it may lie, as a condition.
 
     The scores are in the order of how often reports (`tests/diagnosis/data`) turned out so: a name that came with a
@@ -366,12 +366,12 @@ def _stated(missing: MissingName) -> Candidates:
     target, windows = missing.target, missing.windows
     if target is None or not windows or missing.link_time or missing.target_library is None:
         return
-    at = next((at for at, span in enumerate(windows) if Windows((span,)).contains(target.version)), None)
+    at = next((at for at, span in enumerate(windows) if ReleaseRanges((span,)).contains(target.version)), None)
     if at is None or is_other_build(target):
         return
     begins, ends = windows[at]
     known = missing.known_versions
-    after, until = Windows(((begins, target.version),)), Windows(((target.version, ends),))
+    after, until = ReleaseRanges(((begins, target.version),)), ReleaseRanges(((target.version, ends),))
     sides = []
     # A torch before 1.0 beside a file for one of many years later is nobody's.
     if begins != known[0] or loaded_globally(target.version):

@@ -9,7 +9,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import Difference, DifferenceKind
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 _WORDS = {
     DifferenceKind.PARAMETERS: "parameter",
@@ -75,7 +75,7 @@ def causes(missing: MissingName) -> Candidates:
         CauseId.SIGNATURE_CHANGED,
         score,
         tuple(evidence),
-        fixes.rebuild_or_install(missing, missing.windows or Windows()),
+        fixes.rebuild_or_install(missing, missing.windows or ReleaseRanges()),
     )
 
 
@@ -90,7 +90,7 @@ def _is_entry_point(missing: MissingName) -> bool:
 
 def _coexists(missing: MissingName, form: RelatedExport) -> bool:
     """Whether some release exports both: then the two are overloads, and neither became the other."""
-    return bool(form.windows.intersect(missing.windows or Windows()))
+    return bool(form.windows.intersect(missing.windows or ReleaseRanges()))
 
 
 def _of_macos(missing: MissingName) -> Candidates:

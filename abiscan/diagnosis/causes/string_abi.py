@@ -13,7 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_names
 from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
 
@@ -319,7 +319,7 @@ def _fix(missing: MissingName, mine: str) -> str:
             '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch of the other kind.'
         )
     wheel = "cxx11abiFALSE" if mine == "new" else "cxx11abiTRUE"
-    ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or Windows())
+    ways = fixes.rebuild_or_install(missing, missing.knowledge.loads_on or ReleaseRanges())
     text = f"{ways}\nor, in a build of your own: {flag}"
     if missing.target is not None:
         text += f"\nor pick the wheel made for torch {versions.minor(missing.target.version)}"

@@ -13,7 +13,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.mangling import SpecialKind
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 
 _HIDDEN_SINCE = "2.7.0.dev0"
 _LIBRARY = "libtorch_python.so"
@@ -69,7 +69,7 @@ def _until_the_change(missing: MissingName) -> bool:
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     before = [version for version in missing.known_versions if (versions.order(version) or since) < since]
-    return bool(before) and bool((missing.windows or Windows()).contains(before[-1]))
+    return bool(before) and bool((missing.windows or ReleaseRanges()).contains(before[-1]))
 
 
 def _class_data(missing: MissingName) -> Candidates:
@@ -99,7 +99,7 @@ def _class_data(missing: MissingName) -> Candidates:
         score = 0.6
     evidence.append(missing.exported_text)
     fix = "Do not derive from the class, nor use dynamic_cast or typeid on it."
-    if (other := fixes.install_torch(missing, missing.windows or Windows())) is not None:
+    if (other := fixes.install_torch(missing, missing.windows or ReleaseRanges())) is not None:
         fix += f"\nor: {other}"
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 

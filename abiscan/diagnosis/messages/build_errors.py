@@ -8,7 +8,7 @@ from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership import torch_headers, torch_names
 from abiscan.ownership.vendors import vendor_of_library
 
@@ -290,7 +290,7 @@ def _is_exported(name: str, missing: MissingName) -> bool:
     return bool(windows) and windows is not None and windows[-1][1] == missing.known_versions[-1]
 
 
-def _released(name: str, missing: MissingName) -> Windows | None:
+def _released(name: str, missing: MissingName) -> ReleaseRanges | None:
     """The releases that export any function of a qualified name; None where none is known."""
     releases = missing.knowledge.releases
     if releases is None or "::" not in name:
@@ -308,7 +308,7 @@ def _released(name: str, missing: MissingName) -> Windows | None:
     if not found:
         return None
     with_any = [release for release in missing.known_versions if any(windows.contains(release) for windows in found)]
-    return Windows.of_known(missing.known_versions, set(with_any).__contains__)
+    return ReleaseRanges.of_known(missing.known_versions, set(with_any).__contains__)
 
 
 def no_toolkit(mention: Mention) -> Candidates:

@@ -8,7 +8,7 @@ from abiscan.mangling.parser.codes import LITERAL_SUFFIX
 from abiscan.mangling.parser.cursor import NameSyntaxError, NameTooComplex
 from abiscan.mangling.parser.name_nodes import Encoding, Special
 from abiscan.mangling.parser.name_parser import NameParser
-from abiscan.mangling.parser.productions import Signature
+from abiscan.mangling.parser.productions import FunctionSignature
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 from abiscan.mangling.parser.template_parser import TemplateParser
 from abiscan.mangling.parser.type_parser import TypeParser
@@ -47,7 +47,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
         self.deeper()
         params = self._params
         self._params = []
-        signature = Signature()
+        signature = FunctionSignature()
         first_forward = len(self._forward)
         name = self.name(signature)
         self._resolve_forward(first_forward)
@@ -59,7 +59,7 @@ class Parser(NameParser, TypeParser, TemplateParser):
         self._depth -= 1
         return encoding
 
-    def _function(self, name: Node, signature: Signature) -> Encoding:
+    def _function(self, name: Node, signature: FunctionSignature) -> Encoding:
         text = self.text
         attributes: Node | None = None
         if text[self.at] == "U" and self.take("Ua9enable_ifI"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from abiscan.mangling.parser.name_nodes import Closure
+from abiscan.mangling.parser.name_nodes import ClosureType
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 
@@ -42,7 +42,7 @@ def other_literal(p: Productions) -> Node:
     if char == "U":
         closure = p.unnamed_type()
         p.need("E")
-        if not isinstance(closure, Closure):
+        if not isinstance(closure, ClosureType):
             raise p.fail("a lambda")
         return Phrase("[]", closure.signature, "{...}")
     # A value of a type that has no literals of its own: an enumerator.

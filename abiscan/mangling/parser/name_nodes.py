@@ -177,7 +177,7 @@ class Local(Node):
         return (self.function, self.entity)
 
 
-class Closure(Node):
+class ClosureType(Node):
     """`Ul`: a lambda's type. Its number tells lambdas of one signature in one function apart."""
 
     __slots__ = ("number", "signature")

@@ -18,7 +18,7 @@ from abiscan.mangling.parser.name_nodes import (
     Structor,
     Template,
 )
-from abiscan.mangling.parser.productions import Productions, Signature
+from abiscan.mangling.parser.productions import FunctionSignature, Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 
 _SOURCE_NAME_START: Final = frozenset("123456789")
@@ -30,7 +30,7 @@ class NameParser(Productions):
 
     __slots__ = ()
 
-    def name(self, signature: Signature | None) -> Node:
+    def name(self, signature: FunctionSignature | None) -> Node:
         """<name> ::= <nested-name> | <unscoped-name> | <unscoped-template-name> <template-args> | <local-name>"""
         text = self.text
         char = text[self.at]
@@ -58,13 +58,13 @@ class NameParser(Productions):
             name = Template(name, self._name_args(signature))
         return name
 
-    def _name_args(self, signature: Signature | None) -> tuple[Node, ...]:
+    def _name_args(self, signature: FunctionSignature | None) -> tuple[Node, ...]:
         if signature is None:
             return self.template_args()
         signature.has_args = True
         return self.template_args(referred_to=True)
 
-    def _local_name(self, signature: Signature | None) -> Node:
+    def _local_name(self, signature: FunctionSignature | None) -> Node:
         """<local-name> ::= Z <encoding> E (<entity name> | s | d [<number>] _ <entity name>) [<discriminator>]"""
         self.deeper()
         self.at += 1
@@ -105,7 +105,7 @@ class NameParser(Productions):
             if end > at + 2 and text[end] == "_":
                 self.at = end + 1
 
-    def _nested_name(self, signature: Signature | None) -> Node:
+    def _nested_name(self, signature: FunctionSignature | None) -> Node:
         """<nested-name> ::= N [<CV-qualifiers>] [<ref-qualifier>] <prefix> <unqualified-name> [<template-args>] E"""
         self._depth += 1
         if self._depth > NESTING_LIMIT:
@@ -181,7 +181,7 @@ class NameParser(Productions):
         self._depth -= 1
         return sofar
 
-    def unqualified_name(self, signature: Signature | None, scope: Node | None, module: Module | None) -> Node:
+    def unqualified_name(self, signature: FunctionSignature | None, scope: Node | None, module: Module | None) -> Node:
         """<unqualified-name>, within `scope`"""
         text = self.text
         friend = scope is not None and self.take("F")
@@ -214,7 +214,7 @@ class NameParser(Productions):
             return name
         return Friend(scope, name) if friend else Nested(scope, name)
 
-    def _structor(self, scope: Node, signature: Signature | None) -> Node:
+    def _structor(self, scope: Node, signature: FunctionSignature | None) -> Node:
         """<ctor-dtor-name>; C4, C5, D4, D5 are GCC's."""
         text = self.text
         start = at = self.at
@@ -251,7 +251,7 @@ class NameParser(Productions):
         self._depth -= 1
         return name
 
-    def operator_name(self, signature: Signature | None) -> Node:
+    def operator_name(self, signature: FunctionSignature | None) -> Node:
         """<operator-name>"""
         text = self.text
         at = self.at

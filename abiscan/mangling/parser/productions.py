@@ -16,14 +16,14 @@ from typing import Final
 
 from abiscan.mangling.parser.codes import STD_ABBREVIATIONS
 from abiscan.mangling.parser.cursor import DIGITS, Cursor
-from abiscan.mangling.parser.name_nodes import Closure, Module, StdAbbreviation, Tagged
+from abiscan.mangling.parser.name_nodes import ClosureType, Module, StdAbbreviation, Tagged
 from abiscan.mangling.parser.render import Ident, Node
 from abiscan.mangling.parser.template_nodes import Either, ForwardParam
 
 _AUTO: Final = Ident("auto")
 
 
-class Signature:
+class FunctionSignature:
     """What the name of an encoding tells about the signature that follows it.
 
     Attributes:
@@ -87,11 +87,11 @@ class Productions(Cursor):
         """<encoding>"""
         raise NotImplementedError
 
-    def name(self, signature: Signature | None) -> Node:
+    def name(self, signature: FunctionSignature | None) -> Node:
         """<name>; `signature` is that of the encoding whose name it is, None for a name within a type."""
         raise NotImplementedError
 
-    def unqualified_name(self, signature: Signature | None, scope: Node | None, module: Module | None) -> Node:
+    def unqualified_name(self, signature: FunctionSignature | None, scope: Node | None, module: Module | None) -> Node:
         """<unqualified-name>, within `scope`"""
         raise NotImplementedError
 
@@ -99,11 +99,11 @@ class Productions(Cursor):
         """<unnamed-type-name>"""
         raise NotImplementedError
 
-    def closure(self) -> Closure:
+    def closure(self) -> ClosureType:
         """<closure-type-name>, after its Ul"""
         raise NotImplementedError
 
-    def operator_name(self, signature: Signature | None) -> Node:
+    def operator_name(self, signature: FunctionSignature | None) -> Node:
         """<operator-name>"""
         raise NotImplementedError
 

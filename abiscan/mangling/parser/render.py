@@ -25,7 +25,7 @@ TEXT_BUDGET = 1_000_000
 DEPTH_LIMIT = 160
 
 
-class Style(enum.IntEnum):
+class RenderStyle(enum.IntEnum):
     """What a text is for; `canonical.py` gives the reasons.
 
     DISPLAY: as LLVM's demangler writes it.
@@ -130,9 +130,9 @@ class Renderer:
 
     __slots__ = ("_depth", "_memo", "budget", "neutral", "pack_index", "pack_size", "renamed")
 
-    def __init__(self, style: Style, budget: int = TEXT_BUDGET, depth: int = 0) -> None:
-        self.neutral = style is not Style.DISPLAY
-        self.renamed = RENAMED if style is Style.CANONICAL else None
+    def __init__(self, style: RenderStyle, budget: int = TEXT_BUDGET, depth: int = 0) -> None:
+        self.neutral = style is not RenderStyle.DISPLAY
+        self.renamed = RENAMED if style is RenderStyle.CANONICAL else None
         self.budget = budget
         self.pack_size = -1
         self.pack_index = -1
@@ -253,4 +253,4 @@ def check_size(root: Node, mangled: str) -> str | None:
     Raises:
         NameTooComplex: it can.
     """
-    return Renderer(Style.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None
+    return Renderer(RenderStyle.DISPLAY, TEXT_BUDGET // 4, 10).text(root) if may_be_large(mangled) else None

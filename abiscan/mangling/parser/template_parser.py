@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from abiscan.mangling.parser.cursor import NESTING_LIMIT, NameTooComplex
-from abiscan.mangling.parser.name_nodes import Closure
+from abiscan.mangling.parser.name_nodes import ClosureType
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 from abiscan.mangling.parser.template_nodes import ArgPack, DeclaredArg, Pack
@@ -131,7 +131,7 @@ class TemplateParser(Productions):
         self._in_constraint = in_constraint
         return expression
 
-    def closure(self) -> Closure:
+    def closure(self) -> ClosureType:
         """<closure-type-name> ::= Ul <lambda-sig> E [<number>] _ , after its Ul"""
         text = self.text
         outer, lambda_level = self._params, self._lambda_level
@@ -161,4 +161,4 @@ class TemplateParser(Productions):
         number = self.number()
         self.need("_")
         self._params, self._lambda_level = outer, lambda_level
-        return Closure(Phrase(*signature), number)
+        return ClosureType(Phrase(*signature), number)

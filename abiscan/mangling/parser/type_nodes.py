@@ -91,7 +91,7 @@ class Pointer(Node):
         return (self.to,)
 
 
-class Reference(Pointer):
+class ReferenceType(Pointer):
     """An lvalue or rvalue reference (`mark`). Through a parameter, a reference to a reference collapses ([dcl.ref])."""
 
     __slots__ = ("mark",)
@@ -103,7 +103,7 @@ class Reference(Pointer):
     def _collapsed(self, r: Renderer) -> tuple[Node, str]:
         to, mark = self.to, self.mark
         for _ in range(_FOLLOWED):
-            if isinstance(to, Reference):
+            if isinstance(to, ReferenceType):
                 mark = "&" if mark == "&" or to.mark == "&" else "&&"
                 to = to.to
             elif isinstance(to, (ForwardParam, Pack)):

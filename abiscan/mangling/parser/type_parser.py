@@ -10,7 +10,7 @@ from abiscan.mangling.parser.name_nodes import Module, Template
 from abiscan.mangling.parser.productions import Productions
 from abiscan.mangling.parser.render import Ident, Node, Phrase
 from abiscan.mangling.parser.template_nodes import Expansion
-from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, Reference
+from abiscan.mangling.parser.type_nodes import Array, Function, MemberPointer, Pointer, Qualified, ReferenceType
 
 _NESTED_OR_SOURCE_NAME: Final = frozenset("N123456789")
 _BUILTINS: Final[dict[str, Node]] = {letter: Ident(text) for letter, text in BUILTIN_TYPES.items()}
@@ -55,7 +55,7 @@ class TypeParser(Productions):
             result = self.name(None)
         elif char == "R":
             self.at = at + 1
-            result = Reference(self.type(), "&")
+            result = ReferenceType(self.type(), "&")
         elif char == "P":
             self.at = at + 1
             result = Pointer(self.type())
@@ -73,7 +73,7 @@ class TypeParser(Productions):
                     result = Template(result, self.template_args())
         elif char == "O":
             self.at = at + 1
-            result = Reference(self.type(), "&&")
+            result = ReferenceType(self.type(), "&&")
         elif char == "D":
             result = self._d_type()
             if result.leaf:

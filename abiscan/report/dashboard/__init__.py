@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from abiscan.model.versions import Windows, minor
+from abiscan.model.versions import ReleaseRanges, minor
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.commands import steps_of
 from abiscan.report.html.document import document
-from abiscan.report.html.page_data import Texts, escaped
+from abiscan.report.html.page_data import PageTexts, escaped
 
 # A page stays readable with names and sentences of this length; the SQL has the rest.
 _LONGEST, _LONGEST_SENTENCE = 160, 600
@@ -45,7 +45,7 @@ def render(view: Mapping[str, Any]) -> str:
     Raises:
         UsageError: Jinja2 is not installed.
     """
-    texts = Texts()
+    texts = PageTexts()
     releases: list[str] = view["releases"]
     packages = [_package(number, each, releases, view["counts"]) for number, each in enumerate(view["packages"])]
     cells = {
@@ -118,8 +118,8 @@ def _cell(found: Mapping[str, Any] | None) -> tuple[str, str]:
     return "most" if share >= 0.5 else "few", str(percent)
 
 
-def _wheel(wheel: Mapping[str, Any], releases: Sequence[str], texts: Texts) -> list[Any]:
-    works = Windows.of_known(releases, set(wheel["works"]).__contains__).text()
+def _wheel(wheel: Mapping[str, Any], releases: Sequence[str], texts: PageTexts) -> list[Any]:
+    works = ReleaseRanges.of_known(releases, set(wheel["works"]).__contains__).text()
     files = [
         [
             texts.add(_text(file["member"])),
@@ -136,7 +136,7 @@ def _wheel(wheel: Mapping[str, Any], releases: Sequence[str], texts: Texts) -> l
     return [_text(name), wheel["verdict"], texts.add(_text(works)), files, wheel["failing"] - len(files)]
 
 
-def _fix(fix: str | None, texts: Texts) -> list[Any]:
+def _fix(fix: str | None, texts: PageTexts) -> list[Any]:
     """Its lines: prose, commands that can be run as they stand, and what stands behind these."""
     return [
         [texts.add(step.text), [texts.add(command) for command in step.commands], texts.add(step.remark)]

@@ -22,7 +22,7 @@ _COMMAND = re.compile(r"""((?:"[^"]*"|'[^']*'|(?! in an? | \(|,? or$)[^"'])+)(.*
 _FULL_STOP = re.compile(r"(?<=[\w\"')\]])\.$")
 
 
-class Step(Struct, frozen=True):
+class CommandStep(Struct, frozen=True):
     """A line of a fix.
 
     Attributes:
@@ -35,22 +35,22 @@ class Step(Struct, frozen=True):
     remark: str = ""
 
 
-def steps_of(fix: str) -> tuple[Step, ...]:
+def steps_of(fix: str) -> tuple[CommandStep, ...]:
     """The lines of a fix.
 
     >>> steps_of('Install another build\\nor: pip install "torch>=2.4"')[1]
-    Step(text='or', commands=('pip install "torch>=2.4"',), remark='')
+    CommandStep(text='or', commands=('pip install "torch>=2.4"',), remark='')
     """
     return tuple(_step(line.strip()) for line in fix.split("\n") if line.strip())
 
 
-def _step(line: str) -> Step:
+def _step(line: str) -> CommandStep:
     found = _AT_END.search(line)
     if found is not None:
         command, _, remark = found[0].partition("  # ")
         plain = _COMMAND.fullmatch(command)
         if plain is not None and not _PLACEHOLDER.search(plain[1]):
             before = line[: found.start()].rstrip().removesuffix(":")
-            return Step(before, (_FULL_STOP.sub("", plain[1].rstrip()),), (plain[2] + remark).strip())
+            return CommandStep(before, (_FULL_STOP.sub("", plain[1].rstrip()),), (plain[2] + remark).strip())
     quoted = [match for match in _QUOTED.findall(line) if not _PLACEHOLDER.search(match)]
-    return Step(line, tuple(dict.fromkeys(quoted)))
+    return CommandStep(line, tuple(dict.fromkeys(quoted)))

@@ -7,13 +7,13 @@ from abiscan.model.imports import Status
 from abiscan.model.provenance import Provenance, Topic
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report
 from abiscan.model.target import TargetEnvironment
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
 from abiscan.report.html.values import FileView
 from abiscan.report.provenance_text import operator_words
 from abiscan.report.summary import severity_counts, status_counts
 from abiscan.report.wording import counted, verdict_words
-from abiscan.report.wording import windows_words as known_windows
+from abiscan.report.wording import ranges_words as known_ranges
 
 # Unresolved first: the order in which the page offers and sorts them.
 STATUSES = (Status.MISSING, Status.UNREACHABLE, Status.UNDECIDED, Status.WEAK, Status.RESOLVED)
@@ -74,7 +74,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
         more_operators=max(0, len(artifact.operators) - _OPERATORS),
         what_if=tuple(
             f"With {counted(len(w.symbols), 'call')} of {printable(w.rule)} rewritten it loads on "
-            f"{windows_words(w.compatible_with)} ({printable(w.assumes)})"
+            f"{ranges_words(w.compatible_with)} ({printable(w.assumes)})"
             for w in artifact.what_if
         ),
         notes=_notes(artifact),
@@ -83,7 +83,7 @@ def file_view(report: Report, number: int, artifact: ArtifactReport, label: str)
     )
 
 
-def windows_words(windows: Windows | None) -> str:
+def ranges_words(windows: ReleaseRanges | None) -> str:
     """`2.1.0 - 2.2.2, 2.12.0 - 2.15.0`; empty where it was not looked up."""
     return "" if windows is None else printable(windows.text(last=", ")) or "no known release"
 
@@ -126,12 +126,12 @@ def _facts(artifact: ArtifactReport) -> tuple[tuple[str, str], ...]:
         versions: dict[str, bool] = {}
         for release in artifact.releases:
             versions[release.torch] = versions.get(release.torch, False) or release.fits
-        windows = known_windows(Windows.of_known(versions, versions.__getitem__))
+        windows = known_ranges(ReleaseRanges.of_known(versions, versions.__getitem__))
     facts = [
         ("loads on torch", windows),
         *_setting(artifact.target),
         ("built for torch", built),
-        ("torch releases with all its imports", windows_words(made.torch_releases) if windows is None else None),
+        ("torch releases with all its imports", ranges_words(made.torch_releases) if windows is None else None),
         ("std::string", STRINGS[made.cxx11_abi]),
         ("torch interface", made.abi),
         ("GPU code", " ".join(made.gpu_archs)),

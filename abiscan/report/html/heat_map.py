@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from abiscan.model.compatibility import BuildOfTorch, Compared, windows_of
+from abiscan.model.compatibility import BuildOfTorch, Compared, ranges_of
 from abiscan.model.release import ReleaseState, ReleaseVerdict
 from abiscan.model.report import ArtifactReport, ArtifactVerdict
-from abiscan.model.versions import Windows, minor, order
+from abiscan.model.versions import ReleaseRanges, minor, order
 from abiscan.report.escape import printable
 
 
@@ -47,7 +47,7 @@ _VERDICTS = {
 }
 
 
-class Column(Struct, frozen=True):
+class ReleaseColumn(Struct, frozen=True):
     """A build of torch.
 
     Attributes:
@@ -116,7 +116,7 @@ class HeatMap(Struct, frozen=True):
             something does not load where it is judged or admitted.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[ReleaseColumn, ...]
     rows: tuple[MapRow, ...]
     marks: tuple[Mark, ...]
     targets: bool
@@ -127,17 +127,17 @@ class HeatMap(Struct, frozen=True):
 # --- columns ----------------------------------------------------------------------------------------------------
 
 
-def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, str]]) -> tuple[Column, ...]:
+def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, str]]) -> tuple[ReleaseColumn, ...]:
     """Every build (public version, variant) once, oldest first; those that are judged on and not among the known ones
     stand behind these of their version."""
     known = dict.fromkeys(builds)
     judged = dict.fromkeys(targets)
     every = sorted([*known, *(t for t in judged if t not in known)], key=lambda b: order(b[0]) or ())
-    columns: list[Column] = []
+    columns: list[ReleaseColumn] = []
     for torch, variant in every:
         first = not columns or minor(columns[-1].torch) != minor(torch)
         name = f"{torch}+{variant}" if variant else torch
-        columns.append(Column(name, torch, variant, first, len(judged) == 1 and (torch, variant) in judged))
+        columns.append(ReleaseColumn(name, torch, variant, first, len(judged) == 1 and (torch, variant) in judged))
     return tuple(columns)
 
 
@@ -145,7 +145,7 @@ def columns_of(builds: Iterable[tuple[str, str]], targets: Iterable[tuple[str, s
 
 
 def wheel_cells(
-    columns: Sequence[Column], target: Compared, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+    columns: Sequence[ReleaseColumn], target: Compared, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
 ) -> tuple[Cell, ...]:
     """A row for all of a wheel.
 
@@ -160,7 +160,7 @@ def wheel_cells(
 
 
 def _wheel_cell(
-    column: Column, build: BuildOfTorch | None, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
+    column: ReleaseColumn, build: BuildOfTorch | None, verdict: ArtifactVerdict, judged: frozenset[str], *, whole: bool
 ) -> Cell:
     mine = column.name in judged
     if build is None:
@@ -175,7 +175,7 @@ def _wheel_cell(
 
 
 def file_cells(
-    columns: Sequence[Column], file: ArtifactReport, names: dict[str, str], judged: frozenset[str], *, shown: int
+    columns: Sequence[ReleaseColumn], file: ArtifactReport, names: dict[str, str], judged: frozenset[str], *, shown: int
 ) -> tuple[Cell, ...]:
     """A row for one file.
 
@@ -218,13 +218,13 @@ def outlined(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 # --- windows ----------------------------------------------------------------------------------------------------
 
 
-def loads_on(builds: Sequence[BuildOfTorch]) -> Windows:
+def loads_on(builds: Sequence[BuildOfTorch]) -> ReleaseRanges:
     """The releases with a build that the files load on, whatever the requirements say."""
-    return windows_of(builds, lambda build: build.state is ReleaseState.LOADS)
+    return ranges_of(builds, lambda build: build.state is ReleaseState.LOADS)
 
 
-def declared_of(builds: Sequence[BuildOfTorch]) -> Windows | None:
+def declared_of(builds: Sequence[BuildOfTorch]) -> ReleaseRanges | None:
     """The known releases that its requirements admit; None where it has none on torch."""
     if not builds or builds[0].admitted is None:
         return None
-    return windows_of(builds, lambda build: build.admitted is True)
+    return ranges_of(builds, lambda build: build.admitted is True)

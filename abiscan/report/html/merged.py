@@ -11,7 +11,7 @@ from abiscan.model.finding import Finding, RuleInfo, Severity
 from abiscan.model.report import ArtifactReport, Report
 from abiscan.report.escape import printable, printable_lines
 from abiscan.report.html.commands import steps_of
-from abiscan.report.html.values import CauseView, Hit, RuleView
+from abiscan.report.html.values import CauseView, FindingView, RuleView
 from abiscan.report.order import sorted_findings
 from abiscan.report.wording import place_words, readable_names
 
@@ -62,7 +62,7 @@ def _rules(
     report: Report, artifacts: Sequence[ArtifactReport], chosen: Callable[[Finding], bool], anchor: str
 ) -> list[RuleView]:
     infos = {rule.id: rule for rule in report.rules}
-    hits: dict[str, dict[tuple[object, ...], Hit]] = {}
+    hits: dict[str, dict[tuple[object, ...], FindingView]] = {}
     worst: dict[str, Severity] = {}
     for number, artifact in enumerate(artifacts):
         for finding in sorted_findings(artifact.findings):
@@ -84,7 +84,9 @@ def _rules(
     return sorted(views, key=lambda v: (v.standing == 0, Severity(v.severity).rank, -v.standing, v.id))
 
 
-def _rule(rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, hits: tuple[Hit, ...]) -> RuleView:
+def _rule(
+    rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, hits: tuple[FindingView, ...]
+) -> RuleView:
     return RuleView(
         printable(rule_id),
         f"{anchor}-{re.sub(r'[^a-z0-9-]', '-', rule_id.lower())}",
@@ -100,11 +102,11 @@ def _rule(rule_id: str, anchor: str, info: RuleInfo | None, severity: Severity, 
     )
 
 
-def _hit(found: dict[tuple[object, ...], Hit], report: Report, number: int, finding: Finding) -> None:
+def _hit(found: dict[tuple[object, ...], FindingView], report: Report, number: int, finding: Finding) -> None:
     key = (finding.severity, finding.message, finding.fix, finding.suppressed, finding.suppression)
     hit = found.get(key)
     if hit is None:
-        hit = found[key] = Hit(
+        hit = found[key] = FindingView(
             finding.severity.value,
             _stripped(finding.message),
             steps_of(_stripped(finding.fix)),

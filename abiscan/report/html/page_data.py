@@ -9,7 +9,7 @@ from typing import Any
 from abiscan.model.imports import CheckedImport, Owner
 from abiscan.model.report import ArtifactReport
 from abiscan.report.escape import printable, safe_json
-from abiscan.report.html.file_view import STATUSES, windows_words
+from abiscan.report.html.file_view import STATUSES, ranges_words
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.values import PageView
 from abiscan.report.order import sorted_imports
@@ -20,7 +20,7 @@ CSV_HEAD = ("path", "name", "version", "files", "verdict", "admits torch", "load
 
 def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
     """JSON that no name in it can end: `<`, `>`, `&` and line separators are escaped."""
-    texts = Texts()
+    texts = PageTexts()
     bindings: dict[tuple[Any, ...], int] = {}
     symbols: dict[tuple[str, str | None], int] = {}
     wheel_of = {file.number: wheel.number for wheel in view.wheels for file in wheel.files}
@@ -41,7 +41,7 @@ def data_json(view: PageView, artifacts: Sequence[ArtifactReport]) -> str:
     return escaped(value)
 
 
-def heat_data(heat: HeatMap, texts: Texts) -> dict[str, Any]:
+def heat_data(heat: HeatMap, texts: PageTexts) -> dict[str, Any]:
     """The columns, what the cells tell when they are pointed at, and the CSV's columns that are no builds."""
     return {
         "columns": [column.name for column in heat.columns],
@@ -73,7 +73,7 @@ def _binding(
     report: ArtifactReport,
     bindings: dict[tuple[Any, ...], int],
     symbols: dict[tuple[str, str | None], int],
-    texts: Texts,
+    texts: PageTexts,
 ) -> int:
     symbol = (printable(bound.name), printable(bound.demangled) if bound.demangled is not None else None)
     key = (
@@ -81,13 +81,13 @@ def _binding(
         STATUSES.index(bound.status),
         _OWNERS.index(bound.owner),
         texts.add(printable(bound.provider or "")),
-        texts.add(windows_words(report.exported_in.get(bound.name))),
+        texts.add(ranges_words(report.exported_in.get(bound.name))),
         texts.add("; ".join(c.cause.value for c in report.import_causes.get(bound.name, ()))),
     )
     return bindings.setdefault(key, len(bindings))
 
 
-class Texts:
+class PageTexts:
     """Texts that occur often, each kept once."""
 
     __slots__ = ("_places", "values")

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from abiscan.model.compatibility import Compared
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
-from abiscan.report.html.file_view import windows_words
+from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import (
     Cell,
     HeatMap,
@@ -23,7 +23,7 @@ from abiscan.report.html.heat_map import (
     wheel_cells,
 )
 from abiscan.report.html.values import FileView, WheelView
-from abiscan.report.html.wheel_view import Unit
+from abiscan.report.html.wheel_view import WheelUnit
 from abiscan.report.wording import readable_names
 
 # What a cell holds of a release's missing names; the JSON report is the place for the rest.
@@ -34,7 +34,10 @@ _FILES_SHOWN = 6
 
 
 def release_map(
-    units: Sequence[Unit], wheels: Sequence[WheelView], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]
+    units: Sequence[WheelUnit],
+    wheels: Sequence[WheelView],
+    files: Sequence[FileView],
+    artifacts: Sequence[ArtifactReport],
 ) -> HeatMap:
     """A row a wheel, and below it a row for all of its files that fare the same."""
     rows = _Rows(units, files, artifacts)
@@ -56,7 +59,9 @@ class _Rows:
 
     __slots__ = ("artifacts", "columns", "files", "rows")
 
-    def __init__(self, units: Sequence[Unit], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]) -> None:
+    def __init__(
+        self, units: Sequence[WheelUnit], files: Sequence[FileView], artifacts: Sequence[ArtifactReport]
+    ) -> None:
         judged = [artifacts[n] for unit in units for n in unit.files if artifacts[n].releases]
         self.columns = columns_of(
             ((r.torch, r.variant) for a in judged for r in a.releases or ()),
@@ -66,7 +71,7 @@ class _Rows:
         self.artifacts = artifacts
         self.rows: list[MapRow] = []
 
-    def add(self, unit: Unit, wheel: WheelView) -> None:
+    def add(self, unit: WheelUnit, wheel: WheelView) -> None:
         """A wheel with its files; nothing where none of them was judged on the releases."""
         cells: dict[int, tuple[Cell, ...]] = {}
         groups: dict[tuple[tuple[Mark, str, bool], ...], list[int]] = {}
@@ -117,8 +122,8 @@ class _Rows:
         read = all(self.artifacts[n].verdict is not ArtifactVerdict.UNREADABLE for n in files)
         found = wheel_cells(self.columns, target, container.verdict, judged, whole=read and not wheel.unread)
         builds = target.compatibility.torch or ()
-        loads, declared = windows_words(loads_on(builds)), declared_of(builds)
-        admitted = "" if declared is None else windows_words(declared)
+        loads, declared = ranges_words(loads_on(builds)), declared_of(builds)
+        admitted = "" if declared is None else ranges_words(declared)
         self.rows.append(
             MapRow(
                 len(self.rows),
@@ -147,7 +152,7 @@ class _Rows:
         for cell, column in zip(cells, self.columns, strict=True):
             loads = cell.mark in (Mark.LOADS, Mark.DRIFT)
             versions[column.torch] = versions.get(column.torch, False) or loads
-        return windows_words(Windows.of_known(versions, versions.__getitem__))
+        return ranges_words(ReleaseRanges.of_known(versions, versions.__getitem__))
 
 
 def _named(container: Container | None) -> Iterator[str]:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from abiscan.model.compatibility import BuildOfTorch, windows_of
+from abiscan.model.compatibility import BuildOfTorch, ranges_of
 from abiscan.model.history import RunSummary, WheelSummary
 from abiscan.model.release import ReleaseState
 from abiscan.model.versions import order
 from abiscan.report.escape import printable
-from abiscan.report.wording import windows_words
+from abiscan.report.wording import ranges_words
 
 UNJUDGED = "not judged on the releases"
 # Units of the drawing: a column a run, a row a release; below them the findings.
@@ -132,5 +132,5 @@ def _words(wheels: Sequence[WheelSummary]) -> str:
         return "not in this run"
     if not judged:
         return UNJUDGED
-    found = windows_of(judged[0].torch, lambda build: _loads(judged, build.torch))
-    return windows_words(found)
+    found = ranges_of(judged[0].torch, lambda build: _loads(judged, build.torch))
+    return ranges_words(found)

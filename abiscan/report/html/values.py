@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from abiscan.model.cause_page import CausePage
-from abiscan.report.html.commands import Step
+from abiscan.report.html.commands import CommandStep
 from abiscan.report.html.heat_map import HeatMap
 from abiscan.report.html.trends import Trend
 
@@ -15,12 +15,12 @@ from abiscan.report.html.trends import Trend
 _SYMBOLS = 400
 
 
-class Hit(Struct):
+class FindingView(Struct):
     """One finding, in all the files that have the same."""
 
     severity: str
     message: str
-    steps: tuple[Step, ...]
+    steps: tuple[CommandStep, ...]
     suppression: str | None
     failing: bool
     files: list[int] = field(default_factory=list)
@@ -38,7 +38,7 @@ class RuleView(Struct, frozen=True):
     example: str
     use_instead: str
     references: tuple[str, ...]
-    hits: tuple[Hit, ...]
+    hits: tuple[FindingView, ...]
     findings: int
     standing: int
 
@@ -56,7 +56,7 @@ class CauseView(Struct):
     confidence: str
     summary: str
     evidence: tuple[str, ...]
-    fixes: dict[tuple[Step, ...], list[int]] = field(default_factory=dict)
+    fixes: dict[tuple[CommandStep, ...], list[int]] = field(default_factory=dict)
     files: list[int] = field(default_factory=list)
     symbols: dict[str, str] = field(default_factory=dict)
     page: CausePage | None = None
@@ -123,7 +123,7 @@ class WheelView(Struct, frozen=True):
     unread: tuple[tuple[str, str], ...]
 
 
-class Place(Struct, frozen=True):
+class PlaceView(Struct, frozen=True):
     """A file of a wheel, and how many more of that wheel; `wheel` is empty on a page about one."""
 
     wheel: str
@@ -163,7 +163,7 @@ class PageView(Struct, frozen=True):
     stale: tuple[tuple[str, str, bool], ...]
     wheel_of: Mapping[int, WheelView]
 
-    def places(self, numbers: Sequence[int]) -> list[Place]:
+    def places(self, numbers: Sequence[int]) -> list[PlaceView]:
         """The files of these numbers, by wheel where the page has several."""
         by_wheel: dict[int, list[int]] = {}
         for number in dict.fromkeys(numbers):
@@ -173,5 +173,5 @@ class PageView(Struct, frozen=True):
         for place, inside in by_wheel.items():
             first = self.files[inside[0]]
             title, anchor = ("", "") if place < 0 else (self.wheel_of[inside[0]].title, f"wheel-{place}")
-            found.append(Place(title, anchor, first.label, f"file-{first.number}", len(inside) - 1))
+            found.append(PlaceView(title, anchor, first.label, f"file-{first.number}", len(inside) - 1))
         return found

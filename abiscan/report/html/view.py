@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Sequence
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Aspect, windows_of
+from abiscan.model.compatibility import Aspect, ranges_of
 from abiscan.model.fingerprint import bare_name
 from abiscan.model.history import RunSummary
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Report, Verdict
 from abiscan.model.target import TorchBuild
 from abiscan.report.escape import printable
-from abiscan.report.html.file_view import STRINGS, file_view, windows_words
+from abiscan.report.html.file_view import STRINGS, file_view, ranges_words
 from abiscan.report.html.heat_map import loads_on
 from abiscan.report.html.merged import failing_rules, merged_causes, noted_rules
 from abiscan.report.html.release_rows import release_map
 from abiscan.report.html.trends import trends_of
 from abiscan.report.html.values import FileView, PageView, WheelView
-from abiscan.report.html.wheel_view import Unit, refused_by, units_of, wheel_view
+from abiscan.report.html.wheel_view import WheelUnit, refused_by, units_of, wheel_view
 from abiscan.report.order import WORST_FIRST, sorted_artifacts
 from abiscan.report.summary import Summary, common_target, summary_of
 from abiscan.report.wording import TARGET_KINDS, counted, verdict_words
@@ -129,7 +129,7 @@ def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _together(units: Sequence[Unit], together: CompatReport | None) -> str | None:
+def _together(units: Sequence[WheelUnit], together: CompatReport | None) -> str | None:
     """The releases on which all of it loads, of one wheel or of a set that one environment can hold."""
     judged = [u for u in units if u.target is not None and u.target.compatibility.torch]
     if together is None or not judged:
@@ -137,10 +137,10 @@ def _together(units: Sequence[Unit], together: CompatReport | None) -> str | Non
     if len(judged) == 1:
         (unit,) = judged
         builds = unit.target.compatibility.torch if unit.target is not None else None
-        text = f"Loads on torch {windows_words(loads_on(builds or ()))}."
+        text = f"Loads on torch {ranges_words(loads_on(builds or ()))}."
         refused = refused_by(unit)
         if refused and unit.container is not None:
-            text += f" Its requirement on torch also admits {windows_words(refused)}, where it does not work."
+            text += f" Its requirement on torch also admits {ranges_words(refused)}, where it does not work."
         return text
     versions: dict[str | None, set[str | None]] = {}
     for unit in judged:
@@ -149,9 +149,9 @@ def _together(units: Sequence[Unit], together: CompatReport | None) -> str | Non
     if any(len(found) > 1 for found in versions.values()):
         # Two versions of one project are never in one environment.
         return None
-    common = windows_of(together.common.torch or (), lambda build: build.compatible)
+    common = ranges_of(together.common.torch or (), lambda build: build.compatible)
     if common:
-        return f"Together they load on torch {windows_words(common)}."
+        return f"Together they load on torch {ranges_words(common)}."
     alone = {e.input for e in together.exclusions if e.aspect is Aspect.TORCH}
     names = [t.label for t in together.inputs if t.path in alone]
     tail = f" Without {printable(' or '.join(names[:3]))} there would be one." if names and len(names) <= 3 else ""

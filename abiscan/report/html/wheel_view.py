@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from abiscan.model.compat_report import CompatReport
-from abiscan.model.compatibility import Compared, windows_of
+from abiscan.model.compatibility import Compared, ranges_of
 from abiscan.model.report import ArtifactReport, ArtifactVerdict, Container, Report
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.report.escape import printable
-from abiscan.report.html.file_view import windows_words
+from abiscan.report.html.file_view import ranges_words
 from abiscan.report.html.heat_map import declared_of, loads_on
 from abiscan.report.html.values import FileView, WheelView
 from abiscan.report.summary import failure_reason
@@ -21,7 +21,7 @@ from abiscan.report.wording import requirement_words, system_words, verdict_word
 _NUMBER = re.compile(r"(\d+)")
 
 
-class Unit(Struct, frozen=True):
+class WheelUnit(Struct, frozen=True):
     """A wheel, package or archive with the numbers of its files, or one file that is in none."""
 
     container: Container | None
@@ -35,7 +35,7 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return [(1, int(part[:18]), part) if number % 2 else (0, 0, part) for number, part in enumerate(parts)]
 
 
-def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None) -> list[Unit]:
+def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: CompatReport | None) -> list[WheelUnit]:
     reach = {} if together is None else {target.path: target for target in together.inputs}
     owner = {display: place for place, container in enumerate(report.containers) for display in container.artifacts}
     members: list[list[int]] = [[] for _ in report.containers]
@@ -44,15 +44,15 @@ def units_of(report: Report, artifacts: Sequence[ArtifactReport], together: Comp
         place = owner.get(artifact.display)
         (loose if place is None else members[place]).append(number)
     units = [
-        Unit(container, reach.get(container.path), tuple(inside))
+        WheelUnit(container, reach.get(container.path), tuple(inside))
         for container, inside in zip(report.containers, members, strict=True)
     ]
     units.sort(key=lambda unit: _natural(unit.container.path.rpartition("/")[2] if unit.container else ""))
-    return units + [Unit(None, reach.get(artifacts[number].display), (number,)) for number in loose]
+    return units + [WheelUnit(None, reach.get(artifacts[number].display), (number,)) for number in loose]
 
 
 def wheel_view(
-    number: int, report: Report, unit: Unit, artifacts: Sequence[ArtifactReport], files: Sequence[FileView]
+    number: int, report: Report, unit: WheelUnit, artifacts: Sequence[ArtifactReport], files: Sequence[FileView]
 ) -> WheelView:
     inside = [files[n] for n in unit.files]
     container = unit.container
@@ -101,7 +101,7 @@ def _reason(bad: Sequence[ArtifactReport]) -> str:
     return printable(messages[0].split("\n")[0]) if messages else ""
 
 
-def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Unit) -> Iterator[str]:
+def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: WheelUnit) -> Iterator[str]:
     """What tells it from its like: `cp311`, `x86_64`."""
     interpreters = dict.fromkeys(tag.split("-")[0] for tag in container.tags)
     abis = dict.fromkeys(tag.split("-")[1] for tag in container.tags if tag.count("-") >= 2)
@@ -110,16 +110,16 @@ def _line(container: Container, artifacts: Sequence[ArtifactReport], unit: Unit)
         yield "/".join(dict.fromkeys(m for n in unit.files if (m := artifacts[n].machine)))
 
 
-def _wheel_facts(unit: Unit, container: Container) -> list[tuple[str, str]]:
+def _wheel_facts(unit: WheelUnit, container: Container) -> list[tuple[str, str]]:
     builds = unit.target.compatibility.torch if unit.target is not None else None
     facts = []
     if builds and _judged(unit):
         loads, declared = loads_on(builds), declared_of(builds)
-        facts.append(("loads on torch", windows_words(loads)))
+        facts.append(("loads on torch", ranges_words(loads)))
         if declared is not None:
-            facts.append(("its requirement admits torch", windows_words(declared)))
+            facts.append(("its requirement admits torch", ranges_words(declared)))
             facts.append(
-                ("admitted, and does not work there", windows_words(refused_by(unit)) if refused_by(unit) else "")
+                ("admitted, and does not work there", ranges_words(refused_by(unit)) if refused_by(unit) else "")
             )
     facts += [
         ("requires torch", _required(container)),
@@ -146,13 +146,13 @@ def _differ(container: Container) -> bool:
     return bool(container.metadata_tags) and set(container.metadata_tags) != set(container.tags)
 
 
-def _judged(unit: Unit) -> bool:
+def _judged(unit: WheelUnit) -> bool:
     """Whether some file of it was judged on the releases; one that imports nothing of torch is not."""
     return unit.target is not None and bool(unit.target.compatibility.torch)
 
 
-def refused_by(unit: Unit) -> Windows:
+def refused_by(unit: WheelUnit) -> ReleaseRanges:
     """The releases that the requirement admits and that do not load it."""
     builds = (unit.target.compatibility.torch if unit.target is not None else None) or ()
     good = {build.torch for build in builds if build.compatible}
-    return windows_of(builds, lambda build: build.admitted is True and build.torch not in good)
+    return ranges_of(builds, lambda build: build.admitted is True and build.torch not in good)

@@ -26,7 +26,7 @@ from abiscan.mangling import CxxName, SpecialKind, parse
 from abiscan.model import versions
 from abiscan.model.cause import Confidence
 from abiscan.model.finding import Finding, Severity
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.layout import LayoutChange, Layouts, change_of, is_moved
 from abiscan.releases.layout_table import LayoutTable
 from abiscan.releases.type_text import made_for
@@ -303,7 +303,7 @@ def find_layout_drift(rule: Rule, subject: LayoutSubject) -> tuple[Finding, ...]
 def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Finding:
     first, *others = subject.uses
     known = dict.fromkeys((*subject.table.releases, *releases))
-    named = Windows.of_known(known, releases.__contains__).text(last=", ")
+    named = ReleaseRanges.of_known(known, releases.__contains__).text(last=", ")
     shared = f"and {len(others)} more record{'s' if len(others) > 1 else ''} are shared" if others else "is shared"
     were = "were" if others else "was"
     # A file that may have been compiled for the target itself is, mostly.
@@ -327,7 +327,7 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     certain = len(releases) == len(subject.side.releases)
     makes = use.fields is None and _is_met(use, releases, subject.target, subject.table)
     moved = _moved(use, releases[-1], subject.target, subject.table)
-    others = Windows([(releases[0], releases[-1])]).text()
+    others = ReleaseRanges([(releases[0], releases[-1])]).text()
     # A file that may have been compiled for the target itself is, mostly.
     possible = subject.target in subject.side.releases
     name = _short(subject.readable(use.via))

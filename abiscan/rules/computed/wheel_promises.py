@@ -16,7 +16,7 @@ from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.report import ArtifactKind, ArtifactReport, Container
-from abiscan.model.versions import Windows
+from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import installable
 from abiscan.rules import load
 from abiscan.rules.limited_api import stable_abi
@@ -297,7 +297,9 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
     known = _installable(every, wheel.promise)
     # A member that no known release serves is of another kind of build; the range can say nothing of it.
     loading = [
-        _Loading(m, releases) for m in users if (releases := _inside(m.provenance.torch_releases or Windows(), known))
+        _Loading(m, releases)
+        for m in users
+        if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
     ]
     covered, choice = builds_covered((_short(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
@@ -419,16 +421,16 @@ def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]
     return tuple(version for version in versions if version in found) or versions
 
 
-def _inside(windows: Windows, versions: Iterable[str]) -> frozenset[str]:
+def _inside(windows: ReleaseRanges, versions: Iterable[str]) -> frozenset[str]:
     return frozenset(version for version in versions if windows.contains(version))
 
 
 def _words(selected: Collection[str], known: Iterable[str]) -> str:
-    return f"torch {Windows.of_known(known, selected.__contains__).text()}"
+    return f"torch {ReleaseRanges.of_known(known, selected.__contains__).text()}"
 
 
 def _range(selected: Collection[str], known: Sequence[str]) -> str:
-    return Windows.of_known(known, selected.__contains__).requirement(known)
+    return ReleaseRanges.of_known(known, selected.__contains__).requirement(known)
 
 
 # In the order in which reports list their findings.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abiscan.source.declarations import Origin, origin_of
-from abiscan.source.flagged_place import Place
+from abiscan.source.declarations import DeclaredIn, origin_of
+from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.object_types import Kind
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 from abiscan.source.tensor_accessors import SAME_ON_TENSOR, asked_of_type
 
 
-def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
+def const_data_ptr(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
     """`x.const_data_ptr<T>()` to `x.data_ptr<T>()`, as a pointer to const where the context does not make it one.
 
     at::TensorBase::data_ptr<T> is exported for the same types, and takes no const one (ATen/core/TensorBase.h).
@@ -28,7 +28,7 @@ def const_data_ptr(place: Place, written: Written) -> list[Edit] | NotRewritten:
     if element is None:
         return NotRewritten("it has several template arguments")
     plain = element
-    if origin_of(written.code, place.at, element) is Origin.PARAMETER:
+    if origin_of(written.code, place.at, element) is DeclaredIn.PARAMETER:
         plain = f"std::remove_const_t<{element}>"
     edits = [Edit(written.tokens[index].at, written.end(close - 1), f"data_ptr<{plain}>")]
     if not _is_const_already(written, start, close + 2):
@@ -79,14 +79,14 @@ def _is_const_already(written: Written, start: int, after: int) -> bool:
     return len(stars) == 1 and "const" in words[stars[0] :]
 
 
-def tensor_data(place: Place, written: Written) -> list[Edit] | NotRewritten:
+def tensor_data(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
     """`x.data<T>()` to `x.data_ptr<T>()`, which is all that it does (ATen/core/TensorBase.h), on what is a tensor."""
     index = written.index(place.at)
     reason = _no_tensor(place, written)
     return NotRewritten(reason) if reason else [written.replaced(index, "data_ptr")]
 
 
-def type_properties(place: Place, written: Written) -> list[Edit] | NotRewritten:
+def type_properties(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
     """`AT_DISPATCH_...(x.type(), ...)` to `x.scalar_type()`, which the macro asks it for (ATen/Dispatch.h), and
     `x.type().is_cuda()` and its kin to the tensor's own member of the same answer.
 
@@ -108,7 +108,7 @@ def type_properties(place: Place, written: Written) -> list[Edit] | NotRewritten
     return [Edit(written.tokens[index].at, written.end(index + 6), same)]
 
 
-def packed_accessor(place: Place, written: Written) -> list[Edit] | NotRewritten:
+def packed_accessor(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
     """`packed_accessor<T, N, Traits, index>()` to the accessor of that index type, int64_t where none is named."""
     index = written.index(place.at)
     close = written.angle_end(index + 1)
@@ -128,7 +128,7 @@ def packed_accessor(place: Place, written: Written) -> list[Edit] | NotRewritten
     return [written.replaced(index, f"packed_accessor{width}"), without]
 
 
-def _no_tensor(place: Place, written: Written) -> str | None:
+def _no_tensor(place: FlaggedPlace, written: Written) -> str | None:
     """Why what a member is called on is not known to be a tensor; None where it is."""
     known = written.objects.receiver(place.at)
     return None if known.kind is Kind.TENSOR else known.reason

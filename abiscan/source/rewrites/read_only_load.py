@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abiscan.source.flagged_place import Place
+from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written
 
 HEADER = "ATen/cuda/DeviceUtils.cuh"
 
 
-def read_only_load(place: Place, written: Written) -> list[Edit] | NotRewritten:
+def read_only_load(place: FlaggedPlace, written: Written) -> list[Edit] | NotRewritten:
     """`__ldg(p)` to `doLdg(p)`, which is `__ldg` under CUDA and a plain read under HIP for every type
     (ATen/cuda/DeviceUtils.cuh of torch 1.13 to 2.15; torch's hipify maps the include)."""
     index = written.index(place.at)

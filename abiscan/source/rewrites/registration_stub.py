@@ -13,7 +13,7 @@ import re
 
 from msgspec.structs import replace
 
-from abiscan.source.bound_functions import BoundFunction, Keyword, Parameter, Signature
+from abiscan.source.bound_functions import BoundFunction, BoundSignature, Keyword, Parameter
 
 # C++ type, without namespaces, const and references -> what torch.library.infer_schema reads.
 _SCALARS = {
@@ -181,7 +181,7 @@ def _annotated(number: int, parameter: Parameter) -> str | None:
     return None if annotation is None else f"{name}: {annotation}"
 
 
-def _result(signature: Signature) -> str | None:
+def _result(signature: BoundSignature) -> str | None:
     words = [word for word in signature.result if word not in _NAMESPACES and not word.isupper()]
     if words[-1:] == ["void"]:
         return "None"

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from abiscan.source.bound_functions import bound_functions
 from abiscan.source.code import Code
-from abiscan.source.flagged_place import Place
+from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written, edited
 from abiscan.source.rewrites.registration_stub import registration_stub
@@ -128,7 +128,7 @@ def _overlap(made: list[Edit], ranges: list[tuple[int, int]]) -> bool:
 
 def stubs_for(
     text: str, path: str, rules: SourceRules, others: SourceSet, module: str | None
-) -> Iterator[tuple[Place, Rewritten]]:
+) -> Iterator[tuple[FlaggedPlace, Rewritten]]:
     """The registration of what a source binds by pybind11 alone, as a new Python file beside it.
 
     Args:

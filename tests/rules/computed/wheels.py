@@ -8,14 +8,14 @@ from abiscan.model.facts import Import, SymbolBinding, SymbolType, VersionNeed, 
 from abiscan.model.imports import CheckedImport, DemangledBy, Owner, Status
 from abiscan.model.provenance import Provenance
 from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
-from abiscan.model.versions import Span, Windows
+from abiscan.model.versions import ReleaseRanges, Span
 from abiscan.releases import open_index
 from abiscan.wheel.metadata import ContainerKind
 
 CP311 = "cp311-cp311-manylinux_2_28_x86_64"
 KNOWN = tuple(dict.fromkeys(build.torch for build in open_index().builds("x86_64")))
 WHEEL = "dist/pkg-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-ALL = Windows(((KNOWN[0], KNOWN[-1]),))
+ALL = ReleaseRanges(((KNOWN[0], KNOWN[-1]),))
 
 
 def imported(name: str, version: str | None = None, library: str = "libc.so.6", weak: bool = False) -> CheckedImport:
@@ -41,7 +41,7 @@ def member(
         machine,
         verdict,
         imports=imports,
-        provenance=Provenance(torch_releases=None if window is None else Windows(window)),
+        provenance=Provenance(torch_releases=None if window is None else ReleaseRanges(window)),
     )
 
 
