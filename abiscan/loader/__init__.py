@@ -112,6 +112,11 @@ class Loader:
             )
         return self._examine(binary, path, _elf_files(siblings)).predict()
 
+    def doubt(self, binary: Binary) -> str | None:
+        """Why the last `predict` gave no outcome, where that is for what this file holds; a sentence."""
+        last = self._last
+        return last.examination.doubt if last is not None and last.elf is binary else None
+
     def find(self, soname: str) -> tuple[str, ElfFile] | None:
         """The library that serves a soname in this process: one that is loaded, else the one that the search finds."""
         if self._builder is None:

@@ -31,6 +31,8 @@ class Examination:
         closure: everything it needs, siblings standing in for what the loader would not find.
         namespace: the process's objects and those that were mapped for the file.
         search_list: the closure's objects that are not in the process's global scope.
+        doubt: why it is unknown whether the process comes through the file or one that it brings, where that is the
+            reason why `predict` gives no outcome; a sentence.
     """
 
     def __init__(self, process: Process, namespace: Namespace, closure: Closure) -> None:
@@ -40,6 +42,7 @@ class Examination:
         self._loaded = len(process.namespace)
         self._lookups: dict[LinkMap, list[Lookup]] = {}
         self._bound: dict[LinkMap, list[Binding | None]] = {}
+        self.doubt: str | None = None
         in_process = frozenset(process.scope.maps)
         self.search_list = Scope(item for item in closure.maps if item not in in_process)
 
@@ -137,6 +140,15 @@ class Examination:
         order = sort_by_dependency(new, original=original)
         if linker.machine == "x86_64" and linker.flavour is Flavour.GLIBC:
             self._check_isa(order)
+        try:
+            self._relocate_in(order)
+        except Undecidable as reason:
+            self.doubt = str(reason)
+            raise
+
+    def _relocate_in(self, order: list[LinkMap]) -> None:
+        """Relocate objects, from the last to the first, and start them."""
+        linker = self.process.linker
         static_tls = self.process.static_tls()
         is_glibc = linker.flavour is Flavour.GLIBC
         for item in reversed(order):

@@ -32,7 +32,7 @@ _UNSURE_ELSEWHERE = 640
 _DIVIDING = frozenset(("x86_64", "i386", "s390x", "sparc64"))
 # Libraries whose variables are used while torch is imported: once a variable was reached through `__tls_get_addr`, its
 # library can have no static block any more. Observed with torch 2.13.0.
-_USED_BY_IMPORT = ("libc10.so", "libtorch_cpu.so", "libtorch_python.so")
+_USED_BY_IMPORT = ("libc10.so", "libtorch_cpu.so", "libtorch_python.so", "libstdc++.so.6")
 
 
 def static_references(elf: ElfFile) -> list[tuple[int, int]]:

@@ -124,21 +124,44 @@ def test_exit_status_whoever_the_file_belongs_to(files: dict[str, Path]) -> None
 
 
 _DISPATCH_KEYS = Symbol("_ZN3c104impl26raw_local_dispatch_key_setE", type=TLS, section=UNDEFINED)
+_ONCE = Symbol("_ZSt11__once_call", type=TLS, section=UNDEFINED)
+
+
+def _uses(symbol: Symbol, kind: int, library: str) -> bytes:
+    relocation = Relocation(DATA + 0x800, kind, symbol.name)
+    return build(Library((relocation,), symbols=(symbol,), needed=(library, "libc.so.6")))
 
 
 @pytest.mark.torch
 def test_static_tls_of_a_library_whose_variables_are_used(tmp_path: Path, torch_python: Path) -> None:
-    """`-ftls-model=initial-exec` against a variable of libc10.so, which `import torch` has used; other models."""
-    loads = {R_TPOFF: False, R_TLSDESC: True, R_DTPMOD: True, R_DTPOFF: True}
-    made = {kind: tmp_path / f"{kind}.so" for kind in loads}
-    for kind, path in made.items():
-        relocation = Relocation(DATA + 0x800, kind, _DISPATCH_KEYS.name)
-        path.write_bytes(build(Library((relocation,), symbols=(_DISPATCH_KEYS,), needed=("libc10.so", "libc.so.6"))))
-    answers = ask(made.values(), python=torch_python, torch=True)
+    """`-ftls-model=initial-exec` against variables that `import torch` has used; other models."""
+    cases = {
+        tmp_path / f"{symbol.name}-{kind}.so": (kind != R_TPOFF, library, _uses(symbol, kind, library))
+        for symbol, library in ((_DISPATCH_KEYS, "libc10.so"), (_ONCE, "libstdc++.so.6"))
+        for kind in (R_TPOFF, R_TLSDESC, R_DTPMOD, R_DTPOFF)
+    }
+    for path, (_, _, content) in cases.items():
+        path.write_bytes(content)
+    answers = ask(cases, python=torch_python, torch=True)
     model = kit.loader()
-    for kind, path in made.items():
+    for path, (loads, library, _) in cases.items():
         answer, said = answers[str(path)], model.predict(open_elf(path), str(path))
-        assert (answer.outcome == "loads") is loads[kind]
-        assert (said.outcome is LoaderOutcome.LOADS) is loads[kind]
+        assert (answer.outcome == "loads") is loads
+        assert (said.outcome is LoaderOutcome.LOADS) is loads
         assert (said.error or "") == answer.text
-    assert "libc10.so: cannot allocate memory in static TLS block" in answers[str(made[R_TPOFF])].text
+        assert loads or f"{library}: cannot allocate memory in static TLS block" in answer.text
+
+
+@pytest.mark.torch
+def test_doubt_about_a_file_fails_no_less_than_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the variables of another library were used is in no file: then the outcome is open, for a reason."""
+    monkeypatch.setattr("abiscan.loader.tls._USED_BY_IMPORT", ())
+    path = tmp_path / "initial_exec.so"
+    path.write_bytes(_uses(_ONCE, R_TPOFF, "libstdc++.so.6"))
+    elf, model = open_elf(path), kit.loader()
+    assert first_problem(elf) is None
+    assert model.predict(elf, str(path)).outcome is None
+    assert "needs a static TLS block" in (model.doubt(elf) or "")
+    sound = open_elf(Path(__file__).parents[1] / "fixtures" / "good-extension.so")
+    assert model.predict(sound, "/x/good-extension.so").outcome is LoaderOutcome.LOADS
+    assert model.doubt(sound) is None

@@ -20,7 +20,9 @@ def predict_load(record: FileRecord) -> None:
     else:
         siblings = {} if record.artifact.disk_path is not None else record.siblings
         record.loader = record.context.loader.predict(binary, record.load_path, siblings)
-    record.problem = first_problem(binary) if record.loader.outcome is not LoaderOutcome.LOADS else None
+    record.problem = None
+    if record.loader.outcome is not LoaderOutcome.LOADS:
+        record.problem = first_problem(binary) or record.context.loader.doubt(binary)
     index, machine = record.context.index, record.facts.machine
     record.broken_library = _broken_library(
         record.loader, record.load_path, lambda name: index.history(name, machine) is not None
