@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from abiscan.elf import ElfFile
-from abiscan.elf.dynamic import DT_GNU_HASH, DT_HASH, DT_STRTAB, DT_SYMTAB, DT_VERSYM
+from abiscan.elf.dynamic import DT_GNU_HASH, DT_HASH, DT_RELR, DT_RELRSZ, DT_STRTAB, DT_SYMTAB, DT_VERSYM
 from abiscan.elf.hash_table import GnuHashTable
 from abiscan.elf.mapping import (
     MAX_ADDRESS_SPACE,
@@ -230,7 +230,7 @@ def loader_tables(elf: ElfFile, writable: list[tuple[int, int]]) -> Iterator[tup
     count = elf.symbol_count
     yield elf.dynamic.address, elf.dynamic.address + (16 if wide else 8) * (len(values) + len(elf.dynamic.needed) + 1)
     sizes = [(DT_SYMTAB, count * (24 if wide else 16)), (DT_STRTAB, elf.dynamic.strings_end - elf.dynamic.strtab)]
-    sizes.append((DT_VERSYM, 2 * count))
+    sizes += [(DT_VERSYM, 2 * count), (DT_RELR, values.get(DT_RELRSZ, 0))]
     table = elf.symbols.hash_table
     if isinstance(table, GnuHashTable):
         words, _shift, buckets = table.parameters
