@@ -28,7 +28,7 @@ from abiscan.source.declarations import (
     type_of,
 )
 from abiscan.source.lexer import Token, TokenList, Tokens, tokens
-from abiscan.source.postfix_expressions import postfix_start
+from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, with_included
 
 # Initializers, aliases and operands in one another that are followed.
@@ -129,7 +129,11 @@ class ObjectTypes:
         dot = index - 2 if found[index - 1].text == "template" else index - 1
         if dot < 1:
             return _UNTELLABLE
+        if self._code.steps_left <= 0:
+            return _UNTELLABLE
         start = postfix_start(found, partner, dot)
+        # In a chain of calls each is looked at from every later one.
+        self._code.spend(MAX_EXPRESSION if start is None else dot - start)
         if start is None:
             return _UNTELLABLE
         made = _Expression(found, partner, scope)
