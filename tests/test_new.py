@@ -49,6 +49,11 @@ KINDS = {
         (f"{_CATALOGUE}every_module_of_causes_is_asked", f"{_CATALOGUE}the_order_of_the_causes_settles_a_tie"),
         (f"{_CATALOGUE}a_labelled_text_shows_the_cause[a-thing]",),
     ),
+    "message": Kind(
+        ("abiscan/data/messages.json",),
+        {("explain", "error: TODO a-thing: libfoo.so"): "why: TODO: what the message means for libfoo.so."},
+        ("tests/diagnosis/test_message_catalogue.py",),
+    ),
     "format": Kind(
         (),
         {(GOOD, "--torch", "2.13.0", "-f", "a-thing"): "good-extension.so: loads"},

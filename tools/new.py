@@ -1,4 +1,4 @@
-"""Make the stubs of a new rule, cause, format or pass: `python tools/new.py rule|cause|format|pass NAME`.
+"""Make the stubs of a new rule, cause, message, format or pass: `python tools/new.py KIND NAME`.
 
 Every file is made and every row is put into its table, so that the package runs with the stub at once. What is left to
 write has `TODO` in it, which `tests/test_new.py` refuses; the tests that are named at the end say the rest. NAME is the
@@ -69,6 +69,22 @@ text = "TODO"
 [[fix]]
 situation = "binary"
 text = "TODO"
+"""
+MESSAGE_TOML = """\
+# TODO: the family of messages; a single row may go into another file of this folder.
+
+[[message]]
+id = "NAME"
+anchors = ["TODO NAME"]
+after = ''': (?P<what>[\\w.-]{1,64})'''
+kind = "runtime-error"
+text = "{what}"
+source = "TODO: the program and the file that print it"
+examples = [{ text = "error: TODO NAME: libfoo.so", captures = { what = "libfoo.so" }, causes = ["unusable-file"] }]
+cause = "unusable-file"
+score = 0.5
+evidence = "TODO: what the message means for {what}."
+fix = "TODO: the imperative, or a command"
 """
 CAUSE_MODULE = """\
 \"\"\"NAME: TODO: what is asked, and of which facts.\"\"\"
@@ -211,6 +227,12 @@ def cause(stubs: Stubs) -> str:
     return "tests/diagnosis tests/report/test_json_report.py"
 
 
+def message(stubs: Stubs) -> str:
+    """The tests that say what is left of a new message."""
+    stubs.file(f"abiscan/diagnosis/catalogue/messages/{stubs.words}.toml", MESSAGE_TOML)
+    return "tests/diagnosis/test_message_catalogue.py"
+
+
 def format_(stubs: Stubs) -> str:
     """The tests that say what is left of a new format."""
     stubs.file(f"abiscan/report/{stubs.words}.py", FORMAT_MODULE)
@@ -229,7 +251,7 @@ def pass_(stubs: Stubs) -> str:
     return "tests/analysis/test_passes.py"
 
 
-KINDS = {"rule": rule, "cause": cause, "format": format_, "pass": pass_}
+KINDS = {"rule": rule, "cause": cause, "message": message, "format": format_, "pass": pass_}
 
 
 def main() -> int:
