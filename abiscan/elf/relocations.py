@@ -145,7 +145,8 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, 
         if only and table == DT_REL:
             continue
         ranges = []
-        if table in values:
+        # Linkers that write DT_RELR leave the others at 0, which stands for none (glibc 2.36).
+        if values.get(table):
             ranges.append((values[table], _size(image, values, size_tag)))
         if DT_PLTREL in values and (only or values[DT_PLTREL] == table):
             if DT_JMPREL not in values:
@@ -162,7 +163,7 @@ def relocation_tables(image: Image, dynamic: Dynamic) -> tuple[RelocationTable, 
                 continue
             offset = image.offset_of(start, "a relocation table", size)
             words = image.words(offset, size // word, "Q" if image.is64 else "I", "a relocation table")
-            relative = values.get(count_tag, 0) if number == 0 and table in values else 0
+            relative = values.get(count_tag, 0) if number == 0 and values.get(table) else 0
             # A library has ten thousands of leading ones, all alike, and of the others up to a hundred for each pair of
             # symbol and type: they are made distinct before they are taken apart.
             first = fields * max(relative, 0)
