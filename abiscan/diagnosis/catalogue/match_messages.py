@@ -31,6 +31,7 @@ def _driver_release(number: str) -> str:
 CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "capability": lambda text: f"sm_{text.replace('.', '')}",
     "driver": _driver_release,
+    "operator": lambda text: re.sub(r"\W.*\W|\W", "::", text),
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
 """What a group's name may end in: `(?P<gpu__capability>8\\.6)` captures `gpu` as `sm_86`. A number stands for no

@@ -84,6 +84,7 @@ class Answer(_Row, frozen=True, kw_only=True):
         owner: project that the subject belongs to.
         find: names of finders.
         cause: causes; those whose conditions hold are given.
+        repeats_symbol: it is left out where the text has a missing symbol, which is then the reason.
         computed: names of functions of `computed_causes.py` whose causes are given too.
     """
 
@@ -92,6 +93,7 @@ class Answer(_Row, frozen=True, kw_only=True):
     text: str = ""
     owner: Owner | None = None
     find: tuple[str, ...] = ()
+    repeats_symbol: bool = False
     cause: tuple[AnswerCause, ...] = ()
     computed: tuple[str, ...] = ()
 

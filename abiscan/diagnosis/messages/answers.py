@@ -66,7 +66,10 @@ def _answers(
     for mention in found:
         if isinstance(mention, FoundMessage):
             message = _answer_message(mention, knowledge, needed_by, file_facts)
-            answered[message.kind, message.text, str(mention.position)] = message
+            key: _Key = message.kind, message.text, str(mention.position)
+            answered[key] = message
+            if mention.answer.repeats_symbol:
+                echoes.add(key)
             continue
         subject = _answer(mention, knowledge, needed_by, file_facts, demangler, unfound=unfound)
         if subject is None:
@@ -147,12 +150,6 @@ def _answer(
             return _subject(mention, ranked(python_errors.no_attribute(mention)), Owner.TORCH)
         case Complaint.OTHER_PYTHON:
             return _subject(mention, ranked(python_errors.other_python(mention)), None)
-        case Complaint.NO_FAKE:
-            return _subject(mention, ranked(missing_operators.no_fake(mention)), Owner.SELF)
-        case Complaint.REGISTERED_TWICE:
-            return _subject(mention, ranked(missing_operators.registered_twice(mention)), Owner.SELF)
-        case Complaint.NO_BACKEND:
-            return _subject(mention, ranked(missing_operators.no_backend(mention)), Owner.TORCH)
         case Complaint.OLD_STANDARD:
             return _subject(mention, ranked(build_errors.old_standard(mention, missing)), Owner.TORCH)
         case Complaint.NO_MODULE:

@@ -52,12 +52,6 @@ class Complaint(enum.Enum):
     """A class or a namespace of torch has no member of a name."""
     NO_PYTHON_ATTRIBUTE = enum.auto()
     """A Python module of torch has no attribute of a name."""
-    NO_FAKE = enum.auto()
-    """An operator has no implementation that gives shapes alone."""
-    REGISTERED_TWICE = enum.auto()
-    """Two libraries register the same operators."""
-    NO_BACKEND = enum.auto()
-    """Torch's library of a device was not loaded."""
     OTHER_PYTHON = enum.auto()
     """A compiled module says itself that it is for another Python."""
     NO_TOOLKIT = enum.auto()
@@ -93,9 +87,6 @@ _KINDS: Final = {
     Complaint.HALF_OPERATION: SubjectKind.COMPILE_ERROR,
     Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
     Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
-    Complaint.NO_FAKE: SubjectKind.DYNAMO,
-    Complaint.REGISTERED_TWICE: SubjectKind.LIBRARY,
-    Complaint.NO_BACKEND: SubjectKind.RUNTIME_ERROR,
     Complaint.OTHER_PYTHON: SubjectKind.VERSION,
     Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
     Complaint.CUDNN_RELEASES: SubjectKind.VERSION,

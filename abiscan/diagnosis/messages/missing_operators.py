@@ -22,12 +22,6 @@ def is_echo(mention: Mention) -> bool:
 
 def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
     """`operator x::y does not exist`; torchvision's `Couldn't load custom C++ ops`"""
-    if mention.complaint is Complaint.NO_OPERATORS and mention.text == "torchcodec":
-        yield from _of_torchcodec()
-        return
-    if mention.complaint is Complaint.NO_OPERATORS and mention.text == "sgl_kernel":
-        yield from _of_sgl_kernel()
-        return
     if mention.complaint is Complaint.NO_OPERATORS:
         text = f"{mention.text} says that the library of its operators did not load."
         yield from _of_companion(mention.text, text, missing)
@@ -41,121 +35,14 @@ def missing_operator(mention: Mention, missing: MissingName) -> Candidates:
         yield from _of_anybody(mention, missing, namespace, name)
         return
     text = f"Nothing has registered {mention.text}: the library of {package}, which does, did not load."
-    # A model in TorchScript names operators that its program need not have imported.
-    scripted = mention.context in ("Unknown builtin op", "Could not find schema for")
     yield from _of_companion(package, text, missing)
     yield Candidate(
         CauseId.OP_NOT_REGISTERED,
-        0.6 if scripted else 0.35,
+        0.6 if mention.context else 0.35,
         (f"Nothing has registered {mention.text}; importing {package} does, where its library loads.",),
         f"import {package}  # before a model that uses {mention.text} is loaded\n"
         f"In a program without Python: link {package}'s own C++ library.",
     )
-
-
-def _of_torchcodec() -> Candidates:
-    first = "torchcodec found no library of its own that loads: it has one for each release of FFmpeg, and tries them."
-    yield Candidate(
-        CauseId.LIBRARY_MISSING,
-        0.75,
-        (first, "The message names what is not there first: the shared libraries of FFmpeg (libavutil and its kin)."),
-        "conda install -c conda-forge ffmpeg  # or the system's; ffmpeg -version tells which release is there",
-    )
-    fix = "pip list | grep -i torch  # README of torchcodec: which release is for which torch"
-    evidence = (
-        first,
-        "Each release of torchcodec is built for one release of torch: beside another none of them loads.",
-    )
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.6, evidence, fix)
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.55, evidence, fix)
-
-
-def _of_sgl_kernel() -> Candidates:
-    first = "sgl_kernel found its library for this GPU, or none for it, and none that it tried loads."
-    why = "The loader's own words, which it prints below for each file, say what is missing, and would decide."
-    fix = (
-        "python -c 'import torch; print(torch.__version__, torch.version.cuda, torch.cuda.get_device_capability())'\n"
-        "pip install --force-reinstall sgl-kernel  # the release that this release of sglang asks for, for that CUDA"
-    )
-    each = (
-        "Each release of sgl-kernel is built for one release of torch: beside another one none of its libraries loads."
-    )
-    yield Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.58, (first, each, why), fix)
-    yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.56, (first, each, why), fix)
-    library = "A library that it is linked to (libnuma, CUDA's of another release) may be missing."
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.5, (first, library, why), fix)
-
-
-def no_fake(mention: Mention) -> Candidates:
-    """An operator that torch.compile or torch.export asks for shapes, and that has kernels alone."""
-    if mention.context:
-        said = (
-            "The message says it itself: torch.compile or torch.export traces into a kernel of an extension, which "
-            "asks a tensor without data (a FakeTensor) for its data. The function is no operator of torch.",
-        )
-        way = (
-            '@torch.library.custom_op("NAMESPACE::NAME", mutates_args=())  # around the call of the extension\n'
-            "def name(x: torch.Tensor) -> torch.Tensor: ...\n"
-            "@name.register_fake\n"
-            "def _(x): return torch.empty_like(x)  # the shape and type of its result"
-        )
-        yield Candidate(CauseId.OP_NOT_REGISTERED, 0.88, said, way)
-        return
-    name = mention.text if "::" in mention.text else "NAMESPACE::NAME"
-    shown = ".".join(fixes.word(part, "NAME") for part in name.split("::"))
-    evidence = (
-        f"{mention.text} has no implementation that gives shapes alone (a fake one, or a kernel for Meta), which "
-        "torch.compile and torch.export run in place of it.",
-    )
-    fix = (
-        f'@torch.library.register_fake("{shown.replace(".", "::", 1)}")  # torch 2.4 and later; impl_abstract before\n'
-        "def _(x): return torch.empty_like(x)  # with its arguments, and the shape and type of its result\n"
-        "and import the module that does it before the model is compiled."
-    )
-    yield Candidate(CauseId.OP_NOT_REGISTERED, 0.9, evidence, fix)
-
-
-def registered_twice(mention: Mention) -> Candidates:
-    """Two libraries of one process register the same operators."""
-    name = fixes.word(mention.text, "PACKAGE")
-    evidence = (
-        f"Operators of {mention.text} are registered twice in the process: by two libraries (two copies of one, or an "
-        "older one beside a newer), or twice by one source.",
-    )
-    fix = (
-        f"find . $(python -c 'import site; print(*site.getsitepackages())') -name '*.so' "
-        f"-path '*{name}*'  # which copies there are\n"
-        "pip uninstall until none is left, and install one; in a source tree remove build and the *.so that are left.\n"
-        "In a source of your own: one TORCH_LIBRARY for each namespace, TORCH_LIBRARY_FRAGMENT for the others."
-    )
-    yield Candidate(
-        CauseId.DISTRIBUTION_VARIANT, 0.49, (*evidence, "One of them may be a build for another torch or variant."), fix
-    )
-    yield Candidate(
-        CauseId.BUILT_FOR_OLDER_TORCH, 0.47, (*evidence, "One of them may be left from an earlier installation."), fix
-    )
-
-
-def no_backend(mention: Mention) -> Candidates:
-    """torch's library of a device registers it when it is loaded; nothing loaded it."""
-    device = mention.text
-    evidence = (f"Nothing has registered the device {device}: torch's library for it was not loaded.",)
-    build = Candidate(
-        CauseId.CUDA_BUILD_REQUIRED,
-        0.7,
-        (*evidence, "A build for CPU has no such library."),
-        "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # None is a CPU build\n"
-        "Install a build for the device (the wheel index of its variant), or the libtorch for it.",
-    )
-    link = Candidate(
-        CauseId.LIBRARY_NOT_LINKED,
-        0.78 if mention.library is not None else 0.66,
-        (*evidence, "A linker leaves a library out of which no name is used, unless it is told to keep it."),
-        "Link it for good: -Wl,--no-as-needed -ltorch_cuda (link.exe: "
-        "/INCLUDE:?warp_size@cuda@at@@YAHXZ), before the other libraries of torch.",
-    )
-    yield build
-    yield link
 
 
 def _of_torch(mention: Mention) -> Candidates:

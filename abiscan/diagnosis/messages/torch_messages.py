@@ -1,4 +1,4 @@
-"""Messages of torch and of extensions about releases that differ, and about operators that nobody registered."""
+"""Messages of torch and of extensions about releases that differ."""
 
 from __future__ import annotations
 
@@ -7,97 +7,6 @@ from collections.abc import Iterator
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
-
-_OPERATOR_BEFORE = re.compile(r"([A-Za-z_][\w.]{0,127}::\w[\w.]{0,127})['\"`]?\s{0,2}$")
-_OPERATOR = re.compile(r"\s{0,4}(?:operator\s{1,4})?['\"`]?([A-Za-z_][\w.]{0,127}::\w[\w.]{0,127})")
-_ATTRIBUTE = re.compile(r"'?\s{1,4}'([\w.]{1,128})' object has no attribute '(\w{1,128})'")
-
-
-def operator_before(hit: Hit) -> Iterator[Mention]:
-    """`operator torchvision::nms does not exist`"""
-    found = _OPERATOR_BEFORE.search(hit.before[-300:])
-    if found is not None and "perator" in hit.before[-320:]:
-        yield Mention(Complaint.MISSING_OPERATOR, found[1], hit.at, context=hit.word)
-
-
-def operator_behind(hit: Hit) -> Iterator[Mention]:
-    """`No such operator x::y`; `Could not find schema for x::y`; `Unknown builtin op: x::y`"""
-    found = _OPERATOR.match(hit.rest.lstrip(": "))
-    if found is not None:
-        yield Mention(Complaint.MISSING_OPERATOR, found[1].rstrip("."), hit.at, context=hit.word)
-
-
-_CLASS = re.compile(r" '__torch__\.torch\.classes\.(\w{1,128})\.(\w{1,128})'")
-
-
-def script_class(hit: Hit) -> Iterator[Mention]:
-    """`Tried to instantiate class '__torch__.torch.classes.x.Y', but it does not exist!`"""
-    found = _CLASS.match(hit.rest)
-    if found is not None:
-        yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
-
-
-def op_namespace(hit: Hit) -> Iterator[Mention]:
-    """`AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'`"""
-    found = _ATTRIBUTE.match(hit.rest)
-    if found is not None:
-        yield Mention(Complaint.MISSING_OPERATOR, f"{found[1]}::{found[2]}", hit.at)
-
-
-_NO_FAKE = re.compile(r"([A-Za-z_]\w{0,63}::[\w.]{1,96})")
-_DOTTED = re.compile(r"([A-Za-z_]\w{0,63})\.(\w{1,96})(?:\.\w{1,64})?\s{0,2}$")
-
-
-def no_fake(hit: Hit) -> Iterator[Mention]:
-    """`NotImplementedError: mylib::foo: attempted to run this operator with Meta tensors, but there was no fake impl or
-    Meta kernel registered for this operator.`; `There was no fake impl registered for <CustomOpDef(mylib::foo)>`"""
-    found = _NO_FAKE.search(hit.before[-400:]) or _NO_FAKE.search(hit.rest[:200])
-    yield Mention(Complaint.NO_FAKE, found[1] if found is not None else "an operator", hit.at)
-
-
-def no_data(hit: Hit) -> Iterator[Mention]:
-    """c10/core/TensorImpl.h: `Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using
-    torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel.`"""
-    if "FakeTensor" in hit.rest[:64]:
-        yield Mention(Complaint.NO_FAKE, "a custom kernel", hit.at, context=hit.word)
-
-
-def unsupported_operator(hit: Hit) -> Iterator[Mention]:
-    """`torch._subclasses.fake_tensor.UnsupportedOperatorException: mylib.foo.default`"""
-    found = _DOTTED.match(hit.rest[:200])
-    if found is not None and found[1] not in ("aten", "prims", "prim"):
-        yield Mention(Complaint.NO_FAKE, f"{found[1]}::{found[2]}", hit.at)
-
-
-_NAMESPACE = re.compile(r" (\w{1,96})[;.]")
-_SCHEMA = re.compile(r"\((\w{1,64}::[\w.]{1,96})\(")
-
-
-def registered_twice(hit: Hit) -> Iterator[Mention]:
-    """`Only a single TORCH_LIBRARY can be used to register the namespace torchvision; ...`; `Tried to register an
-    operator (x::y(...) -> ...) with the same name and overload name multiple times.`"""
-    found = _NAMESPACE.match(hit.rest) if hit.word.startswith("TORCH") else _SCHEMA.search(hit.before[-2_048:])
-    if found is not None:
-        yield Mention(Complaint.REGISTERED_TWICE, found[1].partition("::")[0], hit.at)
-
-
-def no_backend(hit: Hit) -> Iterator[Mention]:
-    """torch: `PyTorch is not linked with support for cuda devices`; `Cannot initialize CUDA without ATen_cuda
-    library.`"""
-    if hit.word.startswith("Cannot") and "ATen_cuda" in hit.rest[:32]:
-        yield Mention(Complaint.NO_BACKEND, "cuda", hit.at, library="libtorch_cuda.so")
-    device = hit.rest[:24].strip().partition(" ")[0]
-    if hit.before.endswith("PyTorch ") and device.isalpha():
-        yield Mention(Complaint.NO_BACKEND, device, hit.at)
-
-
-def could_not_load(hit: Hit) -> Iterator[Mention]:
-    """torch.ops.load_library: `OSError: Could not load this library: /x/libtorchaudio.so`; `RuntimeError: Could not
-    load libtorchcodec.`"""
-    path = "libtorchcodec.so" if hit.word.endswith("libtorchcodec") else hit.rest[:4_096].strip()
-    package = next((each for each in ("torchvision", "torchaudio", "torchtext", "torchcodec") if each in path), None)
-    if package is not None:
-        yield Mention(Complaint.NO_OPERATORS, package, hit.at)
 
 
 def no_toolkit(hit: Hit) -> Iterator[Mention]:
@@ -128,17 +37,6 @@ def newer_ptx(hit: Hit) -> Iterator[Mention]:
     found = _PTX.match(hit.rest)
     if found is not None:
         yield Mention(Complaint.NO_TOOLKIT, f"PTX {found[1]}", hit.at, releases=(found[1], found[2]))
-
-
-def no_operators(hit: Hit) -> Iterator[Mention]:
-    """`Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible, ...`"""
-    if "torchvision" in hit.rest + hit.following(2):
-        yield Mention(Complaint.NO_OPERATORS, "torchvision", hit.at)
-
-
-def no_common_operators(hit: Hit) -> Iterator[Mention]:
-    """`[sgl_kernel] CRITICAL: Could not load any common_ops library!`"""
-    yield Mention(Complaint.NO_OPERATORS, "sgl_kernel", hit.at)
 
 
 _PARAMETER = re.compile(r"Parameter (\w{1,128}) $")
