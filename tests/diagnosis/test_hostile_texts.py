@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from abiscan.diagnosis import Knowledge, explain
 from abiscan.diagnosis.messages.read_text import read_text
 
 _UNBALANCED = (
+    "",
     "a(b",
     "a[b",
     "a)b",
@@ -49,3 +52,10 @@ def test_a_name_matches_itself_alone() -> None:
     (of_it,) = read_text(text.format("a+", "a+")).mentions
     assert of_it.version == "3.8"
     assert not read_text(text.format("a+", "aa")).mentions
+
+
+def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:
+    """Found by the fuzzer: a repetition inside of a repetition tried every way to divide a run of letters."""
+    begin = time.process_time()
+    read_text(f"a.obj : error LNK2019: unresolved external symbol __cdecl {'a' * 4_000} referenced\n" * 50)
+    assert time.process_time() - begin < 1

@@ -111,7 +111,9 @@ def read_name(text: str) -> NameToken | None:
     return _bare(text, at)
 
 
-_CONVENTION = re.compile(r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}(?:::)?){1,16})[(<]")
+_CONVENTION = re.compile(
+    r"__(?:cdecl|thiscall|vectorcall|stdcall|fastcall) ((?:[A-Za-z_~]\w{0,255}::){0,15}~?[A-Za-z_]\w{0,255}(?:::)?)[(<]"
+)
 
 
 def msvc_name(text: str) -> str | None:

@@ -108,7 +108,7 @@ def no_module(hit: Hit) -> Iterator[Mention]:
     """`ModuleNotFoundError: No module named 'mmcv._ext'`, of a module that is compiled, by its name; and `cannot import
     name '_C' from 'detectron2'`."""
     name = first_quoted(hit.rest[:320])
-    if name is None or not hit.rest.startswith((" '", ' "')):
+    if not name or not hit.rest.startswith((" '", ' "')):
         yield from _no_module_of_python_2(hit)
         return
     if hit.word == "cannot import name":
