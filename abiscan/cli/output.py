@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from abiscan.errors import UsageError
-from abiscan.filesystem import other_owner
 
 if TYPE_CHECKING:
     from abiscan.cli.progress_bar import ProgressBar
@@ -152,6 +151,8 @@ def _refuse_others_link(path: str) -> None:
         status = os.lstat(path)
     except OSError:
         return
+    from abiscan.filesystem import other_owner  # msgspec behind it must be imported by `run`
+
     owner = other_owner(status)
     if stat.S_ISLNK(status.st_mode) and owner is not None:
         raise UsageError(f"{path}: cannot be written: a symbolic link {owner}")
