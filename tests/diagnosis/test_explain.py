@@ -100,7 +100,7 @@ def test_scatter_that_refuses_the_cuda_of_torch(nothing: Knowledge) -> None:
     )
     (subject,) = explain(text, nothing)
     assert subject.causes[0].cause is CauseId.CUDA_LIBRARY_MISMATCH
-    assert "torch has CUDA 11.8, torch_scatter was built for 12.1." in subject.causes[0].evidence
+    assert "torch has CUDA 11.8, torch_scatter was built for CUDA 12.1." in subject.causes[0].evidence
     assert "--no-build-isolation --no-binary torch-scatter" in subject.causes[0].fix
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from abiscan.diagnosis import fixes
 from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
 from abiscan.ownership.torch_names import is_torch_library
 from abiscan.releases import companions
 
@@ -74,6 +75,17 @@ def _foreign_dll(values: Values, missing: MissingName) -> str | None:
     return None if _of_torch(values, missing) else _dll(values, missing)
 
 
+def _built_for(values: Values, _missing: MissingName) -> str | None:
+    """`older` or `newer`: the torch that the extension was built for (value `built`), beside the one there (`here`)."""
+    built, here = versions.order(values.get("built", "")), versions.order(values.get("here", ""))
+    return None if built is None or here is None or built == here else "older" if built < here else "newer"
+
+
+def _distribution(values: Values, _missing: MissingName) -> str | None:
+    """The package that the message names (value `needed_by`), as pip spells it."""
+    return fixes.normalised(values.get("needed_by"))
+
+
 def _number(name: str | None) -> int:
     found = re.search(r"\d{1,4}", name or "")
     return int(found[0]) if found is not None else 0
@@ -90,4 +102,6 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "of_torch": _of_torch,
     "dll": _dll,
     "foreign_dll": _foreign_dll,
+    "built_for": _built_for,
+    "distribution": _distribution,
 }

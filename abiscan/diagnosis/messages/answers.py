@@ -20,7 +20,6 @@ from abiscan.diagnosis.messages import (
     python_errors,
     spelling,
     toolchain_errors,
-    version_conflicts,
 )
 from abiscan.diagnosis.messages.bare_names import bare_names
 from abiscan.diagnosis.messages.mention import Complaint, Mention
@@ -122,16 +121,10 @@ def _answer(
             return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
         case Complaint.MODULE_INIT:
             return _subject(mention, ranked(loading_errors.module_init(mention, missing)), Owner.SELF, file_name)
-        case Complaint.TORCH_OF_EXTENSION:
-            return _subject(mention, ranked(version_conflicts.torch_releases(mention)), Owner.TORCH, file_name)
-        case Complaint.CUDA_OF_EXTENSION | Complaint.CUDA_OF_TOOLKIT:
-            return _subject(mention, ranked(version_conflicts.cuda_releases(mention, missing)), Owner.CUDA, file_name)
         case Complaint.SKIPPED_CALL:
             return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
         case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
-        case Complaint.CUDNN_RELEASES:
-            return _subject(mention, ranked(version_conflicts.cudnn_releases(mention)), Owner.CUDA)
         case Complaint.UNDECLARED:
             return _subject(mention, ranked(build_errors.undeclared(mention, missing)), Owner.TORCH)
         case Complaint.NO_HEADER:

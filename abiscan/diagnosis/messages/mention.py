@@ -22,12 +22,6 @@ class Complaint(enum.Enum):
     """A library does not define a symbol version."""
     MODULE_INIT = enum.auto()
     """A module has no function of the name that Python calls first."""
-    TORCH_OF_EXTENSION = enum.auto()
-    """An extension says itself that it was built for another torch."""
-    CUDA_OF_EXTENSION = enum.auto()
-    """Torch and an extension were built with different CUDA releases."""
-    CUDA_OF_TOOLKIT = enum.auto()
-    """The CUDA toolkit that is to build an extension is of another release than torch's."""
     PYTHON_NAME = enum.auto()
     """A Python name is not defined."""
     SKIPPED_CALL = enum.auto()
@@ -58,8 +52,6 @@ class Complaint(enum.Enum):
     """The CUDA toolkit was not found."""
     OLD_STANDARD = enum.auto()
     """Torch's headers ask for a newer C++."""
-    CUDNN_RELEASES = enum.auto()
-    """Torch was compiled with another cuDNN than it finds."""
     NO_MODULE = enum.auto()
     """Python has no compiled module of a name."""
     WHEEL_TAGS = enum.auto()
@@ -71,9 +63,6 @@ _KINDS: Final = {
     Complaint.LIBRARY: SubjectKind.LIBRARY,
     Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
     Complaint.MODULE_INIT: SubjectKind.SYMBOL,
-    Complaint.TORCH_OF_EXTENSION: SubjectKind.VERSION,
-    Complaint.CUDA_OF_EXTENSION: SubjectKind.VERSION,
-    Complaint.CUDA_OF_TOOLKIT: SubjectKind.VERSION,
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
     Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
@@ -89,7 +78,6 @@ _KINDS: Final = {
     Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
     Complaint.OTHER_PYTHON: SubjectKind.VERSION,
     Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
-    Complaint.CUDNN_RELEASES: SubjectKind.VERSION,
     Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,
     Complaint.WHEEL_TAGS: SubjectKind.FILE,
 }
