@@ -4,6 +4,7 @@ which of them take or return tensors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -25,7 +26,7 @@ _MAX_WALKED = 2_000_000
 _MAX_FUNCTIONS = 1000
 # Modules of one file; others than tests have one.
 _MAX_MODULES = 16
-_REGISTERS = ("TORCH_LIBRARY", "STABLE_TORCH_LIBRARY", "RegisterOperators")
+_REGISTERS = re.compile(r"\b(?:TORCH_LIBRARY|STABLE_TORCH_LIBRARY|RegisterOperators)", re.ASCII)
 
 
 class Parameter(Struct, frozen=True):
@@ -96,11 +97,7 @@ def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | No
 
 def registers_operators(code: Code) -> bool:
     """Whether a file registers operators of torch itself."""
-    return any(word in code.text for word in _REGISTERS) and code.has_name(_is_registration)
-
-
-def _is_registration(name: str) -> bool:
-    return name.startswith(_REGISTERS)
+    return code.has_name(_REGISTERS)
 
 
 def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunction]:
@@ -176,8 +173,7 @@ class _Unit:
             close = partner[index + 1]
             after = close + 1
             if close > 0 and found.kinds[after : after + 1] == b"{" and partner[after] > 0:
-                if not code.spend(close - index):
-                    return None
+                code.spend(close - index)
                 parameters = [token.text for token in found[index + 2 : close]]
                 if "module" in parameters or "module_" in parameters:
                     return found[after + 1 : partner[after]]
@@ -222,8 +218,7 @@ class _Unit:
             result = _result(code, at)
             if not result:
                 continue
-            if not code.spend(close - at):
-                break
+            code.spend(close - at)
             parameters = tuple(
                 parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
             )

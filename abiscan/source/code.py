@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
+from abiscan.errors import UnreadableFile
+from abiscan.model.limits import MIN_SOURCE_STEPS, SOURCE_STEPS_PER_CHARACTER
 from abiscan.source.conditions import holds
 from abiscan.source.lexer import INCLUDE, NAME, Token, TokenList, Tokens, tokens, word_at
 from abiscan.source.word_index import WordIndex
@@ -53,11 +55,43 @@ def included_by(text: str) -> list[str]:
     return list(found)
 
 
+class Steps:
+    """The steps that the check of one file may still take, in the file itself and in those that it includes.
+
+    Args:
+        path: of the file, for the message.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._admitted: set[str] = set()
+        self.left = MIN_SOURCE_STEPS
+
+    def admit(self, code: Code) -> None:
+        """Let the check read a file, which each lengthens once."""
+        if code.path not in self._admitted:
+            self._admitted.add(code.path)
+            self.left += SOURCE_STEPS_PER_CHARACTER * len(code.text)
+        code.steps = self
+
+    def spend(self, steps: int) -> None:
+        """Take steps.
+
+        Raises:
+            UnreadableFile: there are not that many left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise UnreadableFile(self._path, "its declarations take too many steps: too large to be read as a source")
+
+
 class Code:
     """The text of a file, and views of it that are made when they are asked for.
 
     Attributes:
         path: as the tree that it comes from names it.
+        steps: what questions about it are taken from; an included file's are those of the file that is checked.
+        nearest: for `declarations`, what it found of names so far.
 
     Args:
         many: much will be asked of its tokens: those of a file of usual size are all made at once.
@@ -67,14 +101,24 @@ class Code:
         self.path = path
         self.text = text
         self._many = many
-        self._names: dict[Callable[[str], bool], bool] = {}
+        self._names: dict[re.Pattern[str], bool] = {}
         self._searches = 0
-        # Tokens that questions about declarations may still walk over, for all of them together.
-        self.steps_left = 2_000_000
+        self.nearest: dict[object, object] = {}
+        self.steps = Steps(path)
+        self.steps.admit(self)
+
+    @cached_property
+    def every_token(self) -> Tokens:
+        """The tokens of the whole text, with string literals.
+
+        Raises:
+            UnreadableFile: there are more than `MAX_SOURCE_TOKENS`.
+        """
+        return tokens(self.text, strings=True, path=self.path)
 
     @cached_property
     def _parts(self) -> tuple[Tokens, WordIndex, array[int]]:
-        return _parts(self.path, self.text)
+        return _parts(self.every_token, self.text)
 
     @cached_property
     def tokens(self) -> Tokens | TokenList:
@@ -103,12 +147,16 @@ class Code:
         """Paths of its `#include`s as written, in order."""
         return included_by(self.text)
 
-    def has_name(self, is_meant: Callable[[str], bool]) -> bool:
-        """Whether an identifier in the file, those in directives and macros too, is meant."""
-        if is_meant not in self._names:
-            found = tokens(self.text, path=self.path)
-            self._names[is_meant] = any(is_meant(found.word(at)) for at, kind in enumerate(found.kinds) if kind == NAME)
-        return self._names[is_meant]
+    def has_name(self, meant: re.Pattern[str]) -> bool:
+        """Whether an identifier in the file, those in directives and macros too, is meant.
+
+        Args:
+            meant: matches whole identifiers.
+        """
+        if meant not in self._names:
+            matches = meant.finditer(self.text)
+            self._names[meant] = any(self.every_token.index_at(match.start()) is not None for match in matches)
+        return self._names[meant]
 
     @cached_property
     def partner(self) -> array[int]:
@@ -140,10 +188,9 @@ class Code:
         """Whether the character at an offset belongs to a directive, `#include` aside."""
         return bisect_right(self._parts[2], offset) % 2 == 1
 
-    def spend(self, steps: int) -> bool:
-        """Take tokens from what questions may still walk over; whether there were that many."""
-        self.steps_left -= steps
-        return self.steps_left > 0
+    def spend(self, steps: int) -> None:
+        """As `Steps.spend`."""
+        self.steps.spend(steps)
 
 
 def listed(found: Tokens) -> Tokens | TokenList:
@@ -180,10 +227,9 @@ def match_brackets(found: Sequence[Token]) -> array[int]:
 _STANDS, _TAKEN, _HOLDS, _UNKNOWN = 1, 2, 4, 8
 
 
-def _parts(path: str, text: str) -> tuple[Tokens, WordIndex, array[int]]:
+def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
     """The tokens that stand; of each `#define` of a name its offset, twice, and 1 added where it stands; and the
     offsets at which each directive begins and ends."""
-    every = tokens(text, strings=True, path=path)
     kept = Tokens(text, array("I"), bytearray())
     defined, directives = array("I"), array("I")
     branches = bytearray()

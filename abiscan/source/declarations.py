@@ -7,13 +7,17 @@ answer would need overload resolution, `auto` of a call, or headers that are not
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
 from abiscan.source.code import Code
 from abiscan.source.lexer import NAME, Token
 
+_Seen = TypeVar("_Seen")
 # Tokens between a declared name and the beginning of its declaration.
 _MAX_TYPE = 64
 # Aliases and initializers that lead to one another.
@@ -44,6 +48,9 @@ _BUILTIN = frozenset(
 # What may stand right before a declaration.
 _BEFORE_TYPE = frozenset({";", "{", "}", "(", ")", ",", "=", ":", "[", "]", "?"})
 _OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);")
+# Steps that are taken at once, and semicolons between two from which the nearest place is kept.
+_MOST_WALKED = 1024
+_KEPT_SEMICOLONS = 32
 _HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
 
 
@@ -118,7 +125,8 @@ def _terms(code: Code, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The operands of `+` and `-` outside of brackets; those of a condition after its `?`."""
     found = code.tokens
     at = start = first
-    while at < last and code.spend(1):
+    while at < last:
+        code.spend(1)
         kind = found.kinds[at]
         if kind in b"([{" and code.partner[at] > at:
             at = code.partner[at] + 1
@@ -175,7 +183,8 @@ def _operand(code: Code, first: int, last: int, steps: int) -> Pointee | None:
 
 def _has_product(code: Code, first: int, last: int) -> bool:
     at = first
-    while at < last and code.spend(1):
+    while at < last:
+        code.spend(1)
         kind = code.tokens.kinds[at]
         if kind in b"([" and code.partner[at] > at:
             at = code.partner[at]
@@ -188,7 +197,8 @@ def _has_product(code: Code, first: int, last: int) -> bool:
 def _accessor(code: Code, first: int, last: int) -> Pointee | None:
     """The type in `x.data_ptr<T>()` and its kin, at the end of an expression."""
     found = code.tokens
-    for at in range(first, last - 1) if code.spend(last - first) else ():
+    code.spend(max(last - first, 0))
+    for at in range(first, last - 1):
         if found.kinds[at] == NAME and found.word(at) in ("data_ptr", "const_data_ptr", "mutable_data_ptr", "data"):
             end = angle_end(found, at + 1, last)
             if end is not None:
@@ -204,18 +214,27 @@ def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
     name = kind.name[-1]
     if len(kind.name) > 1 or name in _BUILTIN or (name.endswith("_t") and name[0] in "iu" and name[-3:-2].isdigit()):
         return Pointee(name, DeclaredIn.NAMED)
-    for index, word in visible_names(code, at):
-        if word != name or index < 1:
-            continue
-        before = code.tokens[index - 1].text
-        if before in ("typename", "class") or (before == "." and code.tokens[index - 2].text in ("typename", "class")):
-            return Pointee(name, DeclaredIn.PARAMETER)
-        alias = alias_at(code, index)
-        if alias is not None:
-            return _named(code, alias, index, steps - 1) if steps > 1 and alias.name else _UNKNOWN
-        if before in ("struct", "enum", "union"):
-            return Pointee(name, DeclaredIn.NAMED)
-    return Pointee(name, DeclaredIn.UNKNOWN)
+    nearest: tuple[int, DeclaredIn | DeclaredType] | None = _nearest(code, at, name, _introduces)
+    if nearest is None:
+        return Pointee(name, DeclaredIn.UNKNOWN)
+    index, introduced = nearest
+    if isinstance(introduced, DeclaredIn):
+        return Pointee(name, introduced)
+    return _named(code, introduced, index, steps - 1) if steps > 1 and introduced.name else _UNKNOWN
+
+
+def _introduces(code: Code, index: int) -> DeclaredIn | DeclaredType | None:
+    """How the name at `index` is made that of a type there; for an alias what it stands for."""
+    if index < 1:
+        return None
+    found = code.tokens
+    before = found.word(index - 1)
+    if before in ("typename", "class") or (before == "." and found.word(index - 2) in ("typename", "class")):
+        return DeclaredIn.PARAMETER
+    alias = alias_at(code, index)
+    if alias is not None:
+        return alias
+    return DeclaredIn.NAMED if before in ("struct", "enum", "union") else None
 
 
 def alias_at(code: Code, index: int) -> DeclaredType | None:
@@ -243,7 +262,8 @@ def origin_of(code: Code, offset: int, name: str) -> DeclaredIn:
 def alias_target(code: Code, name: str) -> str | None:
     """The last name of what `using name = type` or a typedef anywhere in a file stands for; None without one."""
     for index in code.places_of(name):
-        alias = alias_at(code, index) if index and code.spend(1) else None
+        code.spend(10)
+        alias = alias_at(code, index) if index else None
         if alias is not None and alias.name:
             return alias.name[-1]
     return None
@@ -251,42 +271,86 @@ def alias_target(code: Code, name: str) -> str | None:
 
 def declared_type(code: Code, at: int, name: str) -> tuple[DeclaredType, int] | None:
     """The type that the nearest declaration of a name before `at` gives it, and where the name stands in it."""
-    for index, word in visible_names(code, at):
-        if word == name:
-            kind = _declares(code, index)
-            if kind is not None:
-                return kind, index
-    return None
+    nearest = _nearest(code, at, name, _declares)
+    return None if nearest is None else (nearest[1], nearest[0])
 
 
-def visible_names(code: Code, at: int) -> Iterator[tuple[int, str]]:
-    """Names before a token that its scopes can see, backward: not those in blocks and brackets that have closed, except
-    for the parameters, template parameters and conditions of what the token is in."""
-    found, partner = code.tokens, code.partner
-    kinds = found.kinds
-    header = False
-    at -= 1
-    while at >= 0 and code.steps_left > 0:
-        code.steps_left -= 1
-        kind = kinds[at]
-        if kind == NAME:
-            yield at, found.word(at)
-        elif kind == _OPEN_BRACE:
-            if partner[at] < 0 or partner[at] > at:
-                header = True
-        elif kind == _SEMICOLON:
-            header = False
-        elif kind == _CLOSE_BRACE and partner[at] >= 0:
-            at = partner[at]
-            header = False
-        elif kind == _CLOSE_BRACKET and partner[at] >= 0:
-            at = partner[at]
-        elif kind == _CLOSE and partner[at] >= 0:
-            other = partner[at]
-            controls = other > 0 and found.word(other - 1) in _HEADERS
-            if not header and not controls:
-                at = other
+class _Places:
+    """Places of one name that answer one question, and the nearest of them as seen from some tokens."""
+
+    def __init__(self, code: Code, name: str, look: Callable[[Code, int], object | None]) -> None:
+        self.indices = array("I")
+        for index in code.places_of(name):
+            code.spend(5)
+            if look(code, index) is not None:
+                self.indices.append(index)
+        # From a semicolon on; -1 for none.
+        self.from_semicolon: dict[int, int] = {}
+
+    def nearest(self, code: Code, at: int) -> int:
+        """The last one before a token that its scopes can see, -1 for none: not those in blocks and brackets that have
+        closed, except for the parameters, template parameters and conditions of what the token is in."""
+        below = bisect_left(self.indices, at)
+        if not below:
+            return -1
+        candidate = self.indices[below - 1]
+        found, partner, kinds = code.tokens, code.partner, code.tokens.kinds
+        header = False
+        result = -1
+        semicolons = walked = 0
+        passed: list[int] = []
         at -= 1
+        while True:
+            if at <= candidate:
+                if at == candidate:
+                    result = at
+                    break
+                below = bisect_right(self.indices, at, 0, below)
+                if not below:
+                    break
+                candidate = self.indices[below - 1]
+                continue
+            walked += 1
+            if walked == _MOST_WALKED:
+                code.spend(walked)
+                walked = 0
+            kind = kinds[at]
+            if kind == _SEMICOLON:
+                header = False
+                known = self.from_semicolon.get(at)
+                if known is not None:
+                    result = known
+                    break
+                if semicolons % _KEPT_SEMICOLONS == 0:
+                    passed.append(at)
+                semicolons += 1
+            elif kind == _OPEN_BRACE:
+                if partner[at] < 0 or partner[at] > at:
+                    header = True
+            elif kind == _CLOSE_BRACE and partner[at] >= 0:
+                at = partner[at]
+                header = False
+            elif kind == _CLOSE_BRACKET and partner[at] >= 0:
+                at = partner[at]
+            elif kind == _CLOSE and partner[at] >= 0:
+                other = partner[at]
+                controls = other > 0 and found.word(other - 1) in _HEADERS
+                if not header and not controls:
+                    at = other
+            at -= 1
+        code.spend(walked)
+        self.from_semicolon.update(dict.fromkeys(passed, result))
+        return result
+
+
+def _nearest(code: Code, at: int, name: str, look: Callable[[Code, int], _Seen | None]) -> tuple[int, _Seen] | None:
+    """The nearest place of a name that a token sees and that `look` has an answer for, and the answer."""
+    places = code.nearest.get((look, name))
+    if not isinstance(places, _Places):
+        places = code.nearest[look, name] = _Places(code, name, look)
+    index = places.nearest(code, at)
+    answer = look(code, index) if index >= 0 else None
+    return None if answer is None else (index, answer)
 
 
 def _declares(code: Code, index: int) -> DeclaredType | None:
@@ -310,8 +374,7 @@ def _declares(code: Code, index: int) -> DeclaredType | None:
         elif level and before in (";", "{", "}"):
             return None
         start -= 1
-    if not code.spend(index - start):
-        return None
+    code.spend(index - start)
     if found[start].text == "template":
         start = angle_end(found, start + 1, index) or start
     kind = type_of(found[start:index])
@@ -417,11 +480,9 @@ def angle_end(found: Sequence[Token], at: int, last: int) -> int | None:
 
 
 def statement_end(code: Code, at: int) -> int:
-    """The index of the `;` or `,` that ends what begins at `at`; `at` where it is too far."""
+    """The index of the `;` or `,` that ends what begins at `at`."""
     kinds, partner = code.tokens.kinds, code.partner
-    begin = at
     while at < len(kinds) and kinds[at] not in b";,)}":
-        if not code.spend(1):
-            return begin
+        code.spend(1)
         at = partner[at] + 1 if kinds[at] in b"([{" and partner[at] > at else at + 1
     return at

@@ -20,6 +20,8 @@ from abiscan.source.source_set import SourceSet, users_of, with_included
 
 # The name that AT_DISPATCH macros give to the element type (ATen/Dispatch.h).
 _DISPATCHED = "scalar_t"
+# Identifiers of a file that handles c10::Half: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and its kin.
+_HALF = re.compile(r"\bk?Half\b|\bAT_DISPATCH_\w*HALF\w*", re.ASCII)
 # What template parameters for indices are called, which no 16-bit float is given for (FlashInfer's `IdType`).
 _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss]ize|[Cc]ount)(?![a-z])")
 
@@ -32,7 +34,7 @@ def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -
         return in_order
     reads = [_read(place, code, others) for place in places]
     where: str | None = None
-    if any(each.has_name(_is_half) for each in files):
+    if any(each.has_name(_HALF) for each in files):
         where = "in a file that handles c10::Half"
     elif any(read is not None and _is_open(read) for read in reads):
         user = _dispatching_user(code, places[0].text, others)
@@ -44,7 +46,7 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
     """A file that includes this one, handles c10::Half, and draws in no overload."""
     for user in users_of(code, others):
         unit = [each for each in with_included(user, others) if each is user or _concerns(each.text)]
-        if any(each.has_name(_is_half) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
+        if any(each.has_name(_HALF) for each in unit) and not any(_overloads(each, intrinsic) for each in unit):
             return user
     return None
 
@@ -91,12 +93,6 @@ def _concerns(text: str) -> bool:
     return "Half" in text or "HALF" in text or "__ldg" in text
 
 
-def _is_half(name: str) -> bool:
-    """Whether an identifier says that a file handles c10::Half: by name, or in AT_DISPATCH_FLOATING_TYPES_AND_HALF and
-    its kin."""
-    return name in ("Half", "kHalf") or (name.startswith("AT_DISPATCH_") and "HALF" in name)
-
-
 def _overloads(code: Code, intrinsic: str) -> bool:
     """Whether a file defines the intrinsic as a macro, or declares it for Half or as a template, where HIP sees it."""
     if intrinsic not in code.text:
@@ -105,14 +101,16 @@ def _overloads(code: Code, intrinsic: str) -> bool:
         return True
     found = code.tokens
     for at in code.places_of(intrinsic):
-        if at == 0 or not code.spend(1):
+        code.spend(10)
+        if at == 0:
             continue
         # A declaration has its result type before it: a name, `*` or `&`; `return __ldg(p)` has not.
         before = found[at - 1]
         if before.text in ("return", "else") or not (before.kind == "name" or before.text in ("*", "&", ">")):
             continue
         end = code.partner[at + 1] if at + 1 < len(found) and found[at + 1].text == "(" else -1
-        parameters = {found.word(each) for each in range(at + 2, end)} if code.spend(end - at) else set()
+        code.spend(max(end - at, 0))
+        parameters = {found.word(each) for each in range(at + 2, end)}
         if "Half" in parameters or ("const" in parameters and _is_template(code, at)):
             return True
     return False
@@ -120,7 +118,8 @@ def _overloads(code: Code, intrinsic: str) -> bool:
 
 def _is_template(code: Code, at: int) -> bool:
     found = code.tokens
-    while at > 0 and found.kinds[at - 1] not in b";{}" and code.spend(1):
+    while at > 0 and found.kinds[at - 1] not in b";{}":
+        code.spend(1)
         at -= 1
         if found.kinds[at] == NAME and found.word(at) == "template":
             return True

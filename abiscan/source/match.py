@@ -21,7 +21,7 @@ from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.languages import LANGUAGES
-from abiscan.source.lexer import INCLUDE, NAME, SCOPE, Tokens, tokens
+from abiscan.source.lexer import INCLUDE, NAME, SCOPE, Tokens
 from abiscan.source.refinements import REFINEMENTS
 from abiscan.source.source_set import NoOthers, SourceSet
 
@@ -33,6 +33,8 @@ _MAX_SCOPES = 4
 _OF_PLACES = re.compile(rb"[ai(),]")
 _OPEN, _CLOSE = ord("("), ord(")")
 _DEFINE = re.compile(rb"#aa")
+# Steps that a place takes, beyond those that walk over its surroundings.
+_PLACE_STEPS = 20
 # Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
@@ -74,11 +76,12 @@ class SourceRules:
                 self._needed.append(tuple(group for group in groups if group))
 
     @cached_property
-    def of_files(self) -> frozenset[str]:
-        """The identifiers that patterns ask of the file as a whole."""
+    def of_files(self) -> re.Pattern[str] | None:
+        """The identifiers that patterns ask of the file as a whole; None for none."""
         every = [pattern for found in self.words.values() for _rule, pattern in found]
         every += [pattern for _rule, pattern in self.includes] + [pattern for _start, _rule, pattern in self.starts]
-        return frozenset(name for pattern in every for name in (*pattern.file_has, *pattern.file_lacks))
+        names = {name for pattern in every for name in (*pattern.file_has, *pattern.file_lacks)}
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b", re.ASCII) if names else None
 
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
@@ -125,14 +128,13 @@ def places_in(text: str, path: str, rules: SourceRules, others: SourceSet) -> li
     language = LANGUAGES.get(PurePath(path).suffix.lower())
     if language is None or not rules.concern(text):
         return []
-    found = tokens(text, path=path)
-    places = list(islice(_File(found, language, rules).places(), MAX_SOURCE_PLACES + 1))
-    del found  # a closer look makes tokens of its own
+    code = Code(path, text, many=True)
+    places = list(islice(_File(code, language, rules).places(), MAX_SOURCE_PLACES + 1))
     if len(places) > MAX_SOURCE_PLACES:
         raise UnreadableFile(
             path, f"more than {MAX_SOURCE_PLACES} places that rules mean: too large to be read as a source"
         )
-    return _refined(places, Code(path, text, many=True), others)
+    return _refined(places, code, others)
 
 
 def _refined(places: list[FlaggedPlace], code: Code, others: SourceSet) -> list[FlaggedPlace]:
@@ -204,20 +206,22 @@ def _hit(group: _Group, path: str, module: str) -> SourceHit:
 class _File:
     """The tokens of one file, and what patterns ask of the file as a whole."""
 
-    def __init__(self, found: Tokens, language: Language, rules: SourceRules) -> None:
-        self.found = found
+    def __init__(self, code: Code, language: Language, rules: SourceRules) -> None:
+        self.found = found = code.every_token.without_strings()
+        self.spend = code.spend
         self.language = language
         self.rules = rules
         # Of the names in the file those that patterns ask for.
         self.names: set[str] = set()
-        for at, kind in enumerate(found.kinds if rules.of_files else b""):
-            if kind == NAME and (word := found.word(at)) in rules.of_files:
-                self.names.add(word)
+        for match in rules.of_files.finditer(code.text) if rules.of_files else ():
+            if match[0] not in self.names and found.index_at(match.start()) is not None:
+                self.names.add(match[0])
         # A file that defines the macro itself means its own.
         self.own_macros: set[str] = set()
-        for match in _DEFINE.finditer(found.kinds):
-            if found.word(match.start() + 1) == "define":
-                name = found.word(match.start() + 2)
+        for define in _DEFINE.finditer(found.kinds):
+            at = define.start()
+            if found.word(at + 1) == "define":
+                name = found.word(at + 2)
                 if self._candidates(name):
                     self.own_macros.add(name)
         # Most places of a large file are written alike.
@@ -268,9 +272,10 @@ class _File:
         )
 
     def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> FlaggedPlace | None:
-        found, token = self.found, self.found[at]
         if not self._file_fits(pattern):
             return None
+        found, token = self.found, self.found[at]
+        self.spend(_PLACE_STEPS)
         inside = ""
         if pattern.inside:
             inside = self._called()

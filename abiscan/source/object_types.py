@@ -27,7 +27,7 @@ from abiscan.source.declarations import (
     statement_end,
     type_of,
 )
-from abiscan.source.lexer import Token, TokenList, Tokens, tokens
+from abiscan.source.lexer import Token, TokenList, Tokens
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, with_included
 
@@ -105,7 +105,7 @@ class ObjectTypes:
 
     @cached_property
     def _every(self) -> tuple[Tokens | TokenList, array[int]]:
-        found = listed(tokens(self._code.text, strings=True, path=self._code.path))
+        found = listed(self._code.every_token)
         return found, match_brackets(found)
 
     def receiver(self, offset: int) -> ObjectType:
@@ -128,8 +128,6 @@ class ObjectTypes:
     ) -> ObjectType:
         dot = index - 2 if found[index - 1].text == "template" else index - 1
         if dot < 1:
-            return _UNTELLABLE
-        if self._code.steps_left <= 0:
             return _UNTELLABLE
         start = postfix_start(found, partner, dot)
         # In a chain of calls each is looked at from every later one.
@@ -156,8 +154,7 @@ class ObjectTypes:
             if text == "*":
                 return _pointed(inner)
             return ObjectType(Kind.POINTER) if inner.kind is Kind.TENSOR else _not_known(inner)
-        if not self._code.spend(last - first):
-            return _UNTELLABLE
+        self._code.spend(last - first + 10)
         parts = _condition(found, partner, first, last)
         if parts is not None:
             answers = [self._expression(made, *part, steps - 1) for part in parts]
@@ -370,7 +367,8 @@ def _introduced(code: Code, name: str) -> DeclaredType | bool | None:
     """As `ObjectTypes._alias`, of one file."""
     for at in code.places_of(name):
         found = code.tokens
-        if at == 0 or at + 1 >= len(found) or not code.spend(1):
+        code.spend(10)
+        if at == 0 or at + 1 >= len(found):
             continue
         before, after = found.word(at - 1), found.word(at + 1)
         if before == "::" and after == ";":

@@ -190,6 +190,7 @@ def users_of(code: Code, others: SourceSet) -> Iterator[Code]:
             yield current
         for user in others.includers(current):
             if user.path not in seen and len(seen) < MAX_INCLUDED:
+                code.steps.admit(user)
                 seen.add(user.path)
                 pending.append(user)
 
@@ -207,5 +208,6 @@ def with_included(code: Code, others: SourceSet) -> Iterator[Code]:
         for name in current.includes:
             found = others.find(current.path, name) if len(seen) < MAX_INCLUDED else None
             if found is not None and found.path not in seen:
+                code.steps.admit(found)
                 seen.add(found.path)
                 pending.append(found)
