@@ -137,8 +137,6 @@ def _answer(
             return _subject(mention, ranked(build_errors.half_operation(mention)), None)
         case Complaint.NO_MEMBER:
             return _subject(mention, ranked(build_errors.no_member(mention, missing)), Owner.TORCH)
-        case Complaint.NO_TOOLKIT:
-            return _subject(mention, ranked(build_errors.no_toolkit(mention)), Owner.CUDA)
         case Complaint.NO_PYTHON_ATTRIBUTE:
             return _subject(mention, ranked(python_errors.no_attribute(mention)), Owner.TORCH)
         case Complaint.OTHER_PYTHON:

@@ -311,28 +311,6 @@ def _released(name: str, missing: MissingName) -> ReleaseRanges | None:
     return ReleaseRanges.of_known(missing.known_versions, set(with_any).__contains__)
 
 
-def no_toolkit(mention: Mention) -> Candidates:
-    """The build found no CUDA toolkit, or one whose parts are of two releases."""
-    if len(mention.releases) == 2:
-        made, known = mention.releases
-        text = f"The PTX is of version {made}, the ptxas that was found knows {known}: it is of an older CUDA release."
-        way = "which -a ptxas nvcc  # both must be of one toolkit; Triton takes TRITON_PTXAS_PATH, else its own"
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.88, (text,), way)
-        return
-    evidence = (
-        "The build found no CUDA toolkit: torch.utils.cpp_extension looks at CUDA_HOME, for nvcc in PATH, at "
-        "/usr/local/cuda.",
-        "Wheels of torch bring the libraries to run with, and no nvcc.",
-    )
-    fix = (
-        "python -c 'import torch; print(torch.version.cuda)'  # the release to install; None is a CPU build\n"
-        "export CUDA_HOME=/usr/local/cuda-X.Y  # where it is\n"
-        "or install a wheel of the extension that is built already."
-    )
-    yield Candidate(CauseId.LIBRARY_MISSING, 0.8, evidence, fix)
-    yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.5, (evidence[0], "A torch without CUDA has no use for one."), fix)
-
-
 def old_standard(mention: Mention, missing: MissingName) -> Candidates:
     """`C++17 or later compatible compiler is required to use ATen`"""
     standard = mention.text

@@ -48,8 +48,6 @@ class Complaint(enum.Enum):
     """A Python module of torch has no attribute of a name."""
     OTHER_PYTHON = enum.auto()
     """A compiled module says itself that it is for another Python."""
-    NO_TOOLKIT = enum.auto()
-    """The CUDA toolkit was not found."""
     OLD_STANDARD = enum.auto()
     """Torch's headers ask for a newer C++."""
     NO_MODULE = enum.auto()
@@ -77,7 +75,6 @@ _KINDS: Final = {
     Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
     Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
     Complaint.OTHER_PYTHON: SubjectKind.VERSION,
-    Complaint.NO_TOOLKIT: SubjectKind.COMPILE_ERROR,
     Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,
     Complaint.WHEEL_TAGS: SubjectKind.FILE,
 }

@@ -12,7 +12,6 @@ from abiscan.diagnosis.messages import (
     loader_messages,
     python_messages,
     toolchain_messages,
-    torch_messages,
 )
 from abiscan.diagnosis.messages.mention import Mention
 from abiscan.diagnosis.messages.message_text import Hit
@@ -174,7 +173,6 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("'NoneType' object has no attribute 'origin'", python_messages.no_library_of_operators),
     ("module 'torch.", python_messages.no_attribute),
     (" has no attribute '", python_messages.no_function),
-    ("has unsupported type list[", torch_messages.newer_schema),
     ("No module named", python_messages.no_module),
     ("cannot import name", python_messages.no_module),
     ("is not a supported wheel on this platform", python_messages.wheel_tags),
@@ -186,9 +184,6 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("call_function BuiltinVariable ", python_messages.unsupported_builtin),
     ("Unsupported: call_function ", python_messages.skip_function),
     ("Graph break due to unsupported builtin", python_messages.unsupported_builtin),
-    ("CUDA_HOME environment variable is not set", torch_messages.no_toolkit),
-    ("bin/nvcc: ", torch_messages.no_nvcc),
-    ("bin/nvcc'", torch_messages.no_nvcc),
     ("Cannot find compiler 'cl", toolchain_messages.no_host_compiler),
     ("Could not set up the environment for Microsoft Visual Studio", toolchain_messages.no_host_compiler),
     ("Error checking compiler version for cl", toolchain_messages.no_host_compiler),
@@ -198,10 +193,5 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("error: unknown argument", toolchain_messages.flag_of_nvcc),
     ("arch_list[-1] += '+PTX'", toolchain_messages.no_gpu_list),
     ("Ninja is required to load C++ extensions", toolchain_messages.no_ninja),
-    ("nvcc: command not found", torch_messages.no_toolkit),
-    ("PyTorch: CUDA cannot be found", torch_messages.no_toolkit),
-    ("uses CUDA but I cannot find the CUDA", torch_messages.no_toolkit),
-    ("package configuration file provided by", torch_messages.no_package),
     ("references the file", linker_messages.referenced_file),
-    ("Unsupported .version", torch_messages.newer_ptx),
 )
