@@ -15,7 +15,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from abiscan.source.code import Code
-from abiscan.source.lexer import NAME, Token
+from abiscan.source.lexer import NAME, NUMBER, SCOPE, STRING, Token
 
 _Seen = TypeVar("_Seen")
 # Tokens between a declared name and the beginning of its declaration.
@@ -46,7 +46,10 @@ _BUILTIN = frozenset(
     {"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "wchar_t", "size_t"}
 )
 # What may stand right before a declaration.
-_BEFORE_TYPE = frozenset({";", "{", "}", "(", ")", ",", "=", ":", "[", "]", "?"})
+_BEFORE_TYPE = frozenset({*b";{}(),=:[]?", STRING, NUMBER})
+# What a type, or a declarator behind its comma, begins with.
+_IN_TYPE = frozenset({NAME, SCOPE, *b"*&<"})
+_ANGLE_OPEN, _ANGLE_CLOSE, _OPEN_BRACKET = map(ord, "<>[")
 _OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);")
 # Steps that are taken at once, and semicolons between two from which the nearest place is kept.
 _MOST_WALKED = 1024
@@ -356,33 +359,36 @@ def _nearest(code: Code, at: int, name: str, look: Callable[[Code, int], _Seen |
 def _declares(code: Code, index: int) -> DeclaredType | None:
     """The type in front of the name at `index`, if what stands there declares it."""
     found = code.tokens
-    after = found[index + 1].text if index + 1 < len(found) else ";"
-    if after not in (",", ")", "=", ";", "[", "{", ":", "(") or (index and found[index - 1].text == "::"):
+    kinds = found.kinds
+    after = kinds[index + 1] if index + 1 < len(kinds) else _SEMICOLON
+    if after not in b",)=;[{:(" or (index and kinds[index - 1] == SCOPE):
         return None
     start = index
     level = 0
     while start > max(0, index - _MAX_TYPE):
-        before = found[start - 1].text
-        if before == ">":
+        before = kinds[start - 1]
+        if before == _ANGLE_CLOSE:
             level += 1
-        elif before == "<":
+        elif before == _ANGLE_OPEN:
             if level == 0:
                 break
             level -= 1
-        elif level == 0 and (before in _BEFORE_TYPE or found[start - 1].kind in ("string", "number")):
+        elif level == 0 and before in _BEFORE_TYPE:
             break
-        elif level and before in (";", "{", "}"):
+        elif level and before in b";{}":
             return None
         start -= 1
     code.spend(index - start)
-    if found[start].text == "template":
+    if start < index and kinds[start] not in _IN_TYPE:
+        return None
+    if found.word(start) == "template":
         start = angle_end(found, start + 1, index) or start
     kind = type_of(found[start:index])
     if kind is None:
         kind = _type_of_list(code, start, index)
     if kind is None:
         return None
-    return DeclaredType(kind.name, kind.argument, kind.depth + 1) if after == "[" else kind
+    return DeclaredType(kind.name, kind.argument, kind.depth + 1) if after == _OPEN_BRACKET else kind
 
 
 def _type_of_list(code: Code, start: int, index: int) -> DeclaredType | None:

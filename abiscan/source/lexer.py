@@ -22,6 +22,7 @@ from abiscan.model.limits import MAX_SOURCE_TOKENS
 # they match what they would otherwise, and keep no place for each repetition to go back to.
 _TOKEN = re.compile(
     r"""
+  (?:
     (?P<skip>
         [ \t\r\n\f\v\\]+
       | //[^\n\\]*(?:\\.[^\n\\]*)*+            # a backslash at the end continues a line comment
@@ -33,7 +34,9 @@ _TOKEN = re.compile(
   | (?P<include>\#[ \t]*(?:include|include_next|import)[ \t]*(?:<[^<>\n]{0,512}>|"[^"\n]{0,512}"))
   | (?P<name>[A-Za-z_]\w*)
   | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*+)
-  | (?P<mark>::|->|.)
+  | (?P<mark>::|->|[^\w\s"'/\#:.\-]{2,}+|.)
+  )
+  [ \t\r\n\f\v\\]*+                           # what is skipped anyhow, at the price of no match
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
@@ -54,12 +57,13 @@ ARROW: Final = ord("p")
 OTHER: Final = ord("o")
 _KIND_OF_GROUP = {_GROUPS["include"]: INCLUDE, _GROUPS["number"]: NUMBER, _STRING_GROUP: STRING}
 _KIND_OF_MARK = {"::": SCOPE, "->": ARROW, **{chr(code): code for code in range(128)}}
-_MARK_OF_KIND = {SCOPE: "::", ARROW: "->"}
+_WRITTEN = [{SCOPE: "::", ARROW: "->"}.get(code, chr(code)) for code in range(128)]
 _NAMED_KINDS = {NAME: "name", NUMBER: "number", STRING: "string", INCLUDE: "include"}
 
 
 _NAME = re.compile(r"\w*", re.ASCII)
-_WORDS = frozenset({NAME, NUMBER, STRING, INCLUDE, OTHER})
+# Kinds that are no marks.
+WORDS: Final = frozenset({NAME, NUMBER, STRING, INCLUDE})
 
 
 class Token(Struct, frozen=True):
@@ -109,14 +113,15 @@ class Tokens(Sequence[Token]):
     def word(self, at: int) -> str:
         """The text of one token."""
         kind = self.kinds[at]
-        if kind not in _WORDS:
-            return _MARK_OF_KIND.get(kind) or chr(kind)
-        start = self.starts[at]
         if kind == NAME:
-            return word_at(self.source, start)
+            return _NAME.match(self.source, self.starts[at])[0]  # type: ignore[index]
+        if kind not in WORDS and kind != OTHER:
+            return _WRITTEN[kind]
+        start = self.starts[at]
         if kind == OTHER:
             return self.source[start]
-        word = _TOKEN.match(self.source, start)[0]  # type: ignore[index]
+        match = _TOKEN.match(self.source, start)
+        word = match[match.lastindex]  # type: ignore[index, union-attr]
         return re.split(r'[<"]', word, maxsplit=1)[1][:-1] if kind == INCLUDE else word
 
     def index_at(self, offset: int) -> int | None:
@@ -180,12 +185,20 @@ def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
             group = match.lastindex
             if group in left_out:
                 continue
-            add(match.start())
             if group == _NAME_GROUP:
+                add(match.start())
                 add_kind(NAME)
             elif group == _MARK_GROUP:
-                add_kind(_KIND_OF_MARK.get(match[0], OTHER))
+                start, marks = match.start(), match[_MARK_GROUP]
+                kind = _KIND_OF_MARK.get(marks)
+                if kind is not None:
+                    add(start)
+                    add_kind(kind)
+                else:  # several in a row, each by itself
+                    starts.extend(range(start, start + len(marks)))
+                    kinds.extend(_KIND_OF_MARK.get(mark, OTHER) for mark in marks)
             else:
+                add(match.start())
                 add_kind(_KIND_OF_GROUP[group])  # type: ignore[index]
         end = match.end()
         if len(kinds) > MAX_SOURCE_TOKENS:

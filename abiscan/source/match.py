@@ -21,7 +21,7 @@ from abiscan.rules.texts import rewrite_texts
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.languages import LANGUAGES
-from abiscan.source.lexer import INCLUDE, NAME, SCOPE, Tokens
+from abiscan.source.lexer import ARROW, INCLUDE, NAME, SCOPE, WORDS, Tokens
 from abiscan.source.refinements import REFINEMENTS
 from abiscan.source.source_set import NoOthers, SourceSet
 
@@ -31,10 +31,10 @@ _MAX_ARGUMENTS = 96
 _MAX_SCOPES = 4
 # What places are found by: names and includes, and what tells whose argument they stand in.
 _OF_PLACES = re.compile(rb"[ai(),]")
-_OPEN, _CLOSE = ord("("), ord(")")
+_OPEN, _CLOSE, _DOT, _ANGLE = map(ord, "().<")
 _DEFINE = re.compile(rb"#aa")
 # Steps that a place takes, beyond those that walk over its surroundings.
-_PLACE_STEPS = 20
+_PLACE_STEPS = 30
 # Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
@@ -274,23 +274,24 @@ class _File:
     def _try(self, rule: Rule, pattern: SourcePattern, at: int) -> FlaggedPlace | None:
         if not self._file_fits(pattern):
             return None
-        found, token = self.found, self.found[at]
+        found = self.found
         self.spend(_PLACE_STEPS)
         inside = ""
         if pattern.inside:
             inside = self._called()
             if not inside.startswith(pattern.inside):
                 return None
-        if token.kind == "include":
-            fits = token.text.startswith(pattern.include_starts)
-            return FlaggedPlace(rule, pattern, token.text, None, inside, token.at) if fits else None
-        if token.text in self.own_macros or _in_directive(found, at):
+        word, offset = found.word(at), found.starts[at]
+        if found.kinds[at] == INCLUDE:
+            fits = word.startswith(pattern.include_starts)
+            return FlaggedPlace(rule, pattern, word, None, inside, offset) if fits else None
+        if word in self.own_macros or _in_directive(found, at):
             return None
         text = _named(pattern, found, at)
         if text is None:
             return None
         end, arguments = _template_arguments(found, at + 1)
-        called = end < len(found) and found[end].text == "("
+        called = end < len(found) and found.kinds[end] == _OPEN
         if pattern.templated not in (None, arguments is not None) or pattern.called not in (None, called):
             return None
         if pattern.followed_by and not (called and _behind_call(found, end) in pattern.followed_by):
@@ -300,12 +301,12 @@ class _File:
             text = f"{text}<{arguments}>()" if called else f"{text}<{arguments}>"
         kept = self._texts.setdefault
         element = None if element is None else kept(element, element)
-        return FlaggedPlace(rule, pattern, kept(text, text), element, kept(inside, inside), token.at)
+        return FlaggedPlace(rule, pattern, kept(text, text), element, kept(inside, inside), offset)
 
 
 def _named(pattern: SourcePattern, found: Tokens, at: int) -> str | None:
     """How the name at `at` is written, if the pattern means it: a member, a qualified name, or a name alone."""
-    word = found[at].text
+    word = found.word(at)
     if _is_member(found, at):
         return word if word in pattern.member else None
     scopes = _scopes(found, at)
@@ -318,9 +319,9 @@ def _named(pattern: SourcePattern, found: Tokens, at: int) -> str | None:
 
 def _is_member(found: Tokens, at: int) -> bool:
     before = at - 1
-    if before >= 0 and found[before].text == "template":
+    if before >= 0 and found.kinds[before] == NAME and found.word(before) == "template":
         before -= 1
-    return before >= 0 and found[before].text in (".", "->")
+    return before >= 0 and (found.kinds[before] == _DOT or found.kinds[before] == ARROW)
 
 
 def _scopes(found: Tokens, at: int) -> tuple[str, ...]:
@@ -336,15 +337,15 @@ def _behind_call(found: Tokens, at: int) -> str:
     """The text behind the parentheses that open at `at`; empty where they do not end soon."""
     level = 0
     for end in range(at, min(at + _MAX_ARGUMENTS, len(found) - 1)):
-        level += (found[end].text == "(") - (found[end].text == ")")
+        level += (found.kinds[end] == _OPEN) - (found.kinds[end] == _CLOSE)
         if level == 0:
-            return found[end + 1].text
+            return found.word(end + 1)
     return ""
 
 
 def _in_directive(found: Tokens, at: int) -> bool:
     """Whether the token is what a #define, #undef, #ifdef or defined() is about."""
-    before = [token.text for token in found[max(at - 2, 0) : at]]
+    before = [found.word(each) for each in range(max(at - 2, 0), at)]
     return (
         before[-1:] == ["defined"]
         or before == ["defined", "("]
@@ -354,21 +355,22 @@ def _in_directive(found: Tokens, at: int) -> bool:
 
 def _template_arguments(found: Tokens, at: int) -> tuple[int, str | None]:
     """The index behind `<...>` at `at`, and what stands in it; (at, None) where no list begins or ends there."""
-    if at >= len(found) or found[at].text != "<":
+    kinds = found.kinds
+    if at >= len(kinds) or kinds[at] != _ANGLE:
         return at, None
     depth = 0
     parts: list[str] = []
     for end in range(at, min(at + _MAX_ARGUMENTS, len(found))):
-        token = found[end]
-        if token.text == "<":
+        word = found.word(end)
+        if word == "<":
             depth += 1
-        elif token.text == ">":
+        elif word == ">":
             depth -= 1
             if depth == 0:
                 return end + 1, "".join(parts[1:]).strip()
-        elif token.text in (";", "{", "}"):
+        elif word in (";", "{", "}"):
             break
-        if parts and token.kind != "mark" and found[end - 1].kind != "mark":
+        if parts and kinds[end] in WORDS and kinds[end - 1] in WORDS:
             parts.append(" ")
-        parts.append(token.text + (" " if token.text == "," else ""))
+        parts.append(word + (" " if word == "," else ""))
     return at, None

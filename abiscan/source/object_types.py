@@ -31,6 +31,8 @@ from abiscan.source.lexer import Token, TokenList, Tokens
 from abiscan.source.postfix_expressions import MAX_EXPRESSION, postfix_start
 from abiscan.source.source_set import SourceSet, with_included
 
+# Steps that one place takes, beyond those that walk over its surroundings.
+_PLACE_STEPS = 30
 # Initializers, aliases and operands in one another that are followed.
 _MAX_STEPS = 8
 _TENSORS = frozenset({"Tensor", "TensorBase", "Variable"})
@@ -126,12 +128,12 @@ class ObjectTypes:
     def _before_member(
         self, found: Tokens | TokenList, partner: array[int], index: int, scope: int | None
     ) -> ObjectType:
-        dot = index - 2 if found[index - 1].text == "template" else index - 1
+        dot = index - 2 if found.word(index - 1) == "template" else index - 1
         if dot < 1:
             return _UNTELLABLE
         start = postfix_start(found, partner, dot)
         # In a chain of calls each is looked at from every later one.
-        self._code.spend(MAX_EXPRESSION if start is None else dot - start)
+        self._code.spend(4 * MAX_EXPRESSION if start is None else dot - start + _PLACE_STEPS)
         if start is None:
             return _UNTELLABLE
         made = _Expression(found, partner, scope)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abiscan.source.lexer import Token
+from abiscan.source.lexer import ARROW, NAME, SCOPE, TokenList, Tokens
 
 # Tokens that an expression may have.
 MAX_EXPRESSION = 400
+_DOT, _ANGLE_CLOSE = ord("."), ord(">")
 _KEYWORDS = frozenset(
     {
         "return",
@@ -27,7 +28,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def postfix_start(found: Sequence[Token], partner: Sequence[int], index: int) -> int | None:
+def postfix_start(found: Tokens | TokenList, partner: Sequence[int], index: int) -> int | None:
     """The first token of the postfix expression that ends before the `.` or `->` at `index`.
 
     Grammar: ISO C++20, 7.6.1 [expr.post]. None where the beginning cannot be told without a parser's knowledge.
@@ -35,49 +36,51 @@ def postfix_start(found: Sequence[Token], partner: Sequence[int], index: int) ->
     Args:
         partner: of `found`, as `match_brackets` gives it.
     """
+    kinds = found.kinds
     at = index - 1
     for _step in range(MAX_EXPRESSION):
         if at < 0:
             break
-        text = found[at].text
-        if text in (")", "]"):
+        if kinds[at] in b")]":
             if partner[at] < 0:
                 return None
             at = partner[at] - 1
-            if at >= 0 and found[at].text == ">":
+            if at >= 0 and kinds[at] == _ANGLE_CLOSE:
                 opened = _angle_start(found, at)
                 if opened is None:
                     return None
                 at = opened - 1
-            if at < 0 or not (found[at].kind == "name" or found[at].text in (")", "]")):
+            if at < 0 or (kinds[at] != NAME and kinds[at] not in b")]"):
                 return at + 1  # a parenthesized expression
-            if found[at].text in _KEYWORDS:
+            if kinds[at] == NAME and found.word(at) in _KEYWORDS:
                 return at + 1
             continue
-        if found[at].kind != "name" or text in _KEYWORDS:
+        if kinds[at] != NAME or found.word(at) in _KEYWORDS:
             return None
         # A name: what leads to it goes on before `::`, `.` or `->`.
         at -= 1
-        while at > 0 and found[at].text == "::" and found[at - 1].kind == "name":
+        while at > 0 and kinds[at] == SCOPE and kinds[at - 1] == NAME:
             at -= 2
-        if at >= 0 and found[at].text == "::":
-            return at if at == 0 or found[at - 1].text != ">" else None
-        if at >= 0 and found[at].text == "template":
+        if at >= 0 and kinds[at] == SCOPE:
+            return at if at == 0 or kinds[at - 1] != _ANGLE_CLOSE else None
+        if at >= 0 and kinds[at] == NAME and found.word(at) == "template":
             at -= 1
-        if at >= 0 and found[at].text in (".", "->"):
+        if at >= 0 and (kinds[at] == ARROW or kinds[at] == _DOT):
             at -= 1
             continue
         return at + 1
     return 0 if at == -1 else None
 
 
-def _angle_start(found: Sequence[Token], index: int) -> int | None:
+def _angle_start(found: Tokens | TokenList, index: int) -> int | None:
     level = 0
+    kinds = found.kinds
     for at in range(index, max(-1, index - MAX_EXPRESSION), -1):
-        text = found[at].text
-        level += (text == ">") - (text == "<")
-        if level == 0:
-            return at
-        if text in (";", "{", "}", "&&", "="):
+        kind = kinds[at]
+        if kind in b"<>":
+            level += 1 if kind == _ANGLE_CLOSE else -1
+            if level == 0:
+                return at
+        elif kind in b";{}=":
             return None
     return None
