@@ -50,7 +50,7 @@ def test_a_name_matches_itself_alone() -> None:
     """`a+` would match `aa` as a pattern: the file of another module says nothing of this one's Python."""
     text = "No module named 'mmcv.{}'\nbuild/lib/mmcv/{}.cpython-38-x86_64-linux-gnu.so"
     (of_it,) = read_text(text.format("a+", "a+")).mentions
-    assert of_it.version == "3.8"
+    assert of_it.values["for_python"] == "3.8"
     assert not read_text(text.format("a+", "aa")).mentions
 
 

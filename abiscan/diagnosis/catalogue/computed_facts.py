@@ -86,6 +86,20 @@ def _distribution(values: Values, _missing: MissingName) -> str | None:
     return fixes.normalised(values.get("needed_by"))
 
 
+def _python(_values: Values, missing: MissingName) -> str | None:
+    """The interpreter: `3.12`."""
+    python = None if missing.environment is None else missing.environment.python
+    return None if python is None else str(python)
+
+
+def _is_this_python(values: Values, missing: MissingName) -> str | None:
+    """`yes` where the interpreter is one of `for_python`, `no` where it is another."""
+    python, for_python = _python(values, missing), values.get("for_python")
+    if python is None or for_python is None:
+        return None
+    return "yes" if python.removesuffix("t") in for_python.split(", ") else "no"
+
+
 def _number(name: str | None) -> int:
     found = re.search(r"\d{1,4}", name or "")
     return int(found[0]) if found is not None else 0
@@ -104,4 +118,6 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "foreign_dll": _foreign_dll,
     "built_for": _built_for,
     "distribution": _distribution,
+    "python": _python,
+    "is_this_python": _is_this_python,
 }

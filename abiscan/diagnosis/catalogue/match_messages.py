@@ -32,6 +32,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "capability": lambda text: f"sm_{text.replace('.', '')}",
     "driver": _driver_release,
     "operator": lambda text: re.sub(r"\W.*\W|\W", "::", text),
+    "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
 """What a group's name may end in: `(?P<gpu__capability>8\\.6)` captures `gpu` as `sm_86`. A number stands for no
@@ -104,6 +105,11 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
         if read is None:
             return None
         values |= read
+    for name in message.must_find:
+        found = _search(hit, message, name)
+        if found is None:
+            return None
+        _take(found, values)
     return _BLANKS.sub(" ", quote.strip(" \n:")), _find(hit, message, message.find, values)
 
 
@@ -114,11 +120,15 @@ def _is_prose(hit: Hit) -> bool:
 
 def _find(hit: Hit, message: Message, names: tuple[str, ...], values: dict[str, str]) -> dict[str, str]:
     for name in names:
-        finder = finders_by_name()[name]
-        match = next(filter(None, map(compiled(finder.pattern).search, _windows(hit, message, finder))), None)
+        match = _search(hit, message, name)
         if match is not None:
             _take(match, values)
     return values
+
+
+def _search(hit: Hit, message: Message, name: str) -> re.Match[str] | None:
+    finder = finders_by_name()[name]
+    return next(filter(None, map(compiled(finder.pattern).search, _windows(hit, message, finder))), None)
 
 
 def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:

@@ -127,6 +127,7 @@ class Message(_Row, frozen=True, kw_only=True):
         unless: words of which none may stand there.
         around: how many lines on either side belong to `around`, `requires` and `unless`.
         find: names of finders.
+        must_find: names of finders that must all match.
         set: values that the message implies, as if they were captured.
         answer: id of the answer.
         subject: name of a reader in place of an answer, which takes the values `text`, `library`, `version`,
@@ -146,6 +147,7 @@ class Message(_Row, frozen=True, kw_only=True):
     unless: tuple[str, ...] = ()
     around: int = 3
     find: tuple[str, ...] = ()
+    must_find: tuple[str, ...] = ()
     set: dict[str, str] = {}
     answer: str | None = None
     subject: str | None = None

@@ -129,7 +129,7 @@ def _problems(catalogue: Catalogue) -> Iterator[str]:
     used = {message.answer for message in catalogue.message}
     yield from (f"answer {name}: no message has it" for name in answers.keys() - used)
     asked = {name for names in (row.find for row in catalogue.answer) for name in names}
-    asked |= {name for names in (row.find for row in catalogue.message) for name in names}
+    asked |= {name for row in catalogue.message for name in (*row.find, *row.must_find)}
     yield from (f"finder {name}: nothing asks for it" for name in finders.keys() - asked)
     for answer in catalogue.answer:
         values = _values_of([m for m in catalogue.message if m.answer == answer.id], answer, finders)
@@ -149,7 +149,7 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
         yield "needs an example and a source"
     if message.reader and message.reader not in VALUE_READERS:
         yield f"no reader {message.reader!r}; known: {', '.join(sorted(VALUE_READERS))}"
-    yield from (f"no finder {name!r}" for name in message.find if name not in finders)
+    yield from (f"no finder {name!r}" for name in (*message.find, *message.must_find) if name not in finders)
     for pattern in (message.before, message.after, message.line):
         yield from _pattern_problems(pattern)
     if message.subject is not None:
@@ -201,7 +201,7 @@ def _values_of(messages: Iterable[Message], answer: Answer | None, finders: dict
     asked = list(() if answer is None else answer.find)
     for message in messages:
         names |= {*message.set, *(READER_VALUES if message.reader else ())}
-        asked += message.find
+        asked += (*message.find, *message.must_find)
         for pattern in (message.before, message.after, message.line):
             names |= {group.partition("__")[0] for group in re.compile(pattern).groupindex}
     for name in asked:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from abiscan.diagnosis.catalogue import python_readers
 from abiscan.diagnosis.messages.message_paths import is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import last_quoted
@@ -67,6 +68,9 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "file-tried-by-dyld": _file_tried_by_dyld,
     "quoted-file-before": _quoted_file_before,
     "glibc-symbol": _glibc_symbol,
+    "compiled-module": python_readers.compiled_module,
+    "private-module": python_readers.private_module,
+    "wheel-tags": python_readers.wheel_tags,
 }
 # What each may add, for the check of templates.
-READER_VALUES: Final = ("file", "name")
+READER_VALUES: Final = ("file", "name", *python_readers.VALUES)

@@ -14,7 +14,6 @@ from abiscan.diagnosis.catalogue.subject_readers import location_of
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import (
     build_errors,
-    loading_errors,
     missing_operators,
     near_names,
     python_errors,
@@ -119,8 +118,6 @@ def _answer(
         case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)
             return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
-        case Complaint.MODULE_INIT:
-            return _subject(mention, ranked(loading_errors.module_init(mention, missing)), Owner.SELF, file_name)
         case Complaint.SKIPPED_CALL:
             return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
         case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
@@ -137,16 +134,8 @@ def _answer(
             return _subject(mention, ranked(build_errors.half_operation(mention)), None)
         case Complaint.NO_MEMBER:
             return _subject(mention, ranked(build_errors.no_member(mention, missing)), Owner.TORCH)
-        case Complaint.NO_PYTHON_ATTRIBUTE:
-            return _subject(mention, ranked(python_errors.no_attribute(mention)), Owner.TORCH)
-        case Complaint.OTHER_PYTHON:
-            return _subject(mention, ranked(python_errors.other_python(mention)), None)
         case Complaint.OLD_STANDARD:
             return _subject(mention, ranked(build_errors.old_standard(mention, missing)), Owner.TORCH)
-        case Complaint.NO_MODULE:
-            return _subject(mention, ranked(loading_errors.no_module(mention, missing)), None)
-        case Complaint.WHEEL_TAGS:
-            found = ranked(loading_errors.wheel_tags(mention, missing))
         case Complaint.PYTHON_NAME:
             found = ranked(python_errors.name_error(mention))
         case Complaint.NO_OVERLOAD:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
+import msgspec
+
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
 from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.messages.mentions import mentions
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership import torch_names
@@ -26,10 +31,10 @@ _LIBRARY_NAME = re.compile(
 )
 _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
-# What is no symbol by its form: Python's first function of a module, an operator of torch, TorchInductor's name of a
-# size, an intrinsic of CUDA, a Python name of torch, a compiled module.
-_NO_SYMBOLS = (
-    (re.compile(r"PyInit_\w{1,128}"), Complaint.MODULE_INIT),
+# What is no symbol by its form, and its subject, or a message about it to answer: Python's first function of a module,
+# an operator of torch, TorchInductor's name of a size, an intrinsic of CUDA, a Python name of torch, a compiled module.
+_NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], Complaint | str], ...]] = (
+    (re.compile(r"PyInit_\w{1,128}"), "does not define module export function ({})"),
     # Of the namespaces that are seen: a C++ function is written so as well.
     (
         re.compile(r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}"),
@@ -38,8 +43,8 @@ _NO_SYMBOLS = (
     (re.compile(r"(?:s|u|ks)\d{1,3}"), Complaint.PYTHON_NAME),
     (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), Complaint.NO_OVERLOAD),
     (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), Complaint.NO_OVERLOAD),
-    (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), Complaint.NO_PYTHON_ATTRIBUTE),
-    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), Complaint.NO_MODULE),
+    (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), "No module named '{}'"),
+    (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), "No module named '{}'"),
 )
 # A line of nm's output: `                 U _ZN3c10...`
 _UNDEFINED = re.compile(r"\s{1,40}[Uw]\s{1,8}(\S{1,8000})\s{0,40}")
@@ -62,7 +67,7 @@ _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
 
 
-def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[Mention, ...]:
+def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[Mention | FoundMessage, ...]:
     """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it.
 
     Args:
@@ -96,7 +101,7 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
     return spelling.is_known(name, knowledge) or of_python or vendor_of(name) is not None
 
 
-def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | None:
+def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | FoundMessage | None:
     if not line.strip() or len(line) > _LINE:
         return None
     listed = _UNDEFINED.fullmatch(line)
@@ -104,9 +109,12 @@ def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | No
     text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
         return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
-    for pattern, complaint in _NO_SYMBOLS:
+    for pattern, answered_as in _NO_SYMBOLS:
         if pattern.fullmatch(text) is not None and not text.startswith(torch_names.BEGINNINGS):
-            return Mention(complaint, text, at)
+            if isinstance(answered_as, Complaint):
+                return Mention(answered_as, text, at)
+            read = mentions(answered_as.format(text))
+            return msgspec.structs.replace(read[0], position=at) if read else None
     of_source = text.isupper() or not (sure or spelling.is_known(text, knowledge))
     if torch_names.is_former_source_name(text) and of_source:
         return Mention(Complaint.UNDECLARED, text, at)

@@ -165,9 +165,7 @@ def cannot_open(hit: Hit) -> Iterator[Mention]:
     program = program.rstrip(" ").rpartition(" ")[2]
     needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else None
     if "torch_extensions/" in name:
-        module = name.rsplit("/", 1)[-1].removesuffix(".so")
-        yield Mention(Complaint.NO_MODULE, module, hit.at, context=name)
-        return
+        return  # `cpp-extension-not-built` of the catalogue
     name = name.rsplit("/", 1)[-1]
     yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or None, by_torch=_torch_imported(hit))
 
@@ -298,17 +296,6 @@ def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
     name = hit.before.strip()
     if is_file(name) and " " not in name:
         yield Mention(Complaint.LIBRARY, name, hit.at, by_ldd=True)
-
-
-def module_init(hit: Hit) -> Iterator[Mention]:
-    """CPython: `dynamic module does not define module export function (PyInit__C)`"""
-    at = hit.rest.find("PyInit")
-    token = read_name(hit.rest[at:]) if at >= 0 else None
-    if token is None:
-        at = hit.rest.find("(init")
-        token = read_name(hit.rest[at + 1 :]) if at >= 0 else None
-    if token is not None:
-        yield Mention(Complaint.MODULE_INIT, token.name, hit.at, context=hit.preceding(4) + hit.line)
 
 
 # --- symbol versions ------------------------------------------------------------------------------------------------

@@ -20,8 +20,6 @@ class Complaint(enum.Enum):
     """A library was not found."""
     SYMBOL_VERSION = enum.auto()
     """A library does not define a symbol version."""
-    MODULE_INIT = enum.auto()
-    """A module has no function of the name that Python calls first."""
     PYTHON_NAME = enum.auto()
     """A Python name is not defined."""
     SKIPPED_CALL = enum.auto()
@@ -44,23 +42,14 @@ class Complaint(enum.Enum):
     """A compiler finds no operator or conversion of CUDA's or HIP's own 16-bit type."""
     NO_MEMBER = enum.auto()
     """A class or a namespace of torch has no member of a name."""
-    NO_PYTHON_ATTRIBUTE = enum.auto()
-    """A Python module of torch has no attribute of a name."""
-    OTHER_PYTHON = enum.auto()
-    """A compiled module says itself that it is for another Python."""
     OLD_STANDARD = enum.auto()
     """Torch's headers ask for a newer C++."""
-    NO_MODULE = enum.auto()
-    """Python has no compiled module of a name."""
-    WHEEL_TAGS = enum.auto()
-    """pip does not take a wheel here."""
 
 
 _KINDS: Final = {
     Complaint.SYMBOL: SubjectKind.SYMBOL,
     Complaint.LIBRARY: SubjectKind.LIBRARY,
     Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
-    Complaint.MODULE_INIT: SubjectKind.SYMBOL,
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
     Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
     Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
@@ -73,10 +62,6 @@ _KINDS: Final = {
     Complaint.TOOLCHAIN: SubjectKind.COMPILE_ERROR,
     Complaint.HALF_OPERATION: SubjectKind.COMPILE_ERROR,
     Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
-    Complaint.NO_PYTHON_ATTRIBUTE: SubjectKind.PYTHON_NAME,
-    Complaint.OTHER_PYTHON: SubjectKind.VERSION,
-    Complaint.NO_MODULE: SubjectKind.PYTHON_NAME,
-    Complaint.WHEEL_TAGS: SubjectKind.FILE,
 }
 
 

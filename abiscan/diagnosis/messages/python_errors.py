@@ -35,49 +35,6 @@ _KERNEL = re.compile(r"'kernel_name': '(\w{1,256})'|async_compile\.triton\('(\w{
 _KERNEL_BY_NAME = re.compile(r"\b(\w+_kernel)\w*\b")
 
 
-def no_attribute(mention: Mention) -> Candidates:
-    """`module 'torch.library' has no attribute 'custom_op'`: Python names of torch that another release has."""
-    module, _, name = mention.text.rpartition(".")
-    if module == "torch._C" and name.startswith(("_cuda_", "CudaBFloat", "Cuda")):
-        evidence = (f"torch._C has {name} in builds with CUDA alone: this torch is one without.",)
-        fix = (
-            "Install a CUDA build of torch, from the wheel index of its variant (such as cu126): "
-            "python -c 'import torch; print(torch.__version__, torch.version.cuda)'  # None is a CPU build"
-        )
-        yield Candidate(CauseId.CUDA_BUILD_REQUIRED, 0.9, evidence, fix)
-        return
-    evidence = (f"The torch that is loaded has no {mention.text}: what asks for it was written for another release.",)
-    fix = (
-        "python -c 'import torch; print(torch.__version__, torch.__file__)'\n"
-        "Install the torch that the package asks for (pip show PACKAGE), or the release of the package for this torch."
-    )
-    gone = mention.text.startswith(_GONE)
-    more = "It was in torch until some release." if gone else "Most often it is newer than this torch."
-    newer = Candidate(CauseId.BUILT_FOR_NEWER_TORCH, 0.4 if gone else 0.75, (*evidence, more), fix)
-    older = Candidate(
-        CauseId.BUILT_FOR_OLDER_TORCH,
-        0.85 if gone else 0.55,
-        (*evidence, more if gone else "Or an older torch had it: what is private goes without notice."),
-        fix,
-    )
-    yield newer
-    yield older
-
-
-# Modules of torch that later releases do not have: _six up to 1.13, utils.ffi up to 0.4.
-_GONE = ("torch._six", "torch.utils.ffi")
-
-
-def other_python(mention: Mention) -> Candidates:
-    """A compiled module that says itself which Python it is for."""
-    wanted = mention.releases[0]
-    evidence = [f"The message says it itself: what was loaded is for Python {wanted}."]
-    if len(mention.releases) > 1:
-        evidence.append(f"The interpreter is {mention.releases[1]}.")
-    fix = f"python -V  # then install the build of the package for it, or use Python {fixes.word(wanted, 'X.Y')}"
-    yield Candidate(CauseId.PYTHON_ABI_MISMATCH, 0.92, tuple(evidence), fix)
-
-
 def _is_module(name: str, context: str) -> bool:
     """Whether a name is that of a compiled module, and is used as a module is."""
     if name in ("_C", "_ext"):

@@ -1,0 +1,61 @@
+"""Values of Python's messages that no pattern can capture: compiled modules by their names, tags of wheels."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.wheel.metadata import split_wheel_name
+from abiscan.wheel.tags import cpython_of_tag
+
+Values = Mapping[str, str]
+VALUES: Final = ("project", "base", "for_python", "tags")
+"""The values that a reader of this module may add beside `name`."""
+
+# How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
+_COMPILED = re.compile(
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})|"
+    r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
+)
+# Tags that a wheel's evidence lists.
+_TAGS: Final = 4
+
+
+def compiled_module(hit: Hit, values: Values) -> Values | None:
+    """The module `name`, imported from `package` where that is given, with its first and last part (`project`, `base`)
+    and the CPython that a file of it is for (`for_python`); applies to modules outside of torch that are compiled ones
+    by their names, or of which a file is shown."""
+    name, package = values["name"], values.get("package")
+    if package is not None:
+        if _COMPILED.fullmatch(name) is None:
+            return None
+        name = f"{package}.{name}"
+    base = name.rpartition(".")[2]
+    file = re.search(rf"\b{re.escape(base)}\.(?:cpython-|cp)(\d)(\d{{1,2}})", hit.preceding() + hit.following())
+    compiled = _COMPILED.fullmatch(name) is not None and not name.startswith("torch.")
+    if name == "torch" or not (compiled or file):
+        return None
+    found = {"name": name, "project": name.partition(".")[0], "base": base}
+    return found if file is None else {**found, "for_python": f"{file[1]}.{file[2]}"}
+
+
+def private_module(_hit: Hit, values: Values) -> Values | None:
+    """`project` and `base` of the module `name`; applies where it is none of CPython's own."""
+    name = values["name"]
+    return None if name in sys.stdlib_module_names else {"project": name, "base": name}
+
+
+def wheel_tags(_hit: Hit, values: Values) -> Values | None:
+    """The first `tags` of the wheel `name`, and the CPythons that it is `for_python`; applies to names of wheels."""
+    parts = split_wheel_name(values["name"])
+    if parts is None:
+        return None
+    tags = parts[2]
+    pythons = dict.fromkeys(version for tag in tags if (version := cpython_of_tag(tag.partition("-")[0])) is not None)
+    found = {"tags": ", ".join(tags[:_TAGS])}
+    if not pythons or "abi3" in values["name"]:
+        return found
+    return {**found, "for_python": ", ".join(f"{major}.{minor}" for major, minor in pythons)}
