@@ -73,7 +73,7 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
     answers: list[Any] = table.setdefault("answer", [])
     default: dict[str, Any] = table.pop("default", {})
     for message in table.get("message", ()):
-        shared = "answer" in message or "subject" in message
+        shared = "answer" in message or "subject" in (message.keys() | default)
         if shared and any(key in message for key in _ANSWER_KEYS):
             raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
         for key, value in default.items():

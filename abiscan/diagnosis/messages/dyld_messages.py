@@ -1,15 +1,12 @@
-"""Messages of macOS about what it loads: of dyld, and of Gatekeeper."""
+"""Messages of macOS about what it loads: of dyld."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import read_name
-
-QUARANTINED: Final = "macOS does not trust it"
 
 
 def flat_namespace(hit: Hit) -> Iterator[Mention]:
@@ -24,11 +21,11 @@ def symbol_not_found(hit: Hit) -> Iterator[Mention]:
     token = read_name(hit.rest.lstrip(" ("))
     if token is None:
         return
-    needed_by = referenced_from(hit.rest + hit.following(4)) or _dlopened(hit)
+    needed_by = _referenced_from(hit.rest + hit.following(4)) or _dlopened(hit)
     yield Mention(Complaint.SYMBOL, token.name, hit.at, needed_by=needed_by, macos=True)
 
 
-def referenced_from(text: str) -> str | None:
+def _referenced_from(text: str) -> str | None:
     """The file behind `Referenced from:`."""
     at = text.find("Referenced from:")
     if at < 0:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from abiscan.diagnosis.messages import name_tokens
-from abiscan.diagnosis.messages.dyld_messages import referenced_from
 from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import file_in_parentheses, is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
@@ -201,55 +200,6 @@ def library_alone(hit: Hit) -> Iterator[Mention]:
         yield Mention(Complaint.LIBRARY, found[1], hit.at, by_torch=_torch_imported(hit))
 
 
-_MUSL = re.compile(r" ([^\s:]{1,1024}): [^\n]{3,200}?\(needed by ([^)\n]{1,4096})\)")
-
-
-def musl_library(hit: Hit) -> Iterator[Mention]:
-    """musl: `Error loading shared library libc10.so: No such file or directory (needed by FILE)`"""
-    found = _MUSL.match(hit.rest)
-    if found is not None:
-        yield Mention(Complaint.LIBRARY, found[1].rsplit("/", 1)[-1], hit.at, needed_by=found[2])
-
-
-def library_before(hit: Hit) -> Iterator[Mention]:
-    """Windows: `because c10.dll was not found`; Triton, of what it links with: `libcuda.so cannot found!`; Horovod:
-    `FILE not found`; torch, of what its wheels require: `libcublas.so.*[0-9] not found in the system path`"""
-    name = hit.before.rpartition(" ")[2].strip("'\"`").partition(".*")[0]
-    if is_file(name):
-        name = name.replace("\\", "/").rsplit("/", 1)[-1]
-        by_torch = hit.word.endswith("the system path")
-        by_linker = hit.word == " cannot found!"
-        yield Mention(Complaint.LIBRARY, name, hit.at, by_linker=by_linker, by_torch=by_torch)
-
-
-def library_behind(hit: Hit) -> Iterator[Mention]:
-    """`Could not locate zlibwapi.dll`; bitsandbytes: `Required library version not found: libx.so`, `Configured CUDA
-    binary not found at FILE`"""
-    words = hit.rest.lstrip(": ").split(None, 1)
-    name = words[0].removeprefix("PosixPath").strip("'\"`,.;()") if words else ""
-    if is_file(name):
-        yield Mention(Complaint.LIBRARY, name.replace("\\", "/").rsplit("/", 1)[-1], hit.at)
-
-
-def not_loaded(hit: Hit) -> Iterator[Mention]:
-    """dyld: `Library not loaded: @rpath/libc10.dylib`; cuDNN: `Could not load library libcudnn_cnn_infer.so.8. Error:
-    ...`; NVRTC: `failed to open libnvrtc-builtins.so.12.8.`"""
-    words = hit.rest.strip().split(None, 1)
-    if not words:
-        return
-    name = words[0].strip("'\"`,.;:()\u2018\u2019\u201c\u201d").rsplit("/", 1)[-1]
-    if any(reason in hit.rest[:1_024] for reason in _REASONS):
-        return  # the loader's own words behind say what was missing: not this file
-    if any(reason in hit.following(3) for reason in _REFUSALS):
-        return  # it is there, and dyld says below why it refuses it
-    if is_file(name):
-        yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=referenced_from(hit.following(3)))
-
-
-_REFUSALS = ("not valid for use in process", "incompatible architecture", "wrong architecture", "not a mach-o file")
-_REASONS = ("undefined symbol: ", "cannot open shared object file", "not defined in file", "' not found (required by")
-
-
 ANDROID_APP: Final = "/data/app/"
 
 
@@ -261,41 +211,6 @@ def android_library(hit: Hit) -> Iterator[Mention]:
     if closed and is_file(name) and (lead or behind.startswith(" not found")):
         needed_by = behind.partition(" needed by ")[2].partition(" in namespace")[0].strip()
         yield Mention(Complaint.LIBRARY, name, hit.at, needed_by=needed_by or ANDROID_APP)
-
-
-def nvrtc_builtins(hit: Hit) -> Iterator[Mention]:
-    """NVRTC: `nvrtc: error: failed to load builtins`"""
-    if "nvrtc" in hit.before[-64:]:
-        yield Mention(Complaint.LIBRARY, "libnvrtc-builtins.so", hit.at)
-
-
-def no_ffmpeg(hit: Hit) -> Iterator[Mention]:
-    """torchaudio: `ImportError: FFmpeg libraries are not found. Please install FFmpeg.`"""
-    yield Mention(Complaint.LIBRARY, "libavutil.so", hit.at)
-
-
-def none_loaded(hit: Hit) -> Iterator[Mention]:
-    """cuDNN 9: `Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9, libcudnn_cnn.so}`"""
-    names = [name.strip(" {}'\"") for name in hit.rest.split("}", 1)[0][:1_024].split(",")]
-    name = next((name for name in reversed(names) if is_file(name) and name[-1:].isdigit()), None)
-    if name is not None:
-        yield Mention(Complaint.LIBRARY, name, hit.at)
-
-
-def missing_file(hit: Hit) -> Iterator[Mention]:
-    """`FileNotFoundError: Cannot find DGL C++ graphbolt library at /x/libgraphbolt_pytorch_2.4.1.so`"""
-    for word in hit.rest[:1_024].split():
-        name = word.strip("'\"`,.;:()[]").replace("\\", "/").rsplit("/", 1)[-1]
-        if name.startswith("lib") and is_file(name):
-            yield Mention(Complaint.LIBRARY, name, hit.at)
-            return
-
-
-def not_found_by_ldd(hit: Hit) -> Iterator[Mention]:
-    """ldd: `\\tlibc10.so => not found`"""
-    name = hit.before.strip()
-    if is_file(name) and " " not in name:
-        yield Mention(Complaint.LIBRARY, name, hit.at, by_ldd=True)
 
 
 # --- symbol versions ------------------------------------------------------------------------------------------------
