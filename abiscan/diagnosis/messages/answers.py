@@ -18,7 +18,6 @@ from abiscan.diagnosis.messages import (
     near_names,
     python_errors,
     spelling,
-    toolchain_errors,
 )
 from abiscan.diagnosis.messages.bare_names import bare_names
 from abiscan.diagnosis.messages.mention import Complaint, Mention
@@ -126,10 +125,6 @@ def _answer(
             return _subject(mention, ranked(build_errors.undeclared(mention, missing)), Owner.TORCH)
         case Complaint.NO_HEADER:
             return _subject(mention, ranked(build_errors.no_header(mention, missing)), None)
-        case Complaint.HOST_COMPILER:
-            return _subject(mention, ranked(toolchain_errors.host_compiler(mention)), Owner.CUDA)
-        case Complaint.TOOLCHAIN:
-            return _subject(mention, ranked(toolchain_errors.toolchain(mention)), None)
         case Complaint.HALF_OPERATION:
             return _subject(mention, ranked(build_errors.half_operation(mention)), None)
         case Complaint.NO_MEMBER:

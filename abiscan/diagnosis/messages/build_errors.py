@@ -105,15 +105,6 @@ _ALWAYS_THERE = frozenset(
 def no_header(mention: Mention, missing: MissingName) -> Candidates:
     """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`; also a header of CUDA's"""
     name = mention.text
-    if name == "TorchConfig.cmake":
-        yield Candidate(
-            CauseId.LIBRARY_MISSING,
-            0.85,
-            ("CMake found no TorchConfig.cmake, which libtorch and torch's wheels bring in share/cmake/Torch.",),
-            "cmake -DCMAKE_PREFIX_PATH=$(python -c 'import torch; print(torch.utils.cmake_prefix_path)') ..\n"
-            "or -DCMAKE_PREFIX_PATH=/path/to/libtorch",
-        )
-        return
     if name == "<Python.h>":
         lacks = (
             "The compiler found no Python.h, the first of CPython's headers: interpreters of Linux distributions come "

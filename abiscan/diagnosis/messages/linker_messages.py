@@ -9,7 +9,6 @@ from abiscan.diagnosis.messages.mention import Complaint, Mention
 from abiscan.diagnosis.messages.message_paths import is_file
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import first_quoted, is_plain_word, last_quoted, msvc_name, read_name
-from abiscan.diagnosis.messages.toolchain_messages import NVTX
 from abiscan.model.finding import Location
 
 # ld64 lists all symbols of a link behind one headline.
@@ -134,12 +133,10 @@ def cannot_find_library_before(hit: Hit) -> Iterator[Mention]:
 def cannot_find_library(hit: Hit) -> Iterator[Mention]:
     """ld: `cannot find -lc10`; ld64: `library not found for -lc10`, `library 'c10' not found`; lld: `unable to find
     library -lc10`; mold: `library not found: c10`"""
-    if hit.rest.startswith("CUDA::nvToolsExt"):
-        yield Mention(Complaint.TOOLCHAIN, NVTX, hit.at)
-        return
     name = re.split(r"[\s:'\"`)]", hit.rest[:512], maxsplit=1)[0].rstrip(".,")
     if hit.word.endswith("'") and "' not found" not in hit.rest[:512]:
         return
-    if name:
+    # `CUDA::nvToolsExt` is a target of CMake.
+    if name and not hit.rest.startswith(f"{name}::"):
         of_macos = hit.word.startswith(("library not found", "ld: library"))
         yield Mention(Complaint.LIBRARY, f"lib{name}.{'dylib' if of_macos else 'so'}", hit.at, by_linker=True)

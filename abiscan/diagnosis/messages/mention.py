@@ -34,10 +34,6 @@ class Complaint(enum.Enum):
     """A compiler does not know a name or a header of torch."""
     NO_HEADER = enum.auto()
     """A compiler does not find a header of torch or of CUDA."""
-    HOST_COMPILER = enum.auto()
-    """nvcc does not take the compiler that is to compile what is not device code."""
-    TOOLCHAIN = enum.auto()
-    """A tool of the build is absent, or is given what it does not take."""
     HALF_OPERATION = enum.auto()
     """A compiler finds no operator or conversion of CUDA's or HIP's own 16-bit type."""
     NO_MEMBER = enum.auto()
@@ -58,8 +54,6 @@ _KINDS: Final = {
     Complaint.UNDECLARED: SubjectKind.COMPILE_ERROR,
     Complaint.OLD_STANDARD: SubjectKind.COMPILE_ERROR,
     Complaint.NO_HEADER: SubjectKind.COMPILE_ERROR,
-    Complaint.HOST_COMPILER: SubjectKind.COMPILE_ERROR,
-    Complaint.TOOLCHAIN: SubjectKind.COMPILE_ERROR,
     Complaint.HALF_OPERATION: SubjectKind.COMPILE_ERROR,
     Complaint.NO_MEMBER: SubjectKind.COMPILE_ERROR,
 }
