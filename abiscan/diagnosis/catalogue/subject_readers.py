@@ -14,9 +14,8 @@ SUBJECTS: Final[Mapping[str, Complaint]] = {each.name.lower().replace("_", "-"):
 """What a row names as `subject` -> by what it is answered."""
 TEXTS: Final = ("library", "version", "needed_by", "context")
 FLAGS: Final = ("by_linker", "macos", "msvc", "cut_off", "by_ldd", "by_torch", "before_torch")
-VALUES: Final = ("text", "releases", "source_file", "source_line", *TEXTS, *FLAGS)
-"""The values that such a row captures or sets; `text` is the name of the subject. `releases` is a list (a group
-`releases__list`), a flag is any text."""
+VALUES: Final = ("text", "source_file", "source_line", *TEXTS, *FLAGS)
+"""The values that such a row captures or sets; `text` is the name of the subject, a flag is any text."""
 
 
 def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Mention:
@@ -25,8 +24,7 @@ def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Ment
     Args:
         position: offset in the text.
     """
-    releases = tuple(filter(None, values.get("releases", "").split(", ")))
-    mention = Mention(SUBJECTS[subject], values["text"], position, location=location_of(values), releases=releases)
+    mention = Mention(SUBJECTS[subject], values["text"], position, location=location_of(values))
     texts = {name: values[name] for name in TEXTS if name in values}
     return msgspec.structs.replace(mention, **texts, **{name: True for name in FLAGS if name in values})
 

@@ -77,7 +77,6 @@ class Mention(Struct, frozen=True):
         by_ldd: `ldd` says so, which looks for torch's libraries where no Python has loaded them.
         by_torch: torch itself was imported, nothing of an extension.
         before_torch: a prompt shows that the file was imported, and torch not before it.
-        releases: that the message names: of CUDA, torch's first; of torch, that of the build first.
         context: the lines around, where types of arguments, files and kernels stand.
     """
 
@@ -95,7 +94,6 @@ class Mention(Struct, frozen=True):
     by_ldd: bool = False
     by_torch: bool = False
     before_torch: bool = False
-    releases: tuple[str, ...] = ()
     context: str = ""
 
     @property
