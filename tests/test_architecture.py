@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,14 @@ def stage_of(path: Path) -> str:
     return parts[0].removesuffix(".py")
 
 
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports_of(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -137,7 +144,7 @@ _DEPENDENCY_TEXT = {"Requirement", "SpecifierSet", "Specifier", "Version", "Mark
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_dependency_text_is_read_in_one_module(path: Path) -> None:
     """Text of a file becomes a requirement, a version or a marker behind the limits of `model/limits.py` alone."""
-    found = _dependency_parsers(ast.parse(path.read_text(encoding="utf-8")))
+    found = _dependency_parsers(_tree(path))
     if path == PACKAGE / "model" / "dependency_specifiers.py":
         # The classes are handed to `_read`, which checks the text before, and are called by nobody else.
         assert found == {"packaging.markers", "packaging.requirements", "packaging.specifiers"}
@@ -165,7 +172,7 @@ def test_formats_are_known_to_their_own_rooms_and_the_registry_alone() -> None:
 
 
 def _calls(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     return [ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)] + [
         ast.unparse(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)
     ]
@@ -231,7 +238,7 @@ def _imported_modules(path: Path, known: set[str], *, types: bool) -> set[str]:
         types: with what it imports for a type checker alone.
     """
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    waiting: list[ast.AST] = [_tree(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and _is_type_checking(node) and not types:
@@ -328,7 +335,7 @@ _ASKED_OF_THIS_MACHINE = {
 def test_what_is_looked_at_is_asked_through_the_file_system(room: str) -> None:
     for path in sorted((PACKAGE / room).rglob("*.py")):
         allowed = _ASKED_OF_THIS_MACHINE.get(path.relative_to(PACKAGE).as_posix(), set())
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree(path)):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKS):
                 continue
             if ast.unparse(node.func).partition(".")[0] in ("os", "glob"):
@@ -340,7 +347,7 @@ def test_a_class_has_a_name_of_its_own() -> None:
     found: dict[str, list[str]] = {}
     for path in MODULES:
         if path.name != "library.py":
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in _tree(path).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     found.setdefault(node.name, []).append(path.name)
     assert {name: homes for name, homes in found.items() if len(homes) > 1} == {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from abiscan.binary import FORMATS, PEEK_SIZE, Format, formats, looks_like_binary, open_binary, peek, read_binary
+from abiscan.binary import FORMATS, PEEK_SIZE, BinaryFormat, formats, looks_like_binary, open_binary, peek, read_binary
 from abiscan.errors import UnreadableFile
 from abiscan.model.facts import BinaryKind
 
@@ -23,7 +23,7 @@ def second_format(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, str]]:
     def read(buffer: bytes | mmap.mmap, display: str) -> Any:
         given.append((bytes(buffer[:]), display))
 
-    row = Format(MAGIC, 16, lambda head: BinaryKind.OBJECT, read)
+    row = BinaryFormat(MAGIC, 16, lambda head: BinaryKind.OBJECT, read)
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, row))
     return given
 

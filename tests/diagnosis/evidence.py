@@ -362,7 +362,7 @@ def _lacks_python_name(case: Case, fields: Fields) -> bool:
 def _setting_lacks(case: Case, fields: Fields) -> bool:
     """The setting says that the file is for these CPythons, or none and torch has wheels for them, and some of them do
     not export the name."""
-    setting = case.report.torch_build
+    setting = case.report.target
     stated = None if setting is None else setting.python
     lacking = _pythons(fields["lacking"])
     exporting = {str(version) for version in exported_by(case.name)}
