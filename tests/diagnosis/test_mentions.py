@@ -247,7 +247,6 @@ def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
     ("text", "complaint"),
     [
         ("RuntimeError: operator a::b does not exist", Complaint.MISSING_OPERATOR),
-        ("Attempted to call function marked as skipped: builtin `a.PyCapsule.b`", Complaint.SKIPPED_CALL),
     ],
 )
 def test_what_is_said_to_be_wrong(text: str, complaint: Complaint) -> None:

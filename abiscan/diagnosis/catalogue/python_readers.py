@@ -1,4 +1,5 @@
-"""Values of Python's messages that no pattern can capture: compiled modules by their names, tags of wheels."""
+"""Values of Python's messages that no pattern can capture: compiled modules by their names, tags of wheels,
+functions that Dynamo skips."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from abiscan.wheel.metadata import split_wheel_name
 from abiscan.wheel.tags import cpython_of_tag
 
 Values = Mapping[str, str]
-VALUES: Final = ("project", "base", "for_python", "tags")
+_FRAME_VALUES: Final = ("source_file", "source_line", "source_function")
+VALUES: Final = ("project", "base", "for_python", "tags", "function", "library", "bound", "capsule", *_FRAME_VALUES)
 """The values that a reader of this module may add beside `name`."""
 
 # How projects name what they compile: `mmcv._ext`, `detectron2._C`, `flash_attn_2_cuda`.
@@ -20,6 +22,17 @@ _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext|csrc|_?ext_\w{1,64}|\w{1,64}_(?:cuda|cpp|ext|C|kernels)|_C_\w{1,32})|"
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
 )
+_FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
+_LINES_OF_EXPLANATION, _LINES_OF_USER = 30, 60
+# Where Dynamo names the function, the surest first; each reads a bounded run of a name's characters.
+_SKIPPED = (
+    re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})"),
+    re.compile(r"builtin [`'\"]?([\w.<>]{1,256})"),
+    re.compile(r"the function [`'\"]([\w.<>]{1,256})"),
+    re.compile(r"[`'\"]([\w.]{0,256}PyCapsule[\w.]{1,256})"),
+    re.compile(r"(?<![\w.])([\w.]{1,256}\.PyCapsule\.\w{1,256})"),
+)
+_BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
 # Tags that a wheel's evidence lists.
 _TAGS: Final = 4
 
@@ -59,3 +72,30 @@ def wheel_tags(_hit: Hit, values: Values) -> Values | None:
     if not pythons or "abi3" in values["name"]:
         return found
     return {**found, "for_python": ", ".join(f"{major}.{minor}" for major, minor in pythons)}
+
+
+def skipped_function(hit: Hit, values: Values) -> Values:
+    """The function that Dynamo skips: `name` (where not captured), `function` and `library` for an operator in its
+    place, `bound` and `capsule` where it is bound from C++, and the last frame of the user's code."""
+    around = hit.word + hit.rest + hit.following(_LINES_OF_EXPLANATION)
+    named = None if "name" in values else next(filter(None, (each.search(around) for each in _SKIPPED)), None)
+    name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
+    name = name.rstrip(".,")
+    found = {"name": name, "function": name.rsplit(".", 1)[-1]}
+    library = name.split(".PyCapsule", 1)[0].split(".")[0]
+    if library.isidentifier() and library != "a":
+        found["library"] = library
+    if "PyCapsule" in name:
+        found["capsule"] = "PyCapsule"
+    bound = _BOUND.search(name) or _BOUND.search(around)
+    if bound is not None:
+        found["bound"] = bound[0]
+    return {**found, **_user_frame(hit)}
+
+
+def _user_frame(hit: Hit) -> Values:
+    """The last frame behind `from user code:`."""
+    around = hit.following(_LINES_OF_USER)
+    at = around.find("from user code")
+    frames = _FRAME.findall(around, at) if at >= 0 else []
+    return {name: text for name, text in zip(_FRAME_VALUES, frames[-1], strict=True) if text} if frames else {}

@@ -30,6 +30,8 @@ def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Ment
 
 
 def location_of(values: Mapping[str, str]) -> Location | None:
-    """The place in a source that the values `source_file` and `source_line` name."""
+    """The place in a source that the values `source_file`, `source_line` and `source_function` name."""
     file, line = values.get("source_file"), values.get("source_line")
-    return None if file is None else Location(file=file, line=None if line is None else int(line))
+    if file is None:
+        return None
+    return Location(function=values.get("source_function"), file=file, line=None if line is None else int(line))

@@ -71,6 +71,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "compiled-module": python_readers.compiled_module,
     "private-module": python_readers.private_module,
     "wheel-tags": python_readers.wheel_tags,
+    "skipped-function": python_readers.skipped_function,
 }
 # What each may add, for the check of templates.
 READER_VALUES: Final = ("file", "name", *python_readers.VALUES)

@@ -117,8 +117,6 @@ def _answer(
         case Complaint.SYMBOL_VERSION:
             owner = owner_of_version(mention.text, mention.library or mention.text)
             return _subject(mention, causes_of(missing), owner or Owner.OTHER, file_name)
-        case Complaint.SKIPPED_CALL:
-            return _subject(mention, ranked(python_errors.skipped_call(mention)), Owner.SELF)
         case Complaint.MISSING_OPERATOR | Complaint.NO_OPERATORS:
             return _subject(mention, ranked(missing_operators.missing_operator(mention, missing)), Owner.SELF)
         case Complaint.UNDECLARED:

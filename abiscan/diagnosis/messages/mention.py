@@ -22,8 +22,6 @@ class Complaint(enum.Enum):
     """A library does not define a symbol version."""
     PYTHON_NAME = enum.auto()
     """A Python name is not defined."""
-    SKIPPED_CALL = enum.auto()
-    """torch.compile does not trace a function."""
     MISSING_OPERATOR = enum.auto()
     """Torch has no operator of a name."""
     NO_OPERATORS = enum.auto()
@@ -47,7 +45,6 @@ _KINDS: Final = {
     Complaint.LIBRARY: SubjectKind.LIBRARY,
     Complaint.SYMBOL_VERSION: SubjectKind.VERSION,
     Complaint.PYTHON_NAME: SubjectKind.PYTHON_NAME,
-    Complaint.SKIPPED_CALL: SubjectKind.DYNAMO,
     Complaint.MISSING_OPERATOR: SubjectKind.DYNAMO,
     Complaint.NO_OPERATORS: SubjectKind.LIBRARY,
     Complaint.NO_OVERLOAD: SubjectKind.COMPILE_ERROR,

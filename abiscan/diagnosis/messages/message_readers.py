@@ -128,11 +128,5 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("to compile PyTorch", compiler_messages.old_standard),
     (" is not defined", python_messages.name_error),
     ("\u672a\u5b9a\u4e49", python_messages.name_error),
-    ("marked as skipped", python_messages.marked_as_skipped),
-    ("does not know how to trace the builtin", python_messages.marked_as_skipped),
-    ("'skip function ", python_messages.skip_function),
-    ("call_function BuiltinVariable ", python_messages.unsupported_builtin),
-    ("Unsupported: call_function ", python_messages.skip_function),
-    ("Graph break due to unsupported builtin", python_messages.unsupported_builtin),
     ("references the file", linker_messages.referenced_file),
 )

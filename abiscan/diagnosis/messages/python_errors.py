@@ -141,51 +141,6 @@ def kernel_of(text: str) -> str | None:
     return by_name[1] if by_name is not None else None
 
 
-# --- torch.compile and operators ------------------------------------------------------------------------------------
-
-_BOUND = re.compile(r"PyCapsule|pybind|C/C\+\+ Python extension|Python builtin|instancemethod|built-in")
-
-
-def skipped_call(mention: Mention) -> Candidates:
-    """`Attempted to call function marked as skipped`"""
-    bound = "PyCapsule" in mention.text or _BOUND.search(mention.context) is not None
-    function = fixes.word(mention.text.rsplit(".", 1)[-1], "f")
-    module = mention.text.split(".PyCapsule", 1)[0].split(".")[0]
-    evidence = []
-    if bound:
-        evidence.append(
-            f"{mention.text} is bound to Python from C++ (pybind11 puts such functions into a PyCapsule); "
-            f"Dynamo cannot trace into it."
-        )
-        score = 0.95 if "PyCapsule" in mention.text else 0.8
-    else:
-        evidence.append(f"Dynamo's rules skip {mention.text}: it is Python or C code that is not to be traced.")
-        score = 0.45
-    evidence.append(
-        "An operator that is registered with torch stays one node of the graph, and needs a fake "
-        "implementation that gives shapes."
-    )
-    library = _library_name(module)
-    fix = (
-        "Register it as an operator:\n"
-        f'@torch.library.custom_op("{library}::{function}", mutates_args=())  # names of the arguments it writes to\n'
-        f"def {function}(x: torch.Tensor) -> torch.Tensor: ...\n"
-        f"@{function}.register_fake\n"
-        "def _(x): return torch.empty_like(x)\n"
-        f'In C++: TORCH_LIBRARY({library}, m) {{ m.def("{function}(Tensor x) -> Tensor"); }} and '
-        f"TORCH_LIBRARY_IMPL({library}, CUDA, m).\n"
-        "A torch.library.Library object must stay alive: keep it in a module's global. In vLLM: "
-        "direct_register_custom_op(...).\n"
-        "Until then: @torch.compiler.disable around the caller; under fullgraph=True, as vLLM compiles, it raises: "
-        "there enforce_eager=True."
-    )
-    yield Candidate(CauseId.OP_NOT_REGISTERED, score, tuple(evidence), fix)
-
-
-def _library_name(module: str) -> str:
-    return module if re.fullmatch(r"[A-Za-z_]\w*", module) and module != "a" else "mylib"
-
-
 # --- device code ----------------------------------------------------------------------------------------------------
 
 _HALF = re.compile(r"c10::(Half|BFloat16)|at::(Half|BFloat16)|__half|__hip_bfloat16|__nv_bfloat16|hip_bfloat16")
