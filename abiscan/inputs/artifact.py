@@ -18,6 +18,7 @@ from abiscan.model.limits import (
     MAX_MEMBERS,
     MAX_METADATA,
     MAX_RATIO,
+    MAX_SOURCE_SIZE,
     MAX_UNPACKED,
     MIB,
 )
@@ -208,7 +209,7 @@ class Artifact(Struct, frozen=True):
         """
         return self.content.open_tables(self.display)
 
-    def read(self, limit: int = 64 * MIB) -> bytes:
+    def read(self, limit: int = MAX_SOURCE_SIZE) -> bytes:
         """The bytes of a source.
 
         Raises:

@@ -118,10 +118,12 @@ MAX_SOURCE_TOKENS = 4 * MIB
 # Places in one source file that rules mean, and findings of them that differ in more than the line.
 MAX_SOURCE_PLACES = 200_000
 MAX_SOURCE_FINDINGS = 2_000
-# Steps of some 0.5 microseconds that checking a source may take beyond its tokens: for each character of it and of what
-# it includes, and for a file of any size.
-SOURCE_STEPS_PER_CHARACTER = 2
-MIN_SOURCE_STEPS = 500_000
+# Steps of about a microsecond that checking a source may take beyond its tokens: one for so many characters of it and
+# of what it includes, and so many for a file of any size. torch's headers take up to 80,000 each.
+SOURCE_CHARACTERS_PER_STEP = 2
+MIN_SOURCE_STEPS = 200_000
+# Words and marks of a generated Python module; parsed, each takes up to 750 bytes.
+MAX_KERNEL_TOKENS = 200_000
 # A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.
 MAX_EARLIER_REPORT = 256 * MIB
 MAX_EARLIER_RUNS = 60
@@ -190,8 +192,13 @@ LIMITS = (
     Limit("tokens of a source file that a rule concerns", MAX_SOURCE_TOKENS, "", "an error"),
     Limit("places of a source file that rules mean", MAX_SOURCE_PLACES, "", "an error"),
     Limit("findings in one source file", MAX_SOURCE_FINDINGS, "", "an error"),
-    Limit("steps of the check of a source file, for each character", SOURCE_STEPS_PER_CHARACTER, "", "an error"),
-    Limit("the same, for a file of any size", MIN_SOURCE_STEPS, "", "an error"),
+    Limit(
+        f"steps of the check of a source file, beside one for {SOURCE_CHARACTERS_PER_STEP} characters",
+        MIN_SOURCE_STEPS,
+        "",
+        "an error",
+    ),
+    Limit("words and marks of a generated Python module", MAX_KERNEL_TOKENS, "", "an error"),
     Limit("source files of one tree", MAX_SOURCE_FILES, "", "an error; what came before is reported"),
     Limit("a log, a list of targets, a baseline, a configuration", MAX_TEXT_FILE, "bytes", "a usage error"),
     Limit("silence of a pipe that is named as a list of targets", MAX_PIPE_SILENCE, "s", "a usage error"),

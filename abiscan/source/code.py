@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from abiscan.errors import UnreadableFile
-from abiscan.model.limits import MIN_SOURCE_STEPS, SOURCE_STEPS_PER_CHARACTER
+from abiscan.model.limits import MIN_SOURCE_STEPS, SOURCE_CHARACTERS_PER_STEP
 from abiscan.source.conditions import holds
 from abiscan.source.lexer import INCLUDE, NAME, Token, TokenList, Tokens, tokens, word_at
 from abiscan.source.word_index import WordIndex
@@ -71,7 +71,7 @@ class Steps:
         """Let the check read a file, which each lengthens once."""
         if code.path not in self._admitted:
             self._admitted.add(code.path)
-            self.left += SOURCE_STEPS_PER_CHARACTER * len(code.text)
+            self.left += len(code.text) // SOURCE_CHARACTERS_PER_STEP
         code.steps = self
 
     def spend(self, steps: int) -> None:

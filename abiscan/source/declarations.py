@@ -101,6 +101,7 @@ def _pointee(code: Code, first: int, last: int, steps: int) -> Pointee:
     found = code.tokens
     if steps == 0 or first >= last:
         return _UNKNOWN
+    code.spend(15)
     if found[first].text == "(" and code.partner[first] == last - 1:
         return _pointee(code, first + 1, last - 1, steps - 1)
     cast = _cast(code, first, last)
@@ -284,7 +285,7 @@ class _Places:
     def __init__(self, code: Code, name: str, look: Callable[[Code, int], object | None]) -> None:
         self.indices = array("I")
         for index in code.places_of(name):
-            code.spend(5)
+            code.spend(15)
             if look(code, index) is not None:
                 self.indices.append(index)
         # From a semicolon on; -1 for none.
@@ -348,6 +349,7 @@ class _Places:
 
 def _nearest(code: Code, at: int, name: str, look: Callable[[Code, int], _Seen | None]) -> tuple[int, _Seen] | None:
     """The nearest place of a name that a token sees and that `look` has an answer for, and the answer."""
+    code.spend(15)
     places = code.nearest.get((look, name))
     if not isinstance(places, _Places):
         places = code.nearest[look, name] = _Places(code, name, look)

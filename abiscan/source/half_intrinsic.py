@@ -28,11 +28,13 @@ _INDEX = re.compile(r"_*(?:[Ii]d|[Ii]dx|[Ii]ndex|[Ii]ndices|[Ii]nt|[Oo]ffset|[Ss
 
 def refine_half(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each call in a file; None where it is in order."""
-    files = [each for each in with_included(code, others) if each.path == code.path or _concerns(each.text)]
+    unit = list(with_included(code, others))
+    files = [each for each in unit if each.path == code.path or _concerns(each.text)]
     in_order: list[Refined | None] = [None] * len(places)
     if any(_overloads(each, places[0].text) for each in files):
         return in_order
-    reads = [_read(place, code, others) for place in places]
+    aliases: dict[str, str | None] = {}
+    reads = [_read(place, code, unit, aliases) for place in places]
     where: str | None = None
     if any(each.has_name(_HALF) for each in files):
         where = "in a file that handles c10::Half"
@@ -51,8 +53,12 @@ def _dispatching_user(code: Code, intrinsic: str, others: SourceSet) -> Code | N
     return None
 
 
-def _read(place: FlaggedPlace, code: Code, others: SourceSet) -> Pointee | None:
-    """What a call reads; None where HIP does not compile it."""
+def _read(place: FlaggedPlace, code: Code, unit: Sequence[Code], aliases: dict[str, str | None]) -> Pointee | None:
+    """What a call reads; None where HIP does not compile it.
+
+    Args:
+        unit: the file and what it includes; aliases: of it, those that were looked up so far.
+    """
     index = code.index_at(place.at)
     end = code.partner[index + 1] if index is not None else -1
     if index is None or end < 0:
@@ -60,8 +66,10 @@ def _read(place: FlaggedPlace, code: Code, others: SourceSet) -> Pointee | None:
     read = pointee(code, index + 2, end)
     if read.origin is DeclaredIn.UNKNOWN and read.name not in ("", _DISPATCHED):
         # A name that this file does not define: a header's alias, or a type of CUDA's (int4, __half).
-        targets = (alias_target(each, read.name) for each in with_included(code, others))
-        read = Pointee(next((target for target in targets if target is not None), read.name), DeclaredIn.NAMED)
+        if read.name not in aliases:
+            targets = (alias_target(each, read.name) for each in unit)
+            aliases[read.name] = next((target for target in targets if target is not None), None)
+        read = Pointee(aliases[read.name] or read.name, DeclaredIn.NAMED)
     return read
 
 

@@ -34,7 +34,7 @@ _OF_PLACES = re.compile(rb"[ai(),]")
 _OPEN, _CLOSE, _DOT, _ANGLE = map(ord, "().<")
 _DEFINE = re.compile(rb"#aa")
 # Steps that a place takes, beyond those that walk over its surroundings.
-_PLACE_STEPS = 30
+_PLACE_STEPS = 40
 # Places listed for one finding; a port of a code base has hundreds of AT_CHECKs.
 MAX_PLACES = 50
 
@@ -275,7 +275,7 @@ class _File:
         if not self._file_fits(pattern):
             return None
         found = self.found
-        self.spend(_PLACE_STEPS)
+        self.spend(10 if found.kinds[at] == INCLUDE else _PLACE_STEPS)
         inside = ""
         if pattern.inside:
             inside = self._called()

@@ -147,6 +147,7 @@ class ObjectTypes:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def _expression(self, made: _Expression, first: int, last: int, steps: int) -> ObjectType:
+        self._code.spend(_PLACE_STEPS)
         found, partner = made.found, made.partner
         if steps == 0 or first >= last:
             return _UNTELLABLE
@@ -156,7 +157,7 @@ class ObjectTypes:
             if text == "*":
                 return _pointed(inner)
             return ObjectType(Kind.POINTER) if inner.kind is Kind.TENSOR else _not_known(inner)
-        self._code.spend(last - first + 10)
+        self._code.spend(last - first)
         parts = _condition(found, partner, first, last)
         if parts is not None:
             answers = [self._expression(made, *part, steps - 1) for part in parts]

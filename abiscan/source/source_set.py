@@ -25,8 +25,8 @@ MAX_INCLUDED_SIZE = 4 << 20
 _MAX_UNIT = 8 << 20
 # Files of one folder that are looked through.
 _MAX_FOLDER = 512
-# Characters of all files of a set that are kept.
-_MAX_KEPT = 64 << 20
+# Characters of all files of a set that are read to learn which includes which.
+_MAX_READ = 64 << 20
 
 
 class SourceSet(Protocol):
@@ -65,8 +65,7 @@ class FileSet:
         self._by_name: dict[str, list[str]] = {}
         for path in sorted(self._paths):
             self._by_name.setdefault(posixpath.basename(path), []).append(path)
-        self._codes: dict[str, Code | None] = {}
-        self._kept = 0
+        self._kept = _Kept()
 
     def find(self, includer: str, name: str) -> Code | None:
         """As `SourceSet.find`."""
@@ -86,7 +85,7 @@ class FileSet:
         found: dict[str, list[str]] = {}
         size = 0
         for path in sorted(self._paths):
-            text = self._read(path) if size < _MAX_KEPT and PurePath(path).suffix.lower() in LANGUAGES else None
+            text = self._read(path) if size < _MAX_READ and PurePath(path).suffix.lower() in LANGUAGES else None
             if text is None or len(text) > MAX_INCLUDED_SIZE:
                 continue
             size += len(text)
@@ -110,12 +109,31 @@ class FileSet:
 
     def code(self, path: str) -> Code | None:
         """One of the files."""
-        if path not in self._codes:
-            text = self._read(path) if self._kept < _MAX_KEPT else None
-            usable = text is not None and len(text) <= MAX_INCLUDED_SIZE
-            self._codes[path] = Code(path, text) if text is not None and usable else None
-            self._kept += len(text) if text is not None and usable else 0
-        return self._codes[path]
+        return self._kept.get(path, self._made)
+
+    def _made(self, path: str) -> Code | None:
+        text = self._read(path)
+        return None if text is None or len(text) > MAX_INCLUDED_SIZE else Code(path, text)
+
+
+class _Kept:
+    """Files that were read last: no more characters than one source may draw in."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, Code | None] = {}
+        self._size = 0
+
+    def get(self, path: str, make: Callable[[str], Code | None]) -> Code | None:
+        """A file by its path, made anew where it is not kept."""
+        if path in self._codes:
+            return self._codes[path]
+        made = self._codes[path] = make(path)
+        self._size += len(made.text) if made is not None else 0
+        while self._size > _MAX_UNIT:
+            # In the order in which they were read.
+            dropped = self._codes.pop(next(iter(self._codes)))
+            self._size -= len(dropped.text) if dropped is not None else 0
+        return made
 
 
 class Neighbours:
@@ -130,6 +148,7 @@ class Neighbours:
     def __init__(self, path: str, disk_path: str, above: int = 3, files: FileSystem = HERE) -> None:
         self._places = {path: disk_path}
         self._above = above
+        self._kept = _Kept()
         self._files = files
 
     def find(self, includer: str, name: str) -> Code | None:
@@ -158,14 +177,21 @@ class Neighbours:
             names = sorted(self._files.names(folder))[:_MAX_FOLDER]
         except OSError:
             return
+        size = 0
         for name in names:
             found = self._open(os.path.join(folder, name)) if PurePath(name).suffix.lower() in LANGUAGES else None
+            size += len(found.text) if found is not None else 0
+            if size > _MAX_UNIT:
+                return
             if found is not None and any(
                 os.path.normpath(os.path.join(folder, each)) == os.path.abspath(place) for each in found.includes
             ):
                 yield found
 
     def _open(self, place: str) -> Code | None:
+        return self._kept.get(place, self._made)
+
+    def _made(self, place: str) -> Code | None:
         try:
             if not self._files.is_file(place):
                 return None

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from tests.fuzz.explain_kind import explain_kind
 from tests.fuzz.metadata_kind import metadata_kind
 from tests.fuzz.mutate import EDGES, mutate_bytes, mutate_elf, mutate_text
+from tests.fuzz.sources_kind import sources_kind
 from tests.fuzz.tar_kind import tar_kind
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -289,52 +290,6 @@ def _configs() -> Kind:
     return Kind(make, run)
 
 
-def _sources() -> Kind:
-    from abiscan.source.source_tree import look_at_source
-
-    seeds = [path.read_text("utf-8", "replace") for path in sorted((FIXTURES / "src").iterdir()) if path.is_file()]
-    words = (
-        "(",
-        ")",
-        "<",
-        ">",
-        "{",
-        "}",
-        "[",
-        "]",
-        "::",
-        ";",
-        ",",
-        ".",
-        "->",
-        "template",
-        "data_ptr",
-        "const_data_ptr",
-        "#define",
-        "#if",
-        'R"(',
-        ')"',
-        "//",
-        "/*",
-        "*/",
-        "'",
-        '"',
-        "\\\n",
-        "@",
-    )
-    suffixes = (".cpp", ".cu", ".hip", ".py")
-
-    def make(rng: Random) -> bytes:
-        return mutate_text(rng.choice(seeds), rng, words).encode(
-            "utf-8", "surrogateescape" if rng.random() < 0 else "replace"
-        )
-
-    def run(data: bytes) -> None:
-        look_at_source(f"a{suffixes[len(data) % 4]}", data, "a")
-
-    return Kind(make, run)
-
-
 # --- tables of our own, device code, debug information ------------------------------------------------------------
 
 
@@ -542,7 +497,7 @@ def kind_of(name: str, seeds: str | None) -> Kind:
         case "caches":
             return _caches()
         case "sources":
-            return _sources()
+            return Kind(*sources_kind())
         case "fatbin":
             return _device_code()
         case "dwarf":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_a_file_beyond_the_limits_is_one_line(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(match, "MAX_SOURCE_FINDINGS", 3)
     with pytest.raises(UnreadableFile, match="more than 3 findings"):
         match_source("".join(f"t.const_data_ptr<T{n}>();\n" for n in range(9)), "a.cpp", RULES)
+
+
+@pytest.mark.parametrize(
+    "unit", ["auto x = [&](auto y) { return t.data<float>(); };\n", ".data<float>()", "auto a = a; a.data<float>();\n"]
+)
+def test_steps_beyond_those_of_the_size_are_one_line(unit: str) -> None:
+    """600 KB of what is asked the most questions: whatever it costs, it ends soon, by one line."""
+    before = time.process_time()
+    with pytest.raises(UnreadableFile, match="too many steps: too large to be read as a source"):
+        match_source(_FLAGGED + unit * (600_000 // len(unit)), "a.cpp", RULES)
+    assert time.process_time() - before < 2  # 0.7 s where nothing else runs
 
 
 def test_tokens_are_those_of_the_text() -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding, Location
+from abiscan.model.limits import MAX_KERNEL_TOKENS
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
@@ -22,8 +25,13 @@ META = "triton_meta"
 # What stands in a generated module, and in the text of a kernel in one.
 _MODULE_MARKS = (META, "torch._inductor")
 _KERNEL_MARKS = (META, "@triton.jit")
-# Characters; a parsed module takes some 100 bytes of memory for each. The largest generated ones have 2 MiB.
-MAX_TEXT = 4 << 20
+# Comments, strings, words and marks.
+_TOKEN = re.compile(
+    r"""\#[^\n]*
+    |(?P<prefix>\b[a-zA-Z]{1,2})?(?:'''.*?(?:'''|\Z)|\"{3}.*?(?:\"{3}|\Z)|'(?:[^'\\\n]|\\.)*+|"(?:[^"\\\n]|\\.)*+)
+    |\w+|[^\w\s]""",
+    re.VERBOSE | re.DOTALL,
+)
 # Kernels as strings in strings.
 _MAX_DEPTH = 3
 # Of every module, beside the builtins (The Python Language Reference, 3.2 and 5.4).
@@ -65,11 +73,14 @@ def match_kernels(rule: Rule, text: str, path: str, module: str) -> tuple[Findin
         text: of a Python module.
         path: as reports should name it.
         module: what fingerprints call the file.
+
+    Raises:
+        UnreadableFile: it has more than `MAX_KERNEL_TOKENS`.
     """
-    if len(text) > MAX_TEXT or not any(mark in text for mark in _MODULE_MARKS):
+    if not any(mark in text for mark in _MODULE_MARKS):
         return ()
     found: _Found = {}
-    _module(text, 1, found, _MAX_DEPTH)
+    _module(text, path, 1, found, _MAX_DEPTH)
     return tuple(_finding(rule, path, module, name, sorted(uses)) for name, uses in sorted(found.items()))
 
 
@@ -84,14 +95,21 @@ def _finding(rule: Rule, path: str, module: str, undefined: _Undefined, uses: li
     return make_finding(rule, fields, (module, name), locations=locations)
 
 
-def _module(text: str, first_line: int, found: _Found, depth: int) -> None:
+def _tokens(text: str) -> int:
+    """About as many tokens as a module has; a formatted string counts as the most that it may hold."""
+    return sum(len(match[0]) if "f" in (match["prefix"] or "").lower() else 1 for match in _TOKEN.finditer(text))
+
+
+def _module(text: str, path: str, first_line: int, found: _Found, depth: int) -> None:
+    if _tokens(text) > MAX_KERNEL_TOKENS:
+        raise UnreadableFile(path, f"more than {MAX_KERNEL_TOKENS} words and marks: too large to be read as a kernel")
     try:
         tree = ast.parse(text)
         table = symtable.symtable(text, "<generated>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for kernel in _kernel_texts(tree) if depth else ():
-        _module(kernel.value, first_line + kernel.lineno - 1, found, depth - 1)
+        _module(kernel.value, path, first_line + kernel.lineno - 1, found, depth - 1)
     if not _is_generated(tree) or _imports_everything(tree):
         return
     undefined = _undefined(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from abiscan.errors import UnreadableFile
 from abiscan.rules import rule
 from abiscan.rules.computed.generated_kernel import match_kernels
 
@@ -60,7 +61,7 @@ def test_kernel_inside_a_string() -> None:
         "x = 1",
         "triton_meta = " + "(" * 5000,
         "triton_meta = " + "-" * 100_000 + "1",
-        "triton_meta = " + "x." * 100_000 + "y",
+        "triton_meta = " + "x." * 99_000 + "y",
     ],
 )
 def test_no_finding(text: str) -> None:
@@ -142,3 +143,12 @@ def test_name_that_is_private_to_a_class() -> None:
 
 def test_nothing_is_run() -> None:
     assert names("raise SystemExit(1)\n" + KERNEL) == [("s2", [9])]
+
+
+def test_a_module_too_large_to_parse_is_an_error() -> None:
+    text = "triton_meta = [" + "a," * 101_000 + "]"
+    with pytest.raises(UnreadableFile, match=r"^c\.py: more than 200000 words and marks"):
+        names(text)
+    with pytest.raises(UnreadableFile):  # what a formatted string holds is parsed too
+        names("triton_meta = f'{[" + "a," * 101_000 + "]}'")
+    assert names('triton_meta = """' + "a," * 101_000 + '"""') == []
