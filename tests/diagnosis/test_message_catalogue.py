@@ -194,3 +194,11 @@ def test_what_repeats_a_missing_symbol_is_left_out(message: str, nothing: Knowle
     symbol = "/x/common_ops.so: undefined symbol: _ZN3c105ErrorC2Ev"
     assert len(explain(message, nothing)) == 1
     assert [subject.text for subject in explain(f"{message}\n{symbol}", nothing)] == ["_ZN3c105ErrorC2Ev"]
+
+
+def test_a_message_counts_once_for_all_its_sources(nothing: Knowledge) -> None:
+    """GCC prints it for each file that includes the header; the answer is the same."""
+    text = "".join(f"{file}.cpp:5:10: fatal error: Python.h: No such file or directory\n" for file in "abc")
+    (subject,) = explain(text, nothing)
+    assert subject.location is not None
+    assert (subject.message, subject.location.file, subject.location.line) == ("no-python-header", "a.cpp", 5)

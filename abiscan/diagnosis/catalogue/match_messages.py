@@ -18,6 +18,8 @@ from abiscan.diagnosis.catalogue.message_row import Answer, Finder, Message, Whe
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 
+# Values that say where in a source.
+LOCATION: Final = ("source_file", "source_line")
 # Characters in front of an anchor and behind it that patterns see.
 _BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
@@ -55,6 +57,11 @@ class FoundMessage(Struct, frozen=True):
     position: int
     quote: str
     values: dict[str, str]
+
+    @property
+    def values_without_location(self) -> frozenset[tuple[str, str]]:
+        """What makes the message distinct: a header is missing once, however many sources include it."""
+        return frozenset(item for item in self.values.items() if item[0] not in LOCATION)
 
 
 def match_messages(hit: Hit, messages: tuple[Message, ...]) -> Iterator[tuple[Message, str, dict[str, str]]]:

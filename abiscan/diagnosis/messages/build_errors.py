@@ -9,7 +9,7 @@ from abiscan.diagnosis.ranking import Candidate, Candidates
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
-from abiscan.ownership import torch_headers, torch_names
+from abiscan.ownership import torch_headers
 from abiscan.ownership.vendors import vendor_of_library
 
 
@@ -40,36 +40,6 @@ def undeclared(mention: Mention, missing: MissingName) -> Candidates:
     name = mention.text
     if mention.library is not None:
         yield from _of_other_toolkit(mention, missing)
-        return
-    if mention.context == "of CUDA 9":
-        text = f"nvcc knows {name} from CUDA 9 on: the toolkit is older."
-        fix = "nvcc --version; python -c 'import torch; print(torch.version.cuda)'  # both should be of one release"
-        yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, 0.85, (text,), fix)
-        return
-    if name == "at::DeprecatedTypeProperties":
-        yield Candidate(
-            CauseId.BUILT_FOR_OLDER_TORCH,
-            0.9,
-            (
-                "The source gives x.type(), an at::DeprecatedTypeProperties, where the headers of this torch take a "
-                "c10::ScalarType alone: it was written for an older torch.",
-            ),
-            "Write x.scalar_type() in place of x.type(), as in AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), ...)\n"
-            "or build a newer release of the project, which is made for this torch.",
-        )
-        return
-    if mention.context:
-        only = (
-            f"Clang does not know {name}, a function of CUDA's on the threads of a warp: HIP has it from ROCm 6.2 on, "
-            "up to 6.4 only with -DHIP_ENABLE_WARP_SYNC_BUILTINS.",
-            "The source was written for CUDA alone.",
-        )
-        plain = name.removesuffix("_sync")
-        way = f"#ifdef USE_ROCM, {plain}(...) without the mask; #else, {name}(...)"
-        if plain == name:
-            way = f"#ifndef USE_ROCM, {name}()"
-        extra = 'extra_compile_args={"nvcc": ["-DHIP_ENABLE_WARP_SYNC_BUILTINS"]}  # with ROCm 6.2 and later'
-        yield Candidate(CauseId.ROCM_NAMING, 0.85, only, f"{way}\nor: {extra}")
         return
     instead = _IN_PLACE.get(name)
     first = f"The source was written for an older torch: today's headers have no {name}."
@@ -105,32 +75,6 @@ _ALWAYS_THERE = frozenset(
 def no_header(mention: Mention, missing: MissingName) -> Candidates:
     """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`; also a header of CUDA's"""
     name = mention.text
-    if name == "<Python.h>":
-        lacks = (
-            "The compiler found no Python.h, the first of CPython's headers: interpreters of Linux distributions come "
-            "without them.",
-        )
-        way = (
-            "Debian: apt install python3-dev (for another CPython python3.X-dev); Fedora: dnf install python3-devel; "
-            "conda and uv bring them\n"
-            "python -c 'import sysconfig; print(sysconfig.get_path(\"include\"))'  # where they must be"
-        )
-        yield Candidate(CauseId.LIBRARY_MISSING, 0.88, lacks, way)
-        return
-    if not torch_names.is_header(name[1:-1]):
-        if name[1:-1].startswith(("hip", "roc", "miopen", "rccl")):
-            no_rocm = (f"The compiler found no {name}, a header of ROCm: it is not installed, or not where it looks.",)
-            way = "ls -d /opt/rocm*/include; export ROCM_HOME=/opt/rocm  # and ROCm's packages for development"
-            yield Candidate(CauseId.LIBRARY_MISSING, 0.8, no_rocm, way)
-            return
-        yield Candidate(
-            CauseId.LIBRARY_MISSING,
-            0.8,
-            (f"The compiler found no {name}, a header of the CUDA toolkit or of a library that comes with it.",),
-            'ls "$CUDA_HOME/include"; nvcc --version  # a toolkit with headers, of the release in torch.version.cuda\n'
-            "conda: conda install -c nvidia cuda-toolkit; Debian: the -dev package of the library",
-        )
-        return
     folder = (
         f"The compiler found no {name}.",
         "torch's headers are in torch/include of the environment that has torch; a build that is "

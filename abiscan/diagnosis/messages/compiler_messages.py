@@ -67,16 +67,11 @@ def texture_reference(hit: Hit) -> Iterator[Mention]:
     )
 
 
-# CUDA's functions of a warp that take a mask (CUDA C++ Programming Guide, "Warp Shuffle Functions"). nvcc knows them
-# all; Clang's words are hipcc's here.
-_LANES_OF_CUDA = re.compile(r"__(?:(?:shfl(?:_up|_down|_xor)?|ballot|any|all|match_any|match_all)_sync|syncwarp)")
-_LANES = "of a warp"
 # `cusparseScsrmv`, and not `cudnn_enabled`, a parameter of torch's own.
 _OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
 _CONSTANT = re.compile(r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER|CUFFT|CURAND)_[A-Z]")
 # Classes of torch's headers that came with its releases.
 _CLASSES = frozenset(("PackedTensorAccessor32", "PackedTensorAccessor64", "GenericPackedTensorAccessor", "CUDAGuard"))
-_OF_OLD_CUDA = "of CUDA 9"
 
 
 # Types and functions of cuda_fp16.h and cuda_bf16.h.
@@ -96,12 +91,6 @@ def undeclared(hit: Hit) -> Iterator[Mention]:
     name = (name or "").removeprefix("struct ") or None
     if hit.word.startswith("'"):
         name = hit.before.rpartition("'")[2]
-    if name is not None and hit.word.startswith("use of") and _LANES_OF_CUDA.fullmatch(name) is not None:
-        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_LANES)
-        return
-    if name is not None and hit.word == " is undefined" and _LANES_OF_CUDA.fullmatch(name) is not None:
-        yield Mention(Complaint.UNDECLARED, name, hit.at, location=_location(hit.before), context=_OF_OLD_CUDA)
-        return
     vendor = vendor_of(name) if name is not None and _OF_API.match(name) is not None else None
     if name is not None and vendor is None and (constant := _CONSTANT.match(name)) is not None:
         vendor = vendor_of(f"{constant[1].lower()}Create")
@@ -128,25 +117,17 @@ def no_header(hit: Hit) -> Iterator[Mention]:
 
 # What a compiler asks for, in its own quotation marks or without.
 _INCLUDED = re.compile(r"['\"<\u2018]?([\w./+-]{1,256}\.(?:h|hpp|cuh))['\"\u2019]?(?=[:\uff1a ,]|$)")
-# Of the CUDA toolkit and the libraries that come with it, by the names of NVIDIA's own headers.
-_TOOLKIT = re.compile(
-    r"(?:hip/|hipblas|rocblas|miopen|rccl/|cuda|cublas|cusparse|cusolver|curand|cufft|cudnn|nvToolsExt|nvrtc|nccl|cub/|"
-    r"thrust/)[\w./]*"
-)
 
 
 def no_header_of_release(hit: Hit) -> Iterator[Mention]:
     """`fatal error: ATen/CUDAGeneratorImpl.h: No such file or directory`, `fatal error: 'torch/extension.h' file not
     found`; MSVC: `C1083: Cannot open include file: 'x.h'`; nvcc: `cannot open source file "x.h"`. Of headers of torch
-    and of CUDA alone."""
+    alone."""
     found = _INCLUDED.match(hit.rest)
     if found is None:
         return
     header = found[1]
-    if header == "Python.h":
-        yield Mention(Complaint.NO_HEADER, "<Python.h>", hit.at, location=_location(hit.before))
-        return
-    if torch_names.is_header(header) or _TOOLKIT.fullmatch(header) is not None:
+    if torch_names.is_header(header):
         yield Mention(Complaint.NO_HEADER, f"<{header}>", hit.at, location=_location(hit.before))
 
 
@@ -187,13 +168,6 @@ def no_member(hit: Hit) -> Iterator[Mention]:
         return
     if name is not None and name.isidentifier() and _OF_SCOPE.fullmatch(scope) is not None:
         yield Mention(Complaint.NO_MEMBER, f"{scope}::{name}", hit.at, location=_location(hit.before))
-
-
-def deprecated_type(hit: Hit) -> Iterator[Mention]:
-    """GCC: `cannot convert 'at::DeprecatedTypeProperties' to 'c10::ScalarType'`; nvcc: `no suitable conversion function
-    from "const at::DeprecatedTypeProperties" to "c10::ScalarType" exists`"""
-    if ("onver" in hit.before[-200:] or "onver" in hit.rest[:200]) and "ScalarType" in hit.rest[:200]:
-        yield Mention(Complaint.UNDECLARED, "at::DeprecatedTypeProperties", hit.at, location=_location(hit.before))
 
 
 _STANDARD = re.compile(r"(C\+\+\d\d) ?$")

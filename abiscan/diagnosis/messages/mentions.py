@@ -63,12 +63,14 @@ def _read_catalogue(hit: Hit) -> Iterator[Mention | FoundMessage]:
 
 
 def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
-    """Keep a message, unless it repeats one that was found before; of two the one with more values is kept."""
+    """Keep a message, unless it repeats one that was found before, in whatever source; of two the one with more values
+    is kept."""
+    values = new.values_without_location
     for place, known in enumerate(messages):
         if known.answer.id == new.answer.id:
-            if new.values.items() <= known.values.items():
+            if values <= known.values_without_location:
                 return
-            if known.values.items() <= new.values.items():
+            if known.values_without_location <= values:
                 messages[place] = new
                 return
     messages.append(new)

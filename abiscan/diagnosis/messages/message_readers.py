@@ -103,7 +103,6 @@ READERS: Final[tuple[tuple[str, Reader], ...]] = (
     ("no instance of constructor", compiler_messages.half_operation),
     ("invalid operands to binary expression", compiler_messages.half_operation),
     ("no viable conversion from", compiler_messages.half_operation),
-    ("DeprecatedTypeProperties", compiler_messages.deprecated_type),
     ("incomplete type", compiler_messages.undeclared),
     ("has no member", compiler_messages.no_member),
     ("does not name a type", compiler_messages.no_member),
