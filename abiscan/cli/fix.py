@@ -103,6 +103,7 @@ def _rewritten(root: Path, wanted: frozenset[str], errors: list[str], there: lis
     Args:
         errors, there: what cannot be read, and files of operators that exist, are added to these.
     """
+    from abiscan.errors import UnreadableFile
     from abiscan.rules import load_rules
     from abiscan.source import FileSet, Neighbours, SourceRules, SourceSet, sources_below
     from abiscan.source.rewrites import STUB_RULE, rewrite_source, stubs_for
@@ -117,7 +118,11 @@ def _rewritten(root: Path, wanted: frozenset[str], errors: list[str], there: lis
             continue
         if os.path.islink(path):
             continue  # what it leads to is rewritten where it lies
-        made = rewrite_source(text, path, rules, others, wanted)
+        try:
+            made = rewrite_source(text, path, rules, others, wanted)
+        except UnreadableFile as error:
+            errors.append(str(error))
+            continue
         if made.changes or made.left:
             yield made
         if STUB_RULE in wanted:

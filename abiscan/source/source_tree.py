@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from abiscan.errors import UnreadableFile
 from abiscan.model.finding import Finding
 from abiscan.model.limits import MAX_SOURCE_FILES, MAX_SOURCE_SIZE
 from abiscan.model.report import ArtifactKind, InputError
@@ -141,7 +142,11 @@ def scan_tree(
         except OSError as error:
             errors.append(InputError(display(path), f"cannot be read: {(error.strerror or str(error)).lower()}"))
             continue
-        scanned = scan_source(data, display(path), rules, prepared=prepared, others=others)
+        try:
+            scanned = scan_source(data, display(path), rules, prepared=prepared, others=others)
+        except UnreadableFile as error:
+            errors.append(InputError(display(path), error.reason))
+            continue
         if scanned.hits:
             files.append(scanned)
     return sorted(files, key=lambda each: each.path), errors
