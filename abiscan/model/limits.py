@@ -119,9 +119,9 @@ MAX_SOURCE_TOKENS = 4 * MIB
 MAX_SOURCE_PLACES = 200_000
 MAX_SOURCE_FINDINGS = 2_000
 # Steps of about a microsecond that checking a source may take beyond its tokens: one for so many characters of it and
-# of what it includes, and so many for a file of any size. torch's headers take up to 80,000 each.
+# of what it includes, and so many for a file of any size. Real sources were measured to take up to 130,000 each.
 SOURCE_CHARACTERS_PER_STEP = 2
-MIN_SOURCE_STEPS = 200_000
+MIN_SOURCE_STEPS = 600_000
 # Words and marks of a generated Python module; parsed, each takes up to 750 bytes.
 MAX_KERNEL_TOKENS = 200_000
 # A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.

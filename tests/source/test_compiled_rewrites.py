@@ -24,7 +24,10 @@ SOURCES = Path(__file__).parent / "compiled"
 COMPILER = shutil.which("g++")
 NVCC = shutil.which("nvcc")
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ here: the rewritten text is tested elsewhere")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None, reason="no g++ here: the rewritten text is tested elsewhere"),
+]
 
 
 def torch_folder() -> Path:
