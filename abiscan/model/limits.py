@@ -121,7 +121,7 @@ MAX_SOURCE_FINDINGS = 2_000
 # Steps of about a microsecond that checking a source may take beyond its tokens: one for so many characters of it and
 # of what it includes, and so many for a file of any size. Real sources were measured to take up to 130,000 each.
 SOURCE_CHARACTERS_PER_STEP = 2
-MIN_SOURCE_STEPS = 600_000
+MIN_SOURCE_STEPS = 300_000
 # Words and marks of a generated Python module; parsed, each takes up to 750 bytes.
 MAX_KERNEL_TOKENS = 200_000
 # A report of an earlier run; 30 wheels make one of 17 MiB. A page shows the newest ones.

@@ -258,9 +258,12 @@ def _parts(every: Tokens, text: str) -> tuple[Tokens, WordIndex, array[int]]:
             elif line:
                 left_out += _follow(branches, line)
         else:
+            # Nothing further on this line is a directive either.
+            end = text.find("\n", offset)
+            stop = bisect_left(every.starts, end if end >= 0 else len(text), at + 1)
             if not left_out:
-                kept.take(every, at, at + 1)
-            at += 1
+                kept.take(every, at, stop)
+            at = stop
     return kept, WordIndex((word_at(text, number // 2), number) for number in defined), directives
 
 
