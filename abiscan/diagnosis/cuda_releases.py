@@ -35,11 +35,11 @@ def releases_of(missing: MissingName, vendor: Vendor) -> ReleasesOf | None:
     counted = vendor.product if vendor.library == "nccl" else "CUDA"
     every = f"{counted} {found.known[0]} - {found.known[-1]}"
     if not found.having:
-        gone = f"None of the releases that are known ({every}) exports it: it is of another one, or of none."
+        gone = f"None of the releases that are known ({every}) exports it: it is from another release, or from none."
         return ReleasesOf(gone, mismatch=0.76)
     if len(found.having) == len(found.known):
         return ReleasesOf(
-            f"Every release of {vendor.product} that is known ({every}) exports it; an older one need not."
+            f"Every release of {vendor.product} that is known ({every}) exports it; an older one may not."
         )
     return ReleasesOf(f"Of the releases that are known ({every}), {_spans(found, counted)} exports it.", mismatch=0.78)
 

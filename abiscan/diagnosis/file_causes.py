@@ -12,6 +12,7 @@ from abiscan.diagnosis.cause_catalogue import title
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, causes_of, ranked
+from abiscan.diagnosis.reference import Reference, ReferringFile
 from abiscan.model.cause import Cause, CauseGroup, CauseId
 from abiscan.model.facts import SharedObject
 from abiscan.model.imports import CheckedImport, Status
@@ -50,11 +51,13 @@ def diagnose(
     nowhere: bool = False,
 ) -> Diagnosis:
     """As `abiscan.diagnosis.diagnose` says."""
-    absent = _library_candidates(file, libraries, knowledge, distribution)
+    referring = ReferringFile(file.path, file, *distribution)
+    absent = _library_candidates(referring, libraries, knowledge)
     candidates_of = [
         (
             bound,
-            _of_library(bound, absent) or _or_absent(bound, _candidates(file, bound, knowledge, distribution), absent)
+            _library_causes(bound, absent)
+            or _prefer_absent_library(bound, _candidates(referring, bound, knowledge), absent)
             if _is_open(bound)
             else (),
         )
@@ -71,7 +74,7 @@ def diagnose(
             for bound, candidates in settled
             if candidates
         },
-        _groups(settled, _by_themselves(absent, here=here), knowledge, nowhere=nowhere),
+        _groups(settled, _causes_without_imports(absent, here=here), knowledge, nowhere=nowhere),
     )
 
 
@@ -79,28 +82,15 @@ def _is_open(bound: CheckedImport) -> bool:
     return bound.status.may_be_unresolved
 
 
-def _candidates(
-    file: SharedObject, bound: CheckedImport, knowledge: Knowledge, distribution: Distribution
-) -> tuple[Candidate, ...]:
+def _candidates(file: ReferringFile, bound: CheckedImport, knowledge: Knowledge) -> tuple[Candidate, ...]:
     version = bound.symbol.version
-    return causes_of(
-        MissingName(
-            bound.name,
-            knowledge,
-            library=version.library if version is not None else None,
-            version=version.name if version is not None else None,
-            file=file,
-            owner=bound.owner,
-            status=bound.status,
-            provider=bound.provider,
-            distribution=distribution[0],
-            distribution_version=distribution[1],
-        )
-    )
+    library, version_name = (None, None) if version is None else (version.library, version.name)
+    reference = Reference(bound.name, library, version_name, bound.owner, bound.status, bound.provider)
+    return causes_of(MissingName(reference, knowledge, file))
 
 
 def _library_candidates(
-    file: SharedObject, libraries: Sequence[str], knowledge: Knowledge, distribution: Distribution
+    file: ReferringFile, libraries: Sequence[str], knowledge: Knowledge
 ) -> dict[str, tuple[Candidate, ...]]:
     """The causes of each library's absence, best first."""
     if not libraries:
@@ -109,38 +99,33 @@ def _library_candidates(
 
     return {
         soname: ranked(
-            missing_library.causes(soname.rpartition("/")[2], _library(soname, file, knowledge, distribution))
+            missing_library.causes(soname.rpartition("/")[2], MissingName(Reference(soname), knowledge, file))
         )
         for soname in libraries
     }
 
 
-def _library(soname: str, file: SharedObject, knowledge: Knowledge, distribution: Distribution) -> MissingName:
-    name, version = distribution
-    return MissingName(soname, knowledge, file=file, distribution=name, distribution_version=version)
-
-
-def _of_library(bound: CheckedImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
+def _library_causes(bound: CheckedImport, absent: Mapping[str, tuple[Candidate, ...]]) -> tuple[Candidate, ...]:
     """Why the library that a versioned reference names is not there; its version says that no other can serve it."""
     version = bound.symbol.version
     return absent.get(version.library, ()) if version is not None and bound.status is Status.UNDECIDED else ()
 
 
 # Readings of a name that hold only where every library was read.
-_OF_NO_LIBRARY = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_NOT_LINKED})
+_EVERY_LIBRARY_READ = frozenset({CauseId.EXTENSION_SOURCE_NOT_BUILT, CauseId.LIBRARY_NOT_LINKED})
 
 
-def _or_absent(
+def _prefer_absent_library(
     bound: CheckedImport, candidates: tuple[Candidate, ...], absent: Mapping[str, tuple[Candidate, ...]]
 ) -> tuple[Candidate, ...]:
     """An undecided name of unknown home is likeliest of a library that was not found: that comes first."""
-    if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _OF_NO_LIBRARY):
+    if bound.status is not Status.UNDECIDED or (candidates and candidates[0].cause not in _EVERY_LIBRARY_READ):
         return candidates
     first = next((found[:1] for soname, found in absent.items() if found and not is_torch_library(soname)), ())
     return first + candidates
 
 
-def _by_themselves(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
+def _causes_without_imports(absent: Mapping[str, tuple[Candidate, ...]], *, here: bool) -> dict[str, Candidate]:
     """The libraries that are a cause of the file's whether or not an import comes from them."""
     return {soname: found[0] for soname, found in absent.items() if found and (here or is_torch_library(soname))}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
+from abiscan.model.dependency_specifiers import admits
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
@@ -13,7 +15,7 @@ from abiscan.ownership.source_projects import PUBLISH_SOURCE
 from abiscan.releases.pythons import with_wheels
 
 _SITE = re.compile(r"(?:site|dist)-packages/([^/]+)/")
-# The oldest CPython that is maintained: what no release in a window has wheels for is worth a word.
+# The oldest CPython that is maintained: what no release in a range has wheels for is worth a word.
 _MAINTAINED = PythonVersion(3, 10)
 _WORD = re.compile(r"[A-Za-z0-9_.+/@:~][A-Za-z0-9_.+/@:~-]{0,255}")
 _DISTRIBUTION = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?", re.IGNORECASE)
@@ -33,8 +35,8 @@ def package(missing: MissingName) -> str | None:
     `.../site-packages/torch_scatter/_version_cuda.so` is torch-scatter's. A module at the top of site-packages says
     nothing of its distribution's name, and a directory elsewhere nothing at all.
     """
-    found = _SITE.search((missing.file_name or "").replace("\\", "/"))
-    name = missing.distribution or (found[1].removesuffix(".libs") if found is not None else None)
+    found = _SITE.search(missing.file.path.replace("\\", "/"))
+    name = missing.file.distribution or (found[1].removesuffix(".libs") if found is not None else None)
     return normalised(name)
 
 
@@ -56,11 +58,10 @@ def rebuild(missing: MissingName, project: str | None = None) -> str:
     name = package(missing) or normalised(project)
     if name in PUBLISH_SOURCE:
         return f"pip install --no-build-isolation --no-binary {name} --no-cache-dir --force-reinstall --no-deps {name}"
-    base = re.split(r"[/\\!]", missing.file_name or "")[-1]
+    base = re.split(r"[/\\!]", missing.file.path)[-1]
     tree = f"in the source tree of {name or word(base, 'the extension')}"
     # A file by itself may be of no package: its own source tree is where it is built.
-    needed = () if missing.file is None else missing.file.needed
-    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in needed)
+    gpu = any(soname.startswith(("libcudart", "libc10_cuda", "libtorch_cuda")) for soname in missing.file.needed)
     archs = ", and TORCH_CUDA_ARCH_LIST set to its GPU architectures" if gpu else ""
     return f"{_BUILD_TREE}  # {tree}, with {_torch(missing)} installed{archs}"
 
@@ -70,7 +71,7 @@ _OF_ANDROID = "Take every native library of the app from one release of torch (o
 
 
 def _is_of_android(missing: MissingName) -> bool:
-    return (missing.file_name or "").startswith(("/data/app/", "/data/data/", "/data/user/"))
+    return missing.file.path.startswith(("/data/app/", "/data/data/", "/data/user/"))
 
 
 def _torch(missing: MissingName) -> str:
@@ -92,7 +93,7 @@ def other_release(missing: MissingName) -> str | None:
         return None
     target = missing.target
     which = "the torch that is installed" if target is None else f"torch {versions.minor(target.version)}"
-    label = _label(missing.distribution_version or "", target)
+    label = _label(missing.file.distribution_version or "", target)
     return f"Install a release of {name} that is made for {which}{label}"
 
 
@@ -110,26 +111,49 @@ def _label(version: str, target: TorchBuild | None) -> str:
     return f": its versions name their torch, look for {found['word']}{wanted}"
 
 
-def torch_range(windows: ReleaseRanges, newest_known: str | None) -> str:
-    """A requirement that picks a release in one of the windows, the newest first: `"torch>=2.1.0,<=2.2.2"`."""
-    first, last = windows[-1]
+def torch_range(ranges: ReleaseRanges, newest_known: str | None) -> str:
+    """A requirement that picks a release in one of the ranges, the newest first: `"torch>=2.1.0,<=2.2.2"`."""
+    first, last = ranges[-1]
     if last == newest_known:
         return f'"torch>={first}"'
     return f'"torch=={first}"' if first == last else f'"torch>={first},<={last}"'
 
 
-def install_torch(missing: MissingName, windows: ReleaseRanges) -> str | None:
+_INSTALL = re.compile(r'pip install "torch(?P<specifier>[^"]*)"')
+
+
+def narrowed(fix: str, known: Sequence[str], admitted: Callable[[str], bool]) -> str:
+    """A fix whose ways name no release of torch but those that are admitted.
+
+    Args:
+        known: public versions of the known releases, oldest first.
+    """
+    ways = []
+    for way in fix.split("\nor: "):
+        found = _INSTALL.search(way)
+        named = [] if found is None else [v for v in known if admits(found["specifier"], (v,))]
+        right = [version for version in named if admitted(version)]
+        if found is not None and len(right) < len(named):
+            if not right:
+                continue
+            text = torch_range(ReleaseRanges.of_known(known, right.__contains__), known[-1])
+            way = f"{way[: found.start()]}pip install {text}{way[found.end() :]}"  # noqa: PLW2901
+        ways.append(way)
+    return "\nor: ".join(ways)
+
+
+def install_torch(missing: MissingName, ranges: ReleaseRanges) -> str | None:
     """Install a torch that exports the name, and the file's other names where they are known; None where none does, or
     none that does has wheels for the CPython that is there."""
     if _is_of_android(missing):
         return None
     if missing.knowledge.loads_on is not None:
-        windows = missing.knowledge.loads_on
-    if not windows:
+        ranges = missing.knowledge.loads_on
+    if not ranges:
         return None
     newest = missing.known_versions[-1] if missing.known_versions else None
-    command = f"pip install {torch_range(windows, newest)}"
-    newest_python = max(with_wheels(windows[-1][1]), default=None)
+    command = f"pip install {torch_range(ranges, newest)}"
+    newest_python = max(with_wheels(ranges.last), default=None)
     if newest_python is None or newest_python >= _MAINTAINED:
         return command
     python = missing.environment.python if missing.environment is not None else None
@@ -138,10 +162,10 @@ def install_torch(missing: MissingName, windows: ReleaseRanges) -> str | None:
     return f"{command}  # no wheels for CPython after {newest_python}"
 
 
-def rebuild_or_install(missing: MissingName, windows: ReleaseRanges) -> str:
+def rebuild_or_install(missing: MissingName, ranges: ReleaseRanges) -> str:
     """The ways out: another build of the extension, another torch."""
     release = None if package(missing) in PUBLISH_SOURCE else other_release(missing)
     ways = [rebuild(missing) if release is None else release]
-    if (other := install_torch(missing, windows)) is not None:
+    if (other := install_torch(missing, ranges)) is not None:
         ways.append(other)
     return "\nor: ".join(ways)

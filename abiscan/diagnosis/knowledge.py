@@ -5,11 +5,13 @@ Every part is optional. Where one is absent, causes come from names alone, and s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from abiscan.model import versions
 from abiscan.model.python_version import PythonVersion
 from abiscan.model.target import TorchBuild
 from abiscan.model.versions import ReleaseRanges
@@ -39,7 +41,7 @@ class Environment(Struct, frozen=True):
     torches: tuple[str, ...] = ()
 
 
-class Knowledge(Struct, frozen=True):
+class Knowledge(Struct, frozen=True, dict=True):
     """Everything a diagnosis may rest on.
 
     Attributes:
@@ -50,7 +52,7 @@ class Knowledge(Struct, frozen=True):
         releases: the history of every exported name.
         environment: the machine and the interpreter; None where only a text is at hand.
         loads_on: the releases that export everything the file wants of torch, where they are known: what an advice to
-            install another torch must name. A single name's window would lead to the next missing name.
+            install another torch must name. A single name's releases would lead to the next missing name.
         pythons: the CPythons that the file is for, where another than the environment's decides; `pythons_because`: who
             says so.
         machine: architecture whose builds count, as `SharedObject.machine` spells it.
@@ -71,3 +73,39 @@ class Knowledge(Struct, frozen=True):
     pythons_because: str = ""
     cxx11_abi: bool | None = None
     made_for: tuple[str, str] | None = None
+
+    @functools.cached_property
+    def target_label(self) -> str:
+        """The target in a sentence: `torch 2.6.0 (cu124)`."""
+        if self.target is None:
+            return "the installed torch"
+        known = versions.order(self.target.version) is not None
+        name = f"torch {self.target.version}" if known else "the installed torch"
+        return f"{name} ({self.target.variant})" if self.target.variant else name
+
+    @property
+    def target_cxx11_abi(self) -> bool | None:
+        """Whether the target's std::string is the new one; None where that is not known."""
+        return self.cxx11_abi if self.target is None else self.target.cxx11_abi
+
+    @functools.cached_property
+    def known_versions(self) -> tuple[str, ...]:
+        """Versions of the known builds, oldest first."""
+        builds = () if self.releases is None else self.releases.builds(self.machine)
+        return tuple(dict.fromkeys(build.torch for build in builds))
+
+    @property
+    def target_is_before_index(self) -> bool:
+        """Whether the target is older than every known build, so that the index says nothing of it."""
+        return self._compare_with_index(0) < 0
+
+    @property
+    def target_is_after_index(self) -> bool:
+        """Whether the target is newer than every known build."""
+        return self._compare_with_index(-1) > 0
+
+    def _compare_with_index(self, end: int) -> int:
+        """The order of the target and the first (0) or last (-1) known version; 0 where either is unknown."""
+        at = None if self.target is None else versions.order(self.target.version)
+        bound = versions.order(self.known_versions[end]) if self.known_versions else None
+        return 0 if at is None or bound is None else (at > bound) - (at < bound)

@@ -50,8 +50,8 @@ def causes(
     if name.endswith(".lib"):
         yield from _import_library(name, missing)
     elif is_torch_library(name):
-        yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.base_name))
-    elif name.startswith("ld-linux") and missing.file is None:
+        yield from _torch(name, missing, at_link_time, names_program and _is_program(missing.file.base_name))
+    elif name.startswith("ld-linux") and missing.file.facts is None:
         evidence = (
             f"{name} is the loader of glibc: the file is built for a system with glibc, and for the processor in that "
             "name, and here it is not found."
@@ -61,7 +61,7 @@ def causes(
     elif (python := _PYTHON.match(name)) is not None:
         yield from _python(name, f"{python[1]}.{python[2]}", missing)
     elif (torch := _FOR_TORCH.search(name)) is not None:
-        yield from _for_one_torch(name, torch[1], missing)
+        yield from _named_for_torch(name, torch[1], missing)
     else:
         yield from explain_library(name, missing, by_torch=by_torch)
 
@@ -101,13 +101,13 @@ def _import_library(name: str, missing: MissingName) -> Candidates:
         lacking = [f"link.exe looked for {name} in the folders of /LIBPATH: and of LIB, and found none."]
         fix = f"Name the folder that has {fixes.word(name, 'it')}: /LIBPATH:FOLDER"
         if vendor is not None:
-            lacking.append(f"It is of {vendor.product}.")
+            lacking.append(f"It is part of {vendor.product}.")
         if vendor is not None and vendor.cuda:
             fix = "set CUDA_HOME=C:\\...\\CUDA\\vX.Y  # where the toolkit is\nor: /LIBPATH:%CUDA_HOME%\\lib\\x64"
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(lacking), fix)
 
 
-def _for_one_torch(name: str, version: str, missing: MissingName) -> Candidates:
+def _named_for_torch(name: str, version: str, missing: MissingName) -> Candidates:
     """A library of an extension that is made for one torch, and carries its version in the name."""
     evidence = (
         f"{name} is the extension's library for torch {version}, by its name: that torch is there, and what is "
@@ -133,7 +133,7 @@ def shipped_in(name: str, missing: MissingName) -> ReleaseRanges | None:
 
 
 def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool) -> Candidates:
-    windows = shipped_in(name, missing)
+    ranges = shipped_in(name, missing)
     target = missing.target
     gpu = accelerator_of(name)
     builds = f"torch's {gpu} builds" if gpu else "torch"
@@ -141,19 +141,24 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     evidence = [f"{name} is a library of {builds}, in torch/lib, where the {who} does not look by itself."]
     score = 0.9
     split = name in _SPLIT_FOR_CUDA_11
-    if windows and split:
+    if ranges and split:
         evidence.append(
-            f"Builds of torch for CUDA 11 have it, up to {windows[-1][1]}; of the builds on the package index those of "
-            f"{windows.text()} are for CUDA 11, and earlier ones with CUDA are not."
+            f"Builds of torch for CUDA 11 have it, up to {ranges.last}; of the builds on the package index those of "
+            f"{ranges.text()} are for CUDA 11, and earlier ones with CUDA are not."
         )
-    elif windows:
-        evidence.append(f"It is shipped by torch {windows.text()}.")
-    if target is not None and windows is not None:
-        inside = windows.contains(target.version)
+    elif ranges:
+        evidence.append(f"It is shipped by torch {ranges.text()}.")
+    if target is not None and ranges is not None:
+        inside = ranges.contains(target.version)
         ships = gpu is None or {"CUDA": target.cuda, "ROCm": target.hip}.get(gpu) is not None
-        if windows and inside is False and not missing.before_index and not missing.after_index:
+        if (
+            ranges
+            and inside is False
+            and not missing.knowledge.target_is_before_index
+            and not missing.knowledge.target_is_after_index
+        ):
             score = 0.3
-            older = windows.all_before(target.version)
+            older = ranges.all_before(target.version)
             cause = CauseId.BUILT_FOR_OLDER_TORCH if older else CauseId.BUILT_FOR_NEWER_TORCH
             lacks = f"{missing.target_label} does not ship it."
             if name in _SPLIT_FOR_CUDA_11 and not older:
@@ -164,7 +169,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
                     "Install all of them from one index, or one channel with strict priority."
                 )
                 yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.91, (*evidence, lacks, other), way)
-            fix = fixes.rebuild_or_install(missing, windows)
+            fix = fixes.rebuild_or_install(missing, ranges)
             if split and older:
                 fix = f"{fixes.rebuild_or_install(missing, ReleaseRanges())}\nor: {_OLDER_FOR_CUDA_11}"
             yield Candidate(cause, 0.9, (*evidence, lacks), fix)
@@ -177,16 +182,16 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
                 f"Install a {gpu} build of torch (from the wheel index of its variant), or the build of the extension "
                 f"for {missing.target_label}.",
             )
-        elif not windows:
+        elif not ranges:
             score = 0.3
             first, last = missing.known_versions[0], missing.known_versions[-1]
             yield Candidate(
                 CauseId.BUILT_FOR_OLDER_TORCH,
                 0.6,
                 (*evidence, f"None of the known builds ({first} - {last}) ships it."),
-                fixes.rebuild_or_install(missing, windows),
+                fixes.rebuild_or_install(missing, ranges),
             )
-    elif windows is not None and not windows and is_former_library(name):
+    elif ranges is not None and not ranges and is_former_library(name):
         first, last = missing.known_versions[0], missing.known_versions[-1]
         score = 0.5
         yield Candidate(
@@ -195,12 +200,10 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             (*evidence, f"None of the known builds ({first} - {last}) ships it: it is of a torch before them."),
             fixes.rebuild(missing),
         )
-    elif windows and windows[-1][1] != missing.known_versions[-1]:
+    elif ranges and ranges.last != missing.known_versions[-1]:
         score = 0.5
         evidence.append("Later releases have no library of that name.")
-        yield Candidate(
-            CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, windows)
-        )
+        yield Candidate(CauseId.BUILT_FOR_OLDER_TORCH, 0.92, tuple(evidence), fixes.rebuild_or_install(missing, ranges))
         if name in _SPLIT_FOR_CUDA_11:
             other = (
                 "Builds of one release differ in it: one for CUDA 11 has it, conda-forge's and one for "
@@ -208,10 +211,10 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             )
             way = "pip list | grep torch; conda list | grep torch  # torch and its companions must be of one source"
             yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.65, (*evidence, other), way)
-        if windows[0][0] != missing.known_versions[0]:
-            before = f"If your torch is older than {windows[0][0]}: it has none of that name yet."
+        if ranges.first != missing.known_versions[0]:
+            before = f"If your torch is older than {ranges.first}: it has none of that name yet."
             yield Candidate(
-                CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, windows)
+                CauseId.BUILT_FOR_NEWER_TORCH, 0.6, (before, *evidence), fixes.rebuild_or_install(missing, ranges)
             )
     elif gpu:
         behind = not at_link_time and not of_program and _stands_behind_base(name, missing)
@@ -220,7 +223,8 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         if behind:
             needs, score = 0.92, 0.6
             why = (
-                f"{_BASE} stands before it among what an extension needs, and the loader names the first library that "
+                f"{_BASE} comes before it in the needed libraries of an extension, and the loader names the first "
+                f"library that "
                 "it does not find: torch is loaded, or found, and has no such library, as a CPU build."
             )
         yield Candidate(
@@ -242,7 +246,9 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
     if accelerator_of(name) == "ROCm" and not at_link_time and (target is None or target.hip is None):
         score = min(score, 0.5)
         here = (
-            "It is not in a CUDA or CPU build of torch" if target is None else f"{missing.target_label} is none of them"
+            "It is not in a CUDA or CPU build of torch"
+            if target is None
+            else f"{missing.target_label} is not one of them"
         )
         yield Candidate(
             CauseId.ROCM_NAMING,
@@ -266,7 +272,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "Link it with -Wl,-rpath,/path/to/libtorch/lib, or export LD_LIBRARY_PATH=/path/to/libtorch/lib:"
             "$LD_LIBRARY_PATH"
         )
-        evidence.append(f"{missing.base_name} is a program: no Python loads torch before it.")
+        evidence.append(f"{missing.file.base_name} is a program: no Python loads torch before it.")
         yield Candidate(
             CauseId.LIBRARY_MISSING, min(score, 0.75 if gpu and target is None else 0.8), tuple(evidence), fix
         )
@@ -275,12 +281,11 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
         evidence.append(
             "Where torch is installed, `import torch` loads it, and the file finds the loaded one by its name."
         )
-    if name == "libtorch.so" and target is None and missing.file is None:
+    if name == "libtorch.so" and target is None and missing.file.facts is None:
         # Of 243 published files that need it, 99 name it first: those that CMake linked.
         linked = (
-            "What torch.utils.cpp_extension builds asks for libc10.so first: this is a file that "
-            "CMake linked, or a program, "
-            "and needs torch/lib in its run path, or in LD_LIBRARY_PATH."
+            "Extensions built by torch.utils.cpp_extension need libc10.so first: this file was linked by CMake or is "
+            "a program, and needs torch/lib in its RUNPATH or LD_LIBRARY_PATH."
         )
         way = (
             "export LD_LIBRARY_PATH=$(python -c 'import torch, os; "
@@ -288,7 +293,7 @@ def _torch(name: str, missing: MissingName, at_link_time: bool, of_program: bool
             "or link it with -Wl,-rpath,/path/to/torch/lib"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.91, (*evidence, linked), way)
-    stem = fixes.word(missing.module, "the extension")
+    stem = fixes.word(missing.file.module, "the extension")
     fix = f"import torch  # before {stem}\nIn a program without Python: link with -Wl,-rpath,/path/to/torch/lib"
     yield Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), fix)
     yield Candidate(
@@ -304,7 +309,7 @@ def _stands_behind_base(name: str, missing: MissingName) -> bool:
 
     `torch.utils.cpp_extension` links c10 first, and the loader goes through what a file needs in its order.
     """
-    if missing.file is None:
+    if missing.file.facts is None:
         return True
     needed = list(missing.file.needed)
     return name in needed and any(is_torch_library(before) for before in needed[: needed.index(name)])
@@ -312,7 +317,7 @@ def _stands_behind_base(name: str, missing: MissingName) -> bool:
 
 def _stands_behind(name: str, missing: MissingName) -> bool:
     """Whether a library that torch has since it was split stands behind another one, of a file that was not read."""
-    return name in _SPLIT and missing.file is None
+    return name in _SPLIT and missing.file.facts is None
 
 
 def _is_before(version: str, first: str) -> bool:

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.messages.loader_messages import ANDROID_APP
+from abiscan.diagnosis.messages.message_paths import ANDROID_APP
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate
 from abiscan.model.cause import CauseId
 from abiscan.model.versions import ReleaseRanges
 from abiscan.ownership.vendors import (
     Vendor,
-    brought_otherwise,
     cuda_distribution,
     distributions_beside,
+    other_version_provided,
     vendor_of_library,
 )
 
@@ -33,7 +33,7 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
         by_torch: torch itself was imported, and no extension.
     """
     vendor = vendor_of_library(name)
-    if missing.link_time and name.endswith((".so", ".dylib")):
+    if missing.reference.link_time and name.endswith((".so", ".dylib")):
         # A name with a version is what a library that is linked to needs, and belongs beside it.
         yield _not_found_by_linker(name, vendor)
         return
@@ -43,27 +43,27 @@ def explain_library(name: str, missing: MissingName, *, by_torch: bool = False) 
     if here is not None:
         evidence.append(f"It is on this machine at {here}, where the loader does not look for this file.")
     if vendor is not None and vendor.cuda and by_torch and vendor.library != "cuda":
-        yield _of_torch_itself(vendor, name, evidence, missing)
+        yield _needed_by_torch(vendor, name, evidence, missing)
     if vendor is not None and vendor.cuda:
         yield from _cuda_library(name, vendor, missing, evidence, here)
         return
     stem = fixes.word(name.split(".so", maxsplit=1)[0], "NAME")
-    if (missing.file_name or "").startswith(ANDROID_APP):
+    if missing.file.path.startswith(ANDROID_APP):
         fix = (
             "Add the library to the app: the AAR that has it in Gradle, for the processor of the device (abiFilters; "
             "adb shell getprop ro.product.cpu.abi)\nunzip -l app.apk | grep lib/  # what the app has"
         )
         yield Candidate(CauseId.LIBRARY_MISSING, 0.85, (f"Android's linker found no {name} in the app.",), fix)
         return
-    shows = f"; `ldconfig -p | grep {stem}` shows whether the loader knows one."
+    shows = f"; `ldconfig -p | grep {stem}` shows whether the loader finds one."
     if name.endswith(".dylib"):
         brew = ": brew install libomp" if name.startswith("libomp.") else ""
         shows = f"{brew}; `otool -L FILE` shows where the file looks for it."
     elif not name.startswith("lib") or ".so" not in name:
         shows = ", and put its folder on PATH."
-    fix = f"Install what has {fixes.word(name, 'it')}{shows}"
+    fix = f"Install the package that provides {fixes.word(name, 'it')}{shows}"
     if vendor is not None:
-        evidence.append(f"It is of {vendor.product}.")
+        evidence.append(f"It is part of {vendor.product}.")
         if vendor.distribution:
             fix = f"pip install {vendor.distribution}"
     if here is not None:
@@ -85,13 +85,13 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
             f"Install the package for development that has {fixes.word(name, 'it')}, or name its folder: -L/path {flag}"
         )
         return Candidate(CauseId.LIBRARY_MISSING, 0.85, tuple(evidence), fix)
-    evidence.append(f"It is of {vendor.product}.")
+    evidence.append(f"It is part of {vendor.product}.")
     if name.endswith(".dylib"):
         brew = "brew install libomp" if vendor.library == "omp" else "brew install its formula"
         fix = f"{brew}\nexport LDFLAGS=-L$(brew --prefix)/lib  # for OpenMP: -L$(brew --prefix libomp)/lib"
         return Candidate(CauseId.LIBRARY_MISSING, 0.9, tuple(evidence), fix)
     if vendor.library == "cuda":
-        evidence.append("The driver brings libcuda.so.1; a toolkit has a stub of libcuda.so to link with.")
+        evidence.append("The driver provides libcuda.so.1; a toolkit provides a stub of libcuda.so to link with.")
         fix = f"{_TOOLKIT}\n-L/usr/local/cuda/lib64/stubs {flag}  # for the link alone, never in LD_LIBRARY_PATH"
     elif vendor.cuda and vendor.library in ("cudnn", "nccl", "cusparseLt"):
         fix = f"Install {vendor.product} for development (its headers and lib{vendor.library}.so): {_FOR_DEVELOPMENT}."
@@ -104,14 +104,14 @@ def _not_found_by_linker(name: str, vendor: Vendor | None) -> Candidate:
 
 def _not_found(name: str, missing: MissingName) -> str:
     """Who looked for a library: the loader of a message or of this machine, or nobody, against a released build."""
-    if missing.file is None or missing.environment is not None:
-        return f"The loader looked for {name} and found none."
+    if missing.file.facts is None or missing.environment is not None:
+        return f"The loader did not find {name}."
     exports = missing.knowledge.exports
-    other = None if exports is None else brought_otherwise(name, exports.brings)
-    brings = "" if other is None else f": that brings {other}"
+    other = None if exports is None else other_version_provided(name, exports.provided_libraries)
+    provides = "" if other is None else f"; provided: {other}"
     own = name in (needed.rpartition("/")[2] for needed in missing.file.needed)
-    who = "The file needs" if own else "A library that the file needs asks for"
-    return f"{who} {name}, which neither its package nor {missing.target_label} has{brings}."
+    who = "The file needs" if own else "A library that the file needs imports from"
+    return f"{who} {name}, which neither its package nor {missing.target_label} provides{provides}."
 
 
 def _cuda_library(
@@ -124,7 +124,7 @@ def _cuda_library(
     if environment is not None:
         others = sorted(s for s in environment.libraries if vendor_of_library(s) is vendor and _is_other(s, major))
     # cuSPARSELt's soname has counted 0 up to now.
-    evidence.append(f"It is of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
+    evidence.append(f"It is part of {vendor.product}" + (f", version {major}." if major and major != "0" else "."))
     score, absent = 0.8, 0.6
     if others:
         score = 0.95
@@ -161,28 +161,28 @@ def _cuda_library(
         score -= 0.15
     fix = _cuda_library_fix(vendor, major, missing)
     exports = missing.knowledge.exports
-    brought = None if exports is None else brought_otherwise(name, exports.brings)
-    if missing.file is not None and not others and brought is None:
+    provided = None if exports is None else other_version_provided(name, exports.provided_libraries)
+    if missing.file.facts is not None and not others and provided is None:
         # Of a file it is known that no other version of it is there.
         yield Candidate(CauseId.LIBRARY_MISSING, score, tuple(evidence), fix)
         return
-    if name.endswith(".so") and missing.file is None:
+    if name.endswith(".so") and missing.file.facts is None:
         evidence.append(
-            "No library is linked to a name without a version: a program looked for this one by name. Toolkits have it "
-            f"so; wheels bring lib{vendor.library}.so.N alone."
+            "No library is linked to a name without a version: a program looked for this one by name. Toolkits have "
+            f"that name; wheels provide lib{vendor.library}.so.N only."
         )
         score, absent = min(score, 0.6), 0.82
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), fix)
     if not others:
-        if missing.file is None:
-            evidence.insert(0, f"{name} may be of the very release that is wanted, and in no folder that is searched.")
+        if missing.file.facts is None:
+            evidence.insert(0, f"{name} may be the right release, in a folder that is not searched.")
         yield Candidate(CauseId.LIBRARY_MISSING, absent, tuple(evidence), _itself(vendor, major, missing))
 
 
-def _of_torch_itself(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
+def _needed_by_torch(vendor: Vendor, name: str, evidence: list[str], missing: MissingName) -> Candidate:
     """Torch asks for what its own wheels bring, beside torch or as requirements of theirs."""
     found = _SONAME.search(name)
-    text = f"It is of {vendor.product}, and torch itself asks for it: its wheels, or what they require, bring it."
+    text = f"It is part of {vendor.product} and torch needs it: torch's wheels or their dependencies provide it."
     fix = "pip install --force-reinstall torch  # with what it requires: not with --no-deps"
     fix += f"\nor: {_itself(vendor, None if found is None else found[2], missing)}"
     return Candidate(CauseId.LIBRARY_MISSING, 0.86, (*evidence, text), fix)

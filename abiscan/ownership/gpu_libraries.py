@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from abiscan.model.imports import Owner
 from abiscan.ownership.names import owner_of_library
-from abiscan.ownership.vendors import brought_otherwise, library_stem
+from abiscan.ownership.vendors import library_stem, other_version_provided
 
 # Parts of the NVIDIA driver: they are of the machine that loads the file, and of no build of torch.
 _DRIVER = frozenset({"cuda", "nvcuvid", "nvidia-ml", "nvidia-encode", "nvidia-opticalflow", "nvidia-ptxjitcompiler"})
@@ -49,21 +49,21 @@ def is_driver(soname: str) -> bool:
     return library_stem(soname) in _DRIVER
 
 
-def fits_gpu(soname: str, brings: Collection[str]) -> bool:
-    """Whether a needed library is served where a build is installed that brings these: by itself, or because the build
-    says nothing of it. One that the build brings in another version is not, nor CUDA's runtime where it brings none."""
-    if owner_of_library(soname) not in (Owner.CUDA, Owner.HIP) or is_driver(soname) or soname in brings:
+def fits_gpu(soname: str, provided: Collection[str]) -> bool:
+    """Whether a needed library is available beside a build of torch that provides these libraries, or may come from
+    elsewhere. One that it provides in another version is not, nor CUDA's runtime where it provides none."""
+    if owner_of_library(soname) not in (Owner.CUDA, Owner.HIP) or is_driver(soname) or soname in provided:
         return True
-    if brought_otherwise(soname, brings) is not None:
+    if other_version_provided(soname, provided) is not None:
         return False
     return library_stem(soname) != _RUNTIME
 
 
-def unfit_gpu(sonames: Collection[str], brings: Collection[str]) -> str | None:
+def unfit_gpu(sonames: Collection[str], provided: Collection[str]) -> str | None:
     """Why a build does not serve the first of some libraries that it does not fit: `CUDA 13`, `no CUDA`; None where it
     fits all."""
     for soname in sonames:
-        if not fits_gpu(soname, brings):
-            other = next((name for name in brings if library_stem(name) == _RUNTIME), None)
+        if not fits_gpu(soname, provided):
+            other = next((name for name in provided if library_stem(name) == _RUNTIME), None)
             return "no CUDA" if other is None else f"CUDA {other.rpartition('.so.')[2].partition('.')[0]}"
     return None

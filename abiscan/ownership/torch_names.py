@@ -47,13 +47,19 @@ _LIBRARIES = frozenset(
         *("libtorch", "libtorch_cpu", "libtorch_cuda", "libtorch_hip", "libtorch_xpu", "libtorch_mps", "libtorch_mtia"),
         *("libtorch_python", "libtorch_global_deps", "libtorch_nvshmem", "libtorch_cuda_linalg"),
         *("libtorch_cuda_cpp", "libtorch_cuda_cu", "libc10", "libc10_cuda", "libc10_hip", "libc10_xpu", "libshm"),
-        *("libcaffe2", "libcaffe2_gpu", "libcaffe2_nvrtc", "libcaffe2_observers", "libnvfuser_codegen"),
+        *("libc10d", "libcaffe2", "libcaffe2_gpu", "libcaffe2_nvrtc", "libcaffe2_observers", "libnvfuser_codegen"),
         # Of its tests.
-        *("libtorchbind_test", "libaoti_custom_ops", "libjitbackend_test", "libbackend_with_compiler"),
+        *(
+            "libc10d_cuda_test",
+            "libtorchbind_test",
+            "libaoti_custom_ops",
+            "libjitbackend_test",
+            "libbackend_with_compiler",
+        ),
         *_FORMER,
     )
 )
-_LIBRARY_PREFIXES = ("libtorch_xpu_ops", "libtorch-xpu-ops", "libc10d", "libcaffe2_detectron_ops", "libcaffe2_module")
+_LIBRARY_PREFIXES = ("libtorch_xpu_ops", "libtorch-xpu-ops", "libcaffe2_detectron_ops", "libcaffe2_module")
 # In torch/lib whatever begins so is torch's own, but for the libraries of its tests.
 _IN_ITS_FOLDER = ("libtorch", "libc10", "libshm", "libcaffe2", "libnvfuser")
 _OF_ITS_TESTS = ("libtorchbind_test", "libtorch_test")  # which extensions don't link to

@@ -297,11 +297,11 @@ def distributions_beside(vendor: Vendor, major: int) -> dict[int, str]:
     return {cuda: text for cuda, text in texts.items() if text in CUDA_DISTRIBUTIONS}
 
 
-def brought_otherwise(soname: str, brings: Iterable[str]) -> str | None:
-    """The other version of a library that a build of torch brings (`libcudart.so.13` for `libcudart.so.12`); None where
-    it brings that very one, or none."""
+def other_version_provided(soname: str, provided: Iterable[str]) -> str | None:
+    """The other version of a library that a build of torch provides (`libcudart.so.13` for `libcudart.so.12`); None
+    where it provides the same one, or none."""
     stem = library_stem(soname)
-    same = [other for other in brings if stem is not None and library_stem(other) == stem]
+    same = [other for other in provided if stem is not None and library_stem(other) == stem]
     return None if soname in same or not same else max(same)
 
 

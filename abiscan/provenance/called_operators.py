@@ -66,7 +66,7 @@ def read_calls(artifact: Artifact, files: FileSystem) -> StoredCalls:
     except UnreadableFile as error:
         return StoredCalls((), f"{_UNKNOWN}the {_SUFFIX} file beside it cannot be read: {error.reason}")
     if raw is None:
-        return StoredCalls((), f"{_UNKNOWN}no {_SUFFIX} file of its name lies beside it")
+        return StoredCalls((), f"{_UNKNOWN}no {_SUFFIX} file of its name is beside it")
     try:
         calls = msgspec.json.decode(raw, type=_Calls).nodes
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -74,7 +74,7 @@ def read_calls(artifact: Artifact, files: FileSystem) -> StoredCalls:
     matches = [re.fullmatch(_TARGET, call.node.target) for call in calls[:_MOST]]
     found = {(match[1], match[2], match[3] or "") for match in matches if match is not None}
     rest = len(calls) - sum(match is not None for match in matches)
-    more = f"{_UNKNOWN}{rest} of {len(calls)} in the {_SUFFIX} file beside it are not told by name" if rest else None
+    more = f"{_UNKNOWN}{rest} of {len(calls)} in the {_SUFFIX} file beside it cannot be listed" if rest else None
     return StoredCalls(tuple(sorted(found)), more)
 
 

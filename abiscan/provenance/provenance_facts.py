@@ -251,7 +251,7 @@ def _machine(facts: SharedObject, *, executable_stack: bool) -> Iterator[Provena
     for soname in facts.needed:
         stem = soname.partition(".so")[0]
         if stem.startswith("lib") and ("-" in stem or "." in stem) and re.fullmatch(_BUNDLED, soname) is not None:
-            yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel brings")
+            yield ProvenanceFact(Topic.BUNDLED_RUNTIME, soname, "a needed library that the wheel bundles")
 
 
 def _is_of_the_system(directory: str) -> bool:

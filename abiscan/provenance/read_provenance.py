@@ -88,7 +88,7 @@ def highest(facts: SharedObject, family: str) -> str | None:
 
 
 def _built_for(matrix: Matrix | None, torch_names: Sequence[str]) -> tuple[str | None, str | None]:
-    """The release whose exports fit, where the windows of all torch imports meet in one minor release."""
+    """The release whose exports fit, where the ranges of all torch imports meet in one minor release."""
     if matrix is None or not matrix.exporting:
         return None, None
     mangled = sum(name.startswith("_Z") for name in torch_names)

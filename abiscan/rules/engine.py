@@ -39,7 +39,7 @@ def run(rules: Iterable[Rule], subject: RuleSubject) -> tuple[Finding, ...]:
 
 def hits_of(rule: Rule, subject: RuleSubject) -> tuple[CheckedImport, ...]:
     """The imports that a rule means, whatever it would make of them."""
-    return tuple(bound for bound, _pattern in _hits(rule, Imports(subject.imports), subject))
+    return tuple(imported for imported, _pattern in _hits(rule, Imports(subject.imports), subject))
 
 
 def _order(finding: Finding) -> tuple[int, str, str]:
@@ -60,46 +60,46 @@ def _run_one(rule: Rule, imports: Imports, subject: RuleSubject) -> Iterator[Fin
     if rule.per is Per.FILE:
         yield _file_finding(rule, hits, subject)
         return
-    for bound, pattern in hits:
-        yield _symbol_finding(rule, pattern, bound, subject)
+    for imported, pattern in hits:
+        yield _symbol_finding(rule, pattern, imported, subject)
 
 
 def _any_matches(patterns: tuple[ImportPattern, ...], imports: Imports, subject: RuleSubject) -> bool:
-    return any(_matches(pattern, bound, subject) for pattern in patterns for bound in imports.candidates(pattern))
+    return any(_matches(pattern, imported, subject) for pattern in patterns for imported in imports.candidates(pattern))
 
 
 def _hits(rule: Rule, imports: Imports, subject: RuleSubject) -> list[tuple[CheckedImport, ImportPattern]]:
     """Each import once, with the first pattern that means it, in the file's order."""
     hits: dict[int, tuple[CheckedImport, ImportPattern]] = {}
     for pattern in rule.imports:
-        for bound in imports.candidates(pattern):
-            if bound.symbol.index not in hits and _matches(pattern, bound, subject):
-                hits[bound.symbol.index] = (bound, pattern)
+        for imported in imports.candidates(pattern):
+            if imported.symbol.index not in hits and _matches(pattern, imported, subject):
+                hits[imported.symbol.index] = (imported, pattern)
     return [hits[index] for index in sorted(hits)]
 
 
 # --- imports ----------------------------------------------------------------------------------------------------
 
 
-def _matches(pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> bool:
+def _matches(pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> bool:
     """Whether every field that is set holds; the cheap ones are asked first."""
-    name = bound.symbol.name
+    name = imported.symbol.name
     return (
-        (not pattern.owner or bound.owner in pattern.owner)
-        and (not pattern.status or bound.status in pattern.status)
-        and (not pattern.demangled_by or bound.demangled_by in pattern.demangled_by)
+        (not pattern.owner or imported.owner in pattern.owner)
+        and (not pattern.status or imported.status in pattern.status)
+        and (not pattern.demangled_by or imported.demangled_by in pattern.demangled_by)
         and (not pattern.name or name in pattern.name or name.startswith(pattern.name_starts or ("\0",)))
         and (not pattern.name_starts or name in pattern.name or name.startswith(pattern.name_starts))
         and (not pattern.file_ends or subject.facts.path.endswith(pattern.file_ends))
         and (pattern.cxx is None or pattern.cxx == _is_cxx(name))
         and (
             pattern.gnu_rejects is None
-            or (subject.gnu_available and pattern.gnu_rejects == (bound.demangled_by is DemangledBy.LLVM))
+            or (subject.gnu_available and pattern.gnu_rejects == (imported.demangled_by is DemangledBy.LLVM))
         )
         and (pattern.outside_limited_api is None or pattern.outside_limited_api == _outside_limited_api(name))
         and (not pattern.reads_name or _name_matches(pattern, name, subject))
-        and (not pattern.provider_starts or _provided_by(pattern.provider_starts, bound, subject))
-        and (not pattern.export_state or _export_state(bound, subject) in pattern.export_state)
+        and (not pattern.provider_starts or _provided_by(pattern.provider_starts, imported, subject))
+        and (not pattern.export_state or _export_state(imported, subject) in pattern.export_state)
     )
 
 
@@ -130,46 +130,52 @@ def _name_matches(pattern: ImportPattern, mangled: str, subject: RuleSubject) ->
     )
 
 
-def _provided_by(starts: tuple[str, ...], bound: CheckedImport, subject: RuleSubject) -> bool:
-    if bound.provider is not None:
-        return bound.provider.startswith(starts)
-    return any(library.startswith(starts) for library in subject.libraries(bound.symbol.name) or ())
+def _provided_by(starts: tuple[str, ...], imported: CheckedImport, subject: RuleSubject) -> bool:
+    if imported.provider is not None:
+        return imported.provider.startswith(starts)
+    return any(library.startswith(starts) for library in subject.libraries(imported.symbol.name) or ())
 
 
-def _export_state(bound: CheckedImport, subject: RuleSubject) -> ExportState | None:
-    windows = known_ranges(bound, subject)
-    if windows is None or subject.span is None:
+def _export_state(imported: CheckedImport, subject: RuleSubject) -> ExportState | None:
+    ranges = known_ranges(imported, subject)
+    if ranges is None or subject.span is None:
         return None
-    if not windows:
+    if not ranges:
         return ExportState.NEVER
-    return ExportState.OPEN if windows[-1][1] == subject.span[1] else ExportState.CLOSED
+    return ExportState.OPEN if ranges.last == subject.span[1] else ExportState.CLOSED
 
 
-def _severity(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> Severity:
+def _severity(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Severity:
     """How grave a hit is. Where the target's own release exports the name and this build of it doesn't (a CPU build, a
     source build), the file is no worse for the API that the rule is about: its base severity stands, and that the
     import is missing is said by the rules about missing imports."""
     if (
-        bound.status.is_unresolved
+        imported.status.is_unresolved
         and rule.severity_when
         and subject.target is not None
-        and covers(known_ranges(bound, subject) or ReleaseRanges(), subject.target.version)
+        and covers(known_ranges(imported, subject) or ReleaseRanges(), subject.target.version)
     ):
         return pattern.severity or rule.severity
-    return rule.severity_for(bound.status, pattern)
+    severity = rule.severity_for(imported.status, pattern)
+    if severity is Severity.WARNING and rule.severity_when and not imported.status.is_unresolved and subject.declared:
+        ranges = known_ranges(imported, subject)
+        # No release that breaks it can be installed beside it.
+        if ranges is not None and all(covers(ranges, release) for release in subject.declared):
+            return Severity.NOTE
+    return severity
 
 
-def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: CheckedImport, subject: RuleSubject) -> Finding:
-    name = subject.parse(bound.symbol.name)
-    fields = symbol_fields(rule, bound, name, subject)
+def _symbol_finding(rule: Rule, pattern: ImportPattern, imported: CheckedImport, subject: RuleSubject) -> Finding:
+    name = subject.parse(imported.symbol.name)
+    fields = symbol_fields(rule, imported, name, subject)
     found = make_finding(
         rule,
         fields,
-        (subject.module, bound.symbol.name),
+        (subject.module, imported.symbol.name),
         pattern=pattern,
-        severity=_severity(rule, pattern, bound, subject),
+        severity=_severity(rule, pattern, imported, subject),
         fix_fields=pasteable(fields),
-        symbol=bound.symbol.name,
+        symbol=imported.symbol.name,
     )
     if pattern.also is None or not _target_exports(pattern.also.symbol.format_map(fields), subject):
         return found
@@ -178,23 +184,23 @@ def _symbol_finding(rule: Rule, pattern: ImportPattern, bound: CheckedImport, su
 
 def _target_exports(symbol: str, subject: RuleSubject) -> bool:
     """Whether the target's release exports a name in some build."""
-    return subject.target is not None and covers(subject.windows(symbol) or ReleaseRanges(), subject.target.version)
+    return subject.target is not None and covers(subject.exported_in(symbol) or ReleaseRanges(), subject.target.version)
 
 
 def _file_finding(rule: Rule, hits: list[tuple[CheckedImport, ImportPattern]], subject: RuleSubject) -> Finding:
-    severities = [_severity(rule, pattern, bound, subject) for bound, pattern in hits]
+    severities = [_severity(rule, pattern, imported, subject) for imported, pattern in hits]
     gravest = min(range(len(hits)), key=lambda at: severities[at].rank)
-    names = sorted({readable(subject.parse(bound.symbol.name), bound) for bound, _pattern in hits})
+    names = sorted({readable(subject.parse(imported.symbol.name), imported) for imported, _pattern in hits})
     fields = {
         "target": target_text(subject),
         "module": subject.module,
         "count": _counted(len(hits), "import"),
         "names": shortened(names),
-        "windows": "",
+        "exported_in": "",
     }
-    if any("{windows}" in template for template in rule.texts_for(hits[gravest][1])):
-        fields["windows"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
-    symbols = tuple(sorted(bound.symbol.name for bound, _pattern in hits))
+    if any("{exported_in}" in template for template in rule.texts_for(hits[gravest][1])):
+        fields["exported_in"] = ranges_text(known_ranges(hits[gravest][0], subject), subject.span)
+    symbols = tuple(sorted(imported.symbol.name for imported, _pattern in hits))
     return make_finding(
         rule,
         fields,
@@ -229,7 +235,7 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
     under = _imports_under([library.soname for library, _pattern in hits], subject) if hits else {}
     for library, pattern in hits:
         symbols = under[library.soname]
-        names = [readable(subject.parse(bound.symbol.name), bound) for bound in symbols]
+        names = [readable(subject.parse(imported.symbol.name), imported) for imported in symbols]
         fields = {
             "library": library.soname,
             "target": target_text(subject),
@@ -237,30 +243,30 @@ def _libraries(rule: Rule, subject: RuleSubject) -> Iterator[Finding]:
             "count": _counted(len(symbols), "import") if symbols else "no import",
             "names": f" ({shortened(list(dict.fromkeys(names)))})" if names else "",
         }
-        unbound = tuple(sorted(bound.symbol.name for bound in symbols))
-        yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unbound)
+        unresolved = tuple(sorted(imported.symbol.name for imported in symbols))
+        yield make_finding(rule, fields, (subject.module, library.soname), pattern=pattern, symbols=unresolved)
 
 
 def _imports_under(sonames: list[str], subject: RuleSubject) -> dict[str, list[CheckedImport]]:
-    """Which unbound imports each missing library would have to serve: those that ask a version of it, those that the
+    """Which unresolved imports each missing library would have to serve: those that ask a version of it, those that the
     releases export from it, and, where one library alone is missing, all."""
     under: dict[str, list[CheckedImport]] = {soname: [] for soname in sonames}
-    unbound = (Status.UNDECIDED, Status.MISSING)
-    for bound in subject.imports:
-        if bound.status not in unbound:
+    unresolved = (Status.UNDECIDED, Status.MISSING)
+    for imported in subject.imports:
+        if imported.status not in unresolved:
             continue
-        version = bound.symbol.version
+        version = imported.symbol.version
         if version is not None:
             if version.library in under:
-                under[version.library].append(bound)
+                under[version.library].append(imported)
             continue
-        known = subject.libraries(bound.symbol.name) if bound.owner is Owner.TORCH else None
+        known = subject.libraries(imported.symbol.name) if imported.owner is Owner.TORCH else None
         if known:
             for library in known:
                 if library in under:
-                    under[library].append(bound)
+                    under[library].append(imported)
                     break
             continue
-        if len(sonames) == 1 and bound.status is Status.UNDECIDED:
-            under[sonames[0]].append(bound)
+        if len(sonames) == 1 and imported.status is Status.UNDECIDED:
+            under[sonames[0]].append(imported)
     return under

@@ -49,7 +49,7 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     fix: str | None = None
 
 
-class WayOut(Struct, frozen=True, forbid_unknown_fields=True):
+class ConditionalFix(Struct, frozen=True, forbid_unknown_fields=True):
     """What helps too, but only on releases that export a name.
 
     Attributes:
@@ -78,7 +78,7 @@ class ImportPattern(Pattern, frozen=True):
         file_ends: how the file's own name ends.
         outside_limited_api: a CPython name that is not part of the stable ABI.
         export_state: see `ExportState`.
-        also: see `WayOut`.
+        also: see `ConditionalFix`.
     """
 
     owner: tuple[Owner, ...] = ()
@@ -97,7 +97,7 @@ class ImportPattern(Pattern, frozen=True):
     file_ends: tuple[str, ...] = ()
     outside_limited_api: bool | None = None
     export_state: tuple[ExportState, ...] = ()
-    also: WayOut | None = None
+    also: ConditionalFix | None = None
 
     @property
     def reads_name(self) -> bool:
@@ -166,11 +166,11 @@ class Fact(Struct, frozen=True, forbid_unknown_fields=True):
     """A statement that the rule's texts rest on, for x86_64 builds; a test compares it with the release index.
 
     Attributes:
-        windows: the first and last release of each range that exports the symbol; empty where none does.
+        exported_in: the first and last release of each range that exports the symbol; empty where none does.
     """
 
     symbol: str
-    windows: tuple[tuple[str, str], ...]
+    exported_in: tuple[tuple[str, str], ...]
 
 
 # TOML repeats the name of a table for each entry: `[[import]]` reads as one pattern, where `imports` holds them all.

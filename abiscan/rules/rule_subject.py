@@ -31,9 +31,10 @@ class RuleSubject(Struct, frozen=True):
         module: the file's identity over rebuilds (`abiscan.model.fingerprint.module_key`).
         parse: the parts of a mangled name; None where it is no C++ name.
         target: what the imports were bound against.
-        windows: the releases that export a name: () for none of them, None where nobody can say.
+        exported_in: the releases that export a name: () for none of them, None where nobody can say.
         libraries: the torch libraries that export a name in some release; None where nobody can say.
-        span: the oldest and the newest release that `windows` speaks of.
+        span: the oldest and the newest release that `exported_in` covers.
+        declared: the known releases that the file's package admits; none where it declares nothing.
         gnu_available: whether GNU's demangler was there to be asked.
     """
 
@@ -43,7 +44,8 @@ class RuleSubject(Struct, frozen=True):
     module: str
     parse: Callable[[str], CxxName | None]
     target: TorchBuild | None = None
-    windows: Callable[[str], ReleaseRanges | None] = _unknown
+    exported_in: Callable[[str], ReleaseRanges | None] = _unknown
     libraries: Callable[[str], tuple[str, ...] | None] = _unknown
     span: tuple[str, str] | None = None
+    declared: tuple[str, ...] = ()
     gnu_available: bool = True

@@ -30,24 +30,24 @@ class Imports:
     @cached_property
     def _text(self) -> str:
         # No name holds a NUL: it ends the string in the file.
-        return "\0" + "\0".join(bound.symbol.name for bound in self.all) + "\0"
+        return "\0" + "\0".join(imported.symbol.name for imported in self.all) + "\0"
 
     @cached_property
     def _starts(self) -> list[int]:
-        return list(accumulate((len(bound.symbol.name) + 1 for bound in self.all), initial=1))
+        return list(accumulate((len(imported.symbol.name) + 1 for imported in self.all), initial=1))
 
     @cached_property
     def _by_status(self) -> dict[Status, list[CheckedImport]]:
         groups: dict[Status, list[CheckedImport]] = {}
-        for bound in self.all:
-            groups.setdefault(bound.status, []).append(bound)
+        for imported in self.all:
+            groups.setdefault(imported.status, []).append(imported)
         return groups
 
     @cached_property
     def _by_owner(self) -> dict[Owner, list[CheckedImport]]:
         groups: dict[Owner, list[CheckedImport]] = {}
-        for bound in self.all:
-            groups.setdefault(bound.owner, []).append(bound)
+        for imported in self.all:
+            groups.setdefault(imported.owner, []).append(imported)
         return groups
 
     def _search(self, needles: Iterable[str]) -> list[CheckedImport]:
@@ -76,7 +76,7 @@ class Imports:
         if pattern.declares_parameter:
             return self._search(["Tn", "Ty", "Tt", "Tp", "Tk"])
         if pattern.status and Status.RESOLVED not in pattern.status:
-            return [bound for status in pattern.status for bound in self._by_status.get(status, ())]
+            return [imported for status in pattern.status for imported in self._by_status.get(status, ())]
         if pattern.owner:
-            return [bound for owner in pattern.owner for bound in self._by_owner.get(owner, ())]
+            return [imported for owner in pattern.owner for imported in self._by_owner.get(owner, ())]
         return self.all

@@ -26,7 +26,7 @@ SYMBOL_FIELDS = frozenset(
         "base",
         "type",
         "type_code",
-        "windows",
+        "exported_in",
         "status",
         "target",
         "provider",
@@ -36,7 +36,7 @@ SYMBOL_FIELDS = frozenset(
     )
 )
 LIBRARY_FIELDS = frozenset(("library", "target", "module", "count", "names"))
-FILE_FIELDS = frozenset(("target", "module", "count", "names", "windows"))
+FILE_FIELDS = frozenset(("target", "module", "count", "names", "exported_in"))
 SOURCE_FIELDS = frozenset(("text", "type", "rewrites", "inside", "module", "detail", "instead"))
 REWRITE_FIELDS = frozenset(("type", "type_code"))
 COMPUTED_FIELDS = frozenset(("name", "detail", "target"))
@@ -73,7 +73,7 @@ def _stripped(value: Any, key: str) -> Any:
         value = value.strip()
     elif isinstance(value, list):
         value = [_stripped(each, key) for each in value]
-    if value in ("", []) and key != "windows":
+    if value in ("", []) and key != "exported_in":
         raise msgspec.ValidationError(f"{key} is empty")
     return value
 

@@ -20,6 +20,7 @@ _OPENING = {ord(")"): ord("("), ord("]"): ord("["), ord("}"): ord("{")}
 _BRACKET = re.compile(rb"[()\[\]{}]")
 _BRACKETS = frozenset("()[]{}")
 _BRACE = ord("}")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _DIRECTIVE = re.compile(rb"[#i]")
 # Paths that one file includes; none that is known has a thousand.
 _MAX_INCLUDES = 10_000
@@ -165,15 +166,18 @@ class Code:
 
     @cached_property
     def _places(self) -> WordIndex:
-        found = self.tokens
-        return WordIndex((found.word(at), at) for at, kind in enumerate(found.kinds) if kind == NAME)
+        # Offsets, also of words in comments and strings: to ask which are tokens takes longer than to keep them all.
+        return WordIndex((match[0], match.start()) for match in _IDENTIFIER.finditer(self.text))
 
     def places_of(self, name: str) -> Iterator[int]:
         """The indices in `tokens` of a name."""
         if not self._may_have(name):
             return
-        word = self.tokens.word
-        yield from (at for at in self._places.may_be(name) if word(at) == name)
+        found = self.tokens
+        for offset in self._places.may_be(name):
+            at = found.index_at(offset) if self.text.startswith(name, offset) else None
+            if at is not None and found.kinds[at] == NAME and found.word(at) == name:
+                yield at
 
     def _may_have(self, name: str) -> bool:
         """Whether the text may have a name: most files are asked for few, and need no tokens for that."""

@@ -7,17 +7,14 @@ answer would need overload resolution, `auto` of a call, or headers that are not
 from __future__ import annotations
 
 import enum
-from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from abiscan.source.code import Code
 from abiscan.source.lexer import NAME, NUMBER, SCOPE, STRING, Token
+from abiscan.source.nearest_place import find_nearest
 
-_Seen = TypeVar("_Seen")
 # Tokens between a declared name and the beginning of its declaration.
 _MAX_TYPE = 64
 # Aliases and initializers that lead to one another.
@@ -50,11 +47,7 @@ _BEFORE_TYPE = frozenset({*b";{}(),=:[]?", STRING, NUMBER})
 # What a type, or a declarator behind its comma, begins with.
 _IN_TYPE = frozenset({NAME, SCOPE, *b"*&<"})
 _ANGLE_OPEN, _ANGLE_CLOSE, _OPEN_BRACKET = map(ord, "<>[")
-_OPEN_BRACE, _CLOSE_BRACE, _CLOSE_BRACKET, _CLOSE, _SEMICOLON = map(ord, "{}]);")
-# Steps that are taken at once, and semicolons between two from which the nearest place is kept.
-_MOST_WALKED = 1024
-_KEPT_SEMICOLONS = 32
-_HEADERS = frozenset({"for", "if", "while", "switch", "catch"})
+_SEMICOLON = ord(";")
 
 
 class DeclaredIn(enum.Enum):
@@ -218,7 +211,7 @@ def _named(code: Code, kind: DeclaredType, at: int, steps: int) -> Pointee:
     name = kind.name[-1]
     if len(kind.name) > 1 or name in _BUILTIN or (name.endswith("_t") and name[0] in "iu" and name[-3:-2].isdigit()):
         return Pointee(name, DeclaredIn.NAMED)
-    nearest: tuple[int, DeclaredIn | DeclaredType] | None = _nearest(code, at, name, _introduces)
+    nearest: tuple[int, DeclaredIn | DeclaredType] | None = find_nearest(code, at, name, _introduces)
     if nearest is None:
         return Pointee(name, DeclaredIn.UNKNOWN)
     index, introduced = nearest
@@ -275,87 +268,8 @@ def alias_target(code: Code, name: str) -> str | None:
 
 def declared_type(code: Code, at: int, name: str) -> tuple[DeclaredType, int] | None:
     """The type that the nearest declaration of a name before `at` gives it, and where the name stands in it."""
-    nearest = _nearest(code, at, name, _declares)
+    nearest = find_nearest(code, at, name, _declares)
     return None if nearest is None else (nearest[1], nearest[0])
-
-
-class _Places:
-    """Places of one name that answer one question, and the nearest of them as seen from some tokens."""
-
-    def __init__(self, code: Code, name: str, look: Callable[[Code, int], object | None]) -> None:
-        self.indices = array("I")
-        for index in code.places_of(name):
-            code.spend(15)
-            if look(code, index) is not None:
-                self.indices.append(index)
-        # From a semicolon on; -1 for none.
-        self.from_semicolon: dict[int, int] = {}
-
-    def nearest(self, code: Code, at: int) -> int:
-        """The last one before a token that its scopes can see, -1 for none: not those in blocks and brackets that have
-        closed, except for the parameters, template parameters and conditions of what the token is in."""
-        below = bisect_left(self.indices, at)
-        if not below:
-            return -1
-        candidate = self.indices[below - 1]
-        found, partner, kinds = code.tokens, code.partner, code.tokens.kinds
-        header = False
-        result = -1
-        semicolons = walked = 0
-        passed: list[int] = []
-        at -= 1
-        while True:
-            if at <= candidate:
-                if at == candidate:
-                    result = at
-                    break
-                below = bisect_right(self.indices, at, 0, below)
-                if not below:
-                    break
-                candidate = self.indices[below - 1]
-                continue
-            walked += 1
-            if walked == _MOST_WALKED:
-                code.spend(walked)
-                walked = 0
-            kind = kinds[at]
-            if kind == _SEMICOLON:
-                header = False
-                known = self.from_semicolon.get(at)
-                if known is not None:
-                    result = known
-                    break
-                if semicolons % _KEPT_SEMICOLONS == 0:
-                    passed.append(at)
-                semicolons += 1
-            elif kind == _OPEN_BRACE:
-                if partner[at] < 0 or partner[at] > at:
-                    header = True
-            elif kind == _CLOSE_BRACE and partner[at] >= 0:
-                at = partner[at]
-                header = False
-            elif kind == _CLOSE_BRACKET and partner[at] >= 0:
-                at = partner[at]
-            elif kind == _CLOSE and partner[at] >= 0:
-                other = partner[at]
-                controls = other > 0 and found.word(other - 1) in _HEADERS
-                if not header and not controls:
-                    at = other
-            at -= 1
-        code.spend(walked)
-        self.from_semicolon.update(dict.fromkeys(passed, result))
-        return result
-
-
-def _nearest(code: Code, at: int, name: str, look: Callable[[Code, int], _Seen | None]) -> tuple[int, _Seen] | None:
-    """The nearest place of a name that a token sees and that `look` has an answer for, and the answer."""
-    code.spend(15)
-    places = code.nearest.get((look, name))
-    if not isinstance(places, _Places):
-        places = code.nearest[look, name] = _Places(code, name, look)
-    index = places.nearest(code, at)
-    answer = look(code, index) if index >= 0 else None
-    return None if answer is None else (index, answer)
 
 
 def _declares(code: Code, index: int) -> DeclaredType | None:

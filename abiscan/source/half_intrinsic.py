@@ -126,9 +126,8 @@ def _overloads(code: Code, intrinsic: str) -> bool:
 
 def _is_template(code: Code, at: int) -> bool:
     found = code.tokens
-    while at > 0 and found.kinds[at - 1] not in b";{}":
-        code.spend(1)
-        at -= 1
-        if found.kinds[at] == NAME and found.word(at) == "template":
-            return True
-    return False
+    first = at
+    while first > 0 and found.kinds[first - 1] not in b";{}":
+        first -= 1
+    code.spend(at - first)
+    return any(found.kinds[each] == NAME and found.word(each) == "template" for each in range(first, at))

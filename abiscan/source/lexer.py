@@ -62,6 +62,9 @@ _NAMED_KINDS = {NAME: "name", NUMBER: "number", STRING: "string", INCLUDE: "incl
 
 
 _NAME = re.compile(r"\w*", re.ASCII)
+# Runs of marks such as `((` that are remembered, and their length: most of a file's are alike.
+_SHORT_RUN = 8
+_MAX_SHORT_RUNS = 1_000
 # Kinds that are no marks.
 WORDS: Final = frozenset({NAME, NUMBER, STRING, INCLUDE})
 
@@ -179,6 +182,14 @@ def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
     add, add_kind = starts.append, kinds.append
     matches = _TOKEN.finditer(text)
     left_out = (_SKIP, _DELIMITER) if strings else (_SKIP, _DELIMITER, _STRING_GROUP)
+    short_runs: dict[str, bytes] = {}
+
+    def kinds_of(marks: str) -> bytes:
+        made = bytes(_KIND_OF_MARK.get(mark, OTHER) for mark in marks)
+        if len(marks) <= _SHORT_RUN and len(short_runs) < _MAX_SHORT_RUNS:
+            short_runs[marks] = made
+        return made
+
     end = 0
     while end < len(text):
         for match in islice(matches, _STEP):
@@ -196,7 +207,7 @@ def tokens(text: str, *, strings: bool = False, path: str = "source") -> Tokens:
                     add_kind(kind)
                 else:  # several in a row, each by itself
                     starts.extend(range(start, start + len(marks)))
-                    kinds.extend(_KIND_OF_MARK.get(mark, OTHER) for mark in marks)
+                    kinds += short_runs.get(marks) or kinds_of(marks)
             else:
                 add(match.start())
                 add_kind(_KIND_OF_GROUP[group])  # type: ignore[index]

@@ -231,14 +231,21 @@ class _File:
 
     def places(self) -> Iterator[FlaggedPlace]:
         """Every place that a rule means, in order, each for one pattern of a rule."""
-        found = self.found
-        for match in _OF_PLACES.finditer(found.kinds):
+        # Local names: a file may have a token for each character.
+        kinds, word = self.found.kinds, self.found.word
+        exact, beginnings = self.rules.words, self.rules.beginnings
+        for match in _OF_PLACES.finditer(kinds):
             at = match.start()
-            kind = found.kinds[at]
+            kind = kinds[at]
             if kind == _OPEN:
                 self.calls.append(2 * at)
             elif kind in (NAME, INCLUDE):
-                candidates = self.rules.includes if kind == INCLUDE else self._candidates(found.word(at))
+                if kind == INCLUDE:
+                    candidates = self.rules.includes
+                elif (text := word(at)) in exact or text.startswith(beginnings):
+                    candidates = self._candidates(text)
+                else:
+                    continue
                 hit: set[str] = set()
                 for rule, pattern in candidates:
                     place = self._try(rule, pattern, at) if rule.id not in hit else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from abiscan.source.bound_functions import refine_bound
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace, Refined
 from abiscan.source.half_intrinsic import refine_half
+from abiscan.source.pybind_functions import refine_pybind
 from abiscan.source.source_set import SourceSet
 from abiscan.source.tensor_accessors import refine_member, refine_type
 
@@ -17,6 +17,6 @@ REFINEMENTS: Mapping[str, Callable[[Sequence[FlaggedPlace], Code, SourceSet], li
     "const-data-ptr": refine_member,
     "deprecated-type-properties": refine_type,
     "half-intrinsic": refine_half,
-    "op-not-registered": refine_bound,
+    "op-not-registered": refine_pybind,
     "tensor-data": refine_member,
 }

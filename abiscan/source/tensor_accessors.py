@@ -68,6 +68,6 @@ def _type(place: FlaggedPlace, code: Code, types: ObjectTypes) -> Refined | None
     if known.kind is not Kind.TENSOR and member not in _TELLING:
         return None
     same = SAME_ON_TENSOR.get(member)
-    instead = f"{same} instead" if same else "scalar_type(), options() or device(), whichever is meant"
+    instead = same or "scalar_type(), options() or device(), as the use requires"
     text = f"type().{member}()" if member else "type()"
     return Refined(confidence=confidence, fields={"detail": text, "instead": instead}, variant=member)

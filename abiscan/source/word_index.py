@@ -20,9 +20,9 @@ class WordIndex:
 
     def __init__(self, entries: Iterable[tuple[str, int]]) -> None:
         hashes, numbers = array("H"), array("I")
-        add_hash, add = hashes.append, numbers.append
+        add_hash, add, most = hashes.append, numbers.append, _MOST_SLOTS - 1
         for word, number in entries:
-            add_hash(hash(word) & (_MOST_SLOTS - 1))
+            add_hash(hash(word) & most)
             add(number)
         slots = _MOST_SLOTS
         while slots > 1 and slots > len(numbers) // _PER_SLOT:

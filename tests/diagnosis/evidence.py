@@ -33,7 +33,7 @@ _VERSION = r"\d(?:[\w.]*\w)?"
 # How a field looks, where it is not just any text.
 SHAPES: Mapping[str, str] = {
     **dict.fromkeys(("label",), _TORCH),
-    **dict.fromkeys(("windows", "other"), _SPANS),
+    **dict.fromkeys(("ranges", "other"), _SPANS),
     **dict.fromkeys(("first", "last", "release", "version", "before", "after", "torch"), _VERSION),
     **dict.fromkeys(("first_of", "last_of"), _VERSION),
     **dict.fromkeys(("soname", "library", "asked", "deep"), r"[^\s,]+"),
@@ -60,7 +60,7 @@ def _is_shown(case: Case, text: str) -> bool:
 
 FIELDS: Mapping[str, Callable[[Case, str], bool]] = {
     "label": lambda case, text: text == case.label,
-    "windows": lambda case, text: spans(text, case.known) == case.exported_in(case.name),
+    "ranges": lambda case, text: spans(text, case.known) == case.exported_in(case.name),
     "first": lambda case, text: text == case.known[0],
     "last": lambda case, text: text == case.known[-1],
     "torch": lambda case, text: text == case.torch,
@@ -113,8 +113,8 @@ def _newest_exporter(case: Case, fields: Fields) -> bool:
     return fields["library"] in newest.libraries
 
 
-def _exporter_of_each_window(case: Case, fields: Fields) -> bool:
-    """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 in libtorch_cpu.so`: of each window the library in its newest release."""
+def _exporter_of_each_range(case: Case, fields: Fields) -> bool:
+    """`1.1.0 - 1.11.0 in libc10.so and 2.9.0 in libtorch_cpu.so`: of each range the library in its newest release."""
     history = case.history(case.name)
     assert history is not None
     told: set[str] = set()
@@ -370,7 +370,7 @@ def _setting_lacks(case: Case, fields: Fields) -> bool:
         said = stated.detected_from == fields["because"]
     else:
         torch = setting.torch.value.partition("+")[0] if setting is not None and setting.torch is not None else ""
-        said = fields["because"] == "it declares none, and an installer has these"
+        said = fields["because"] == "none is declared; installers use these"
         said = said and _pythons(fields["pythons"]) == set(WHEELS[torch])
     return said and bool(lacking) and lacking <= _pythons(fields["pythons"]) and not lacking & exporting
 
@@ -407,12 +407,12 @@ def _another_build(case: Case, _fields: Fields) -> bool:
 
 SENTENCES = (
     Sentence(
-        "That form is exported by torch {other}.",
+        "That signature is exported by torch {other}.",
         lambda c, f: any(spans(f["other"], c.known) == c.exported_in(name) for name in c.alike),
     ),
     # Releases and the target's place among them.
-    Sentence("{shown} is exported by torch {windows} in {library}.", _newest_exporter),
-    Sentence("{shown} is exported by torch {places}.", _exporter_of_each_window),
+    Sentence("{shown} is exported by torch {ranges} in {library}.", _newest_exporter),
+    Sentence("{shown} is exported by torch {places}.", _exporter_of_each_range),
     Sentence("None of the known builds ({first} - {last}) exports {mangled}.", lambda c, _: not c.exported_in(c.name)),
     Sentence(
         "Whether releases of torch export {shown} is not recorded.",
@@ -423,29 +423,30 @@ SENTENCES = (
         lambda c, f: _all_after(c, f["release"]),
     ),
     Sentence(
-        "{label} is older than the index, which begins with {first}: that it exports it is open.",
+        "{label} is older than {first}, the first indexed release: whether it exports the symbol is unknown.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
     Sentence(
         "{label} is newer than {release}, the last release that exports {shown}.",
         lambda c, f: _all_before(c, f["release"]),
     ),
-    Sentence("{label} lies in the gap: the name went after {before} and came back in {after}.", _in_gap),
-    Sentence("{qualified} is exported in another form by torch {other}.", _other_forms),
+    Sentence("{label} is between them: the symbol was removed after {before} and added again in {after}.", _in_gap),
+    Sentence("{qualified} has another signature in torch {other}.", _other_forms),
     Sentence(
-        "Nothing of this name is exported by any of them: it is of a torch before {first} or after {last}, or of none.",
+        "No form of it is exported: it is from a torch before {first} or after {last}, or not from torch.",
         _nothing_alike,
     ),
     Sentence(
-        "{label} is older than the index, so the file may be for a torch on either side of it.",
+        "{label} is older than the index: the file may be built for an older or a newer torch.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
     Sentence(
-        "{label} has that version and does not export it: it is another build (source, conda, NGC, another variant).",
+        "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
+        "variant).",
         _another_build,
     ),
     Sentence(
-        "{label} is no release but a build from source or a snapshot, whose exports may be those of no release.",
+        "{label} is a source build or nightly, not a release: its exports may differ from every release.",
         lambda c, _: c.build is None,
     ),
     Sentence(
@@ -475,8 +476,8 @@ SENTENCES = (
         lambda c, f: not c.has(c.name) and _twin_exported(c, f),
     ),
     Sentence("What differs: {marks}."),
-    Sentence("The file wants {shown} with {mine}; {where} exports it with {theirs}.", _other_string),
-    Sentence("That name is {twin}.", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
+    Sentence("The file imports {shown} with {mine}; {where} exports it with {theirs}.", _other_string),
+    Sentence("Exported symbol: {twin}.", lambda c, f: _string_of(f["twin"]) != _string_of(c.name)),
     Sentence(
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         lambda c, _: _order(c.torch) < _order(c.known[0]),
@@ -490,11 +491,11 @@ SENTENCES = (
         "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
         lambda c, _: _order(c.torch) < _order("2.7.0.dev0") and _string_of(c.name) == "new",
     ),
-    Sentence("{label} exports neither of the two.", _exports_neither),
-    Sentence("{label} exports neither spelling.", _exports_neither),
+    Sentence("{label} exports neither form.", _exports_neither),
+    Sentence("{label} exports neither mangling.", _exports_neither),
     Sentence("Against it: {label} is itself built with {mine}.", lambda c, f: _target_string(c, f["mine"])),
     Sentence(
-        "{label} is built with {theirs}: it exports no name of its own with the other one.",
+        "{label} is built with {theirs} and exports no symbol of torch with the other one.",
         lambda c, f: _target_string(c, f["theirs"]) and not c.has(c.name),
     ),
     Sentence(
@@ -516,7 +517,7 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "Its library is none of torch's; one that was compiled with {theirs} exports the other spelling only.",
+        "Its library is none of torch's; one that was compiled with {theirs} exports only the other form.",
         lambda c, f: not c.exported_in(c.name) and _string_of(c.name) not in f["theirs"],
     ),
     Sentence(
@@ -541,7 +542,7 @@ SENTENCES = (
             else spans(f["where"].removeprefix("torch "), c.known) == c.exported_in(f["twin"])
         ),
     ),
-    Sentence("No known build exports this function under any spelling.", _nothing_alike),
+    Sentence("No known build exports this function under any mangling.", _nothing_alike),
     Sentence(
         "The name is the {what} of {qualified}, which a compiler refers to where the class is derived from, thrown or "
         "cast.",
@@ -556,7 +557,7 @@ SENTENCES = (
         lambda c, _: _order(c.torch) < _order(c.known[0]),
     ),
     Sentence(
-        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; what else it has is hidden in it.",
+        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; everything else is hidden.",
         lambda c, _: _order(c.torch) >= _order("2.7.0.dev0") and not c.has(c.name),
     ),
     Sentence(
@@ -569,23 +570,23 @@ SENTENCES = (
         lambda c, _: c.name.startswith(SHIM_PREFIXES) and bool(c.exported_in(c.name)),
     ),
     Sentence(
-        "{mangled} is spelt as the C shims of PyTorch's stable ABI are.", lambda c, _: c.name.startswith(SHIM_PREFIXES)
+        "{mangled} is named like the C shims of PyTorch's stable ABI.", lambda c, _: c.name.startswith(SHIM_PREFIXES)
     ),
     Sentence(
-        "It is of a torch newer than the index, of another device's builds, or no shim of torch at all.",
+        "It is from a torch newer than the index, from builds for another device, or not from torch.",
         lambda c, _: not c.exported_in(c.name),
     ),
     Sentence("{label} is older than {release}.", lambda c, f: _all_after(c, f["release"])),
     # GPU builds.
-    Sentence("{shown} lives in {library}, which only {gpu} builds of torch have.", _lives_in),
+    Sentence("{shown} is exported by {library}, which only {gpu} builds of torch have.", _lives_in),
     Sentence(
-        "{shown} is spelt as names of torch's {gpu} builds are.",
+        "{shown} is named like the symbols of torch's {gpu} builds.",
         lambda c, f: {"CUDA": "cuda", "ROCm": "hip"}[f["gpu"]] in c.demangled.lower() and not c.exported_in(c.name),
     ),
     Sentence("{label} is a CPU build.", lambda c, _: c.is_cpu),
     Sentence("{label} is no {gpu} build and has no such library.", _no_such_build),
     Sentence(
-        "Only ROCm builds of torch have {deep}. {label} is none of them: the extension was built for ROCm.",
+        "Only ROCm builds of torch have {deep}. {label} is not one of them: the extension was built for ROCm.",
         lambda c, f: (
             c.report.torch_build is not None
             and c.report.torch_build.hip is None
@@ -598,31 +599,30 @@ SENTENCES = (
     ),
     Sentence("{label} is a CPU build, and does not install CUDA's libraries.", lambda c, _: c.is_cpu),
     Sentence(
-        "{label} is a CPU build: it does not bring {library} into the process, as a CUDA build does.",
+        "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
         lambda c, f: c.is_cpu and not any(f["library"] in soname for soname in c.ships | c.brings),
     ),
-    Sentence("{shown} is the name that hipify makes for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
+    Sentence("{shown} is a name that hipify generates for ROCm builds.", lambda c, _: "hip" in c.demangled.lower()),
     Sentence(
-        "{label} is no ROCm build; CUDA builds spell the same API c10::cuda, at::cuda.",
+        "{label} is not a ROCm build; CUDA builds name the same API c10::cuda, at::cuda.",
         lambda c, _: c.report.torch_build is not None and c.report.torch_build.hip is None,
     ),
     Sentence(
-        "Its CUDA spelling is exported by torch {other}: {qualified}.",
+        "Its CUDA counterpart is exported by torch {other}: {qualified}.",
         lambda c, f: any(c.exported_in(name) == spans(f["other"], c.known) for name in c.forms(f["qualified"])),
     ),
     # Libraries that the file does not need.
     Sentence("{label} exports {shown} in {library}.", _in_target),
-    Sentence("{shown} is exported in {library} by torch {windows}.", _newest_exporter),
+    Sentence("{shown} is exported in {library} by torch {ranges}.", _newest_exporter),
     Sentence(
         "{shown} is exported in {library}.", lambda c, f: c.bound is not None and f["library"] == c.bound.provider
     ),
     Sentence("The file does not list {library} as needed: {needed}.", _not_needed),
     Sentence(
-        "Against it: the file does not list {library} as needed, so that loading it first does not bring it into "
-        "scope.",
+        "Against it: the file does not list {library} as needed: loading it first does not add it to the file's scope.",
         _not_needed,
     ),
-    Sentence("A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."),
+    Sentence("A file that lists it fails with `cannot open shared object file` instead, and names no symbol."),
     Sentence(
         "Against it: the file does not list {library} as needed.",
         lambda c, f: not any(need.startswith(f["library"]) for need in c.file.needed),
@@ -630,13 +630,12 @@ SENTENCES = (
     Sentence("The file's needed libraries are: {needed}."),
     Sentence("{mangled} belongs to {product} ({library}).", _belongs),
     Sentence(
-        "None of the releases that are known ({counted} {first_of} - {last_of}) exports it: it is of another one, or "
-        "of none.",
+        "None of the releases that are known ({counted} {first_of} - {last_of}) exports it: it is from another "
+        "release, or from none.",
         lambda c, f: _in_cuda_table(c.name, f) == set(),
     ),
     Sentence(
-        "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one need "
-        "not.",
+        "Every release of {product} that is known ({counted} {first_of} - {last_of}) exports it; an older one may not.",
         lambda c, f: _in_cuda_table(c.name, f) == set(_cuda_table()[_library_of(c.name)][0]),
     ),
     Sentence(
@@ -647,7 +646,7 @@ SENTENCES = (
     Sentence("Installed: {packages}.", _installed_packages),
     Sentence("On this machine: {paths}.", _paths_are_there),
     Sentence(
-        "The file lists {soname} as needed, so it was found, in another version.",
+        "The file lists {soname} as needed: another version of it was found.",
         lambda c, f: c.installed and any(n.soname == f["soname"] and n.found for n in c.report.needed),
     ),
     # Libraries that were not found.
@@ -680,14 +679,14 @@ SENTENCES = (
         "MKL has no such name from 2024.1 on: the one that is loaded is newer than the one that torch was linked with."
     ),
     Sentence("{label} does not ship it.", lambda c, _: any(need not in c.ships for need in _torch_libraries(c))),
-    Sentence("The loader looked for {soname} and found none.", lambda c, f: c.installed and _not_found(c, f)),
+    Sentence("The loader did not find {soname}.", lambda c, f: c.installed and _not_found(c, f)),
     Sentence(
-        "The file needs {soname}, which neither its package nor {label} has: that brings {library}.", _same_library
+        "The file needs {soname}, which neither its package nor {label} provides; provided: {library}.", _same_library
     ),
-    Sentence("The file needs {soname}, which neither its package nor {label} has.", _brought_by_nobody),
+    Sentence("The file needs {soname}, which neither its package nor {label} provides.", _brought_by_nobody),
     Sentence(
-        "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
-        "{library}.",
+        "A library that the file needs imports from {deep}, which neither its package nor {label} provides; "
+        "provided: {library}.",
         lambda c, f: (
             c.lacks_beside(f["deep"])
             and f["library"] in c.brings
@@ -695,11 +694,11 @@ SENTENCES = (
         ),
     ),
     Sentence(
-        "A library that the file needs asks for {deep}, which neither its package nor {label} has.",
+        "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
         lambda c, f: c.lacks_beside(f["deep"]),
     ),
-    Sentence("It is of {product}, version {version}.", _vendor_version),
-    Sentence("It is of {product}.", _of_vendor),
+    Sentence("It is part of {product}, version {version}.", _vendor_version),
+    Sentence("It is part of {product}.", _of_vendor),
     Sentence(
         "{label} is built for CUDA {cuda}.",
         lambda c, f: c.report.torch_build is not None and c.report.torch_build.cuda == f["cuda"],
@@ -715,43 +714,46 @@ SENTENCES = (
         ),
     ),
     # Names of the file's own, and of nobody known.
-    Sentence("{shown} is a name of neither torch, Python, CUDA nor the C++ library.", _nobodys),
-    Sentence("The file itself exports names of the same namespace.", _own_namespace),
-    Sentence("It stands in no namespace, as an extension's own functions often do.", lambda c, _: not _namespace(c)),
+    Sentence("{shown} is not a symbol of torch, Python, CUDA or the C++ library.", _nobodys),
+    Sentence("The file exports other symbols of the same namespace.", _own_namespace),
+    Sentence("It has no namespace, like many functions that extensions define.", lambda c, _: not _namespace(c)),
     Sentence(
-        "The library of namespace {namespace} is headers alone: what is used of it is built into the file.",
+        "The library of namespace {namespace} is header-only: the file should define the symbol itself.",
         lambda c, f: f["namespace"] == _namespace(c) == "pybind11",
     ),
     Sentence("Its namespace {namespace} shares a word with the file's name, {base}.", _shared_word),
     Sentence(
-        "Whether {scope} {namespace} is the extension's own or another library's is open.",
+        "It is unknown whether {scope} {namespace} is part of the extension or of another library.",
         lambda c, f: f["namespace"] == _namespace(c) and not _own_namespace(c, f),
     ),
     Sentence(
         "None of the libraries that the file needs exports {shown}, of {scope} {namespace}.",
         lambda c, f: f["namespace"] == _namespace(c) and not any(c.lacks(need) for need in c.file.needed),
     ),
-    Sentence("{mangled} is a plain C name, and none that is known of torch, Python or CUDA.", _nobodys),
-    Sentence('Where its definition is C++, the declaration in the caller or in the definition lacks extern "C".'),
-    Sentence("A library that defines it may not be linked, or be found in another release."),
+    Sentence("{mangled} is a C symbol, not a known one of torch, Python or CUDA.", _nobodys),
+    Sentence('If it is defined in C++, its definition or its declaration in the caller lacks extern "C".'),
+    Sentence("The library that defines it may not be linked, or the copy found is another release."),
     Sentence(
-        "The file's name ({base}) says that it is the CPU variant of its library; the GPU variant may define it.",
+        "The file's name ({base}) marks it as the CPU variant of its library; the GPU variant may define the symbol.",
         lambda c, _: "cpu" in c.base,
     ),
     Sentence(
-        "{mangled} is made by nvcc -rdc=true; the device link step (nvcc -dlink) defines it, and its object is not in "
-        "the file.",
+        "{mangled} is generated by nvcc -rdc=true; the object from the device link step (nvcc -dlink), which defines "
+        "it, is not in the file.",
         lambda c, _: c.name.startswith("__cudaRegisterLinkedBinary_") and c.name not in c.file.exports,
     ),
     # Headers, Python, the system.
-    Sentence("{shown} is called by inline code of {header}.", _inlined),
-    Sentence("In a source it is: {call}.", lambda c, f: f["call"].startswith("the operator ") or _inlined(c, f)),
+    Sentence("{shown} is called by inline functions in {header}.", _inlined),
+    Sentence("In source code: {call}.", lambda c, f: f["call"].startswith("the operator ") or _inlined(c, f)),
     Sentence("{mangled} is exported by CPython {pythons}.", _pythons_exporting),
-    Sentence("{mangled} is exported by no CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)),
+    Sentence(
+        "{mangled} is not exported by any CPython from {oldest} to {newest}.", lambda c, _: not exported_by(c.name)
+    ),
     Sentence("This interpreter is CPython {python}.", lambda c, f: _is_this_python(c, f) and _lacks_python_name(c, f)),
     Sentence("The file is for CPython {pythons} ({because}); CPython {lacking} does not export it.", _setting_lacks),
     Sentence(
-        "The file's name says CPython {python}.", lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base
+        "The file name is tagged for CPython {python}.",
+        lambda c, f: f"cpython-{f['python'].replace('.', '')}" in c.base,
     ),
     Sentence("{shown} is a name of the C++ standard library.", lambda c, _: c.demangled.startswith("std::")),
     Sentence(
@@ -767,11 +769,11 @@ SENTENCES = (
         lambda c, f: f["namespace"] == _namespace(c) and not c.exported_in(c.name),
     ),
     Sentence(
-        "The name is of CUDA {version}: what was loaded is older.",
+        "The symbol is from CUDA {version}: the loaded library is older.",
         lambda c, f: c.installed and c.name.endswith("_" + f["version"].replace(".", "_")),
     ),
     Sentence(
-        "The reference asks {library} for it, which was found and does not have it: it is of another release of "
+        "The file imports it from {library}, which was found and does not export it: it is another release of "
         "{product}.",
         lambda c, f: c.installed and not c.lacks(f["library"]) and (c.file.imports[c.name] or ("",))[0] == f["library"],
     ),
@@ -804,7 +806,7 @@ GROUP_SENTENCES = (
 """What a cause of the whole file says besides what it says of an import."""
 
 
-def _target_windows(case: Case, group: CauseGroup, place: Callable[[Case, str], bool]) -> bool:
+def _target_ranges(case: Case, group: CauseGroup, place: Callable[[Case, str], bool]) -> bool:
     """Of a high confidence: the releases of some name of the group, or that ship a needed library, lie on that side."""
     if group.confidence is not Confidence.HIGH:
         return not any(case.has(name) for name in group.symbols)
@@ -816,8 +818,8 @@ def _target_windows(case: Case, group: CauseGroup, place: Callable[[Case, str], 
 _GCC_VERSION = re.compile("GLIBCXX_|CXXABI_|GCC_|GOMP_|GFORTRAN_")
 
 SUMMARIES: Mapping[CauseId, Callable[[Case, CauseGroup], bool]] = {
-    CauseId.BUILT_FOR_NEWER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) > _order(c.torch)),
-    CauseId.BUILT_FOR_OLDER_TORCH: lambda c, g: _target_windows(c, g, lambda c, v: _order(v) < _order(c.torch)),
+    CauseId.BUILT_FOR_NEWER_TORCH: lambda c, g: _target_ranges(c, g, lambda c, v: _order(v) > _order(c.torch)),
+    CauseId.BUILT_FOR_OLDER_TORCH: lambda c, g: _target_ranges(c, g, lambda c, v: _order(v) < _order(c.torch)),
     CauseId.CXX11_ABI_MISMATCH: lambda c, g: (
         any(not _target_string(c, f"the {_string_of(name)}") for name in g.symbols)
         and not any(c.has(name) for name in g.symbols)

@@ -180,7 +180,7 @@ class Case:
     def exported_in(self, name: str) -> set[str]:
         """The versions that export a name."""
         history = self.history(name)
-        return set() if history is None else {build.torch for build in history.exported_in}
+        return set() if history is None else {build.torch for build in history.exporting_builds}
 
     def forms(self, entity: str) -> set[str]:
         """Every name of the index that demangles to a function, class or object of this qualified name."""

@@ -64,7 +64,7 @@ def test_a_name_that_only_the_other_builds_read_so_is_not_taken_for_theirs(index
 
 
 def test_a_linker_of_macos_has_one_string(index: ReleaseIndex) -> None:
-    """libc++ has one std::string: windows of Linux that come from its two are none of macOS's."""
+    """libc++ has one std::string: release ranges of Linux that come from its two are none of macOS's."""
     text = (
         "Undefined symbols for architecture arm64:\n"
         '  "c10::Error::Error(c10::SourceLocation, std::__1::basic_string<char, std::__1::char_traits<char>, '
@@ -201,12 +201,12 @@ def test_macos_has_no_ldconfig(index: ReleaseIndex) -> None:
     assert "ldconfig" not in _said(subject)
 
 
-def test_the_library_of_each_window(index: ReleaseIndex) -> None:
+def test_the_library_of_each_range(index: ReleaseIndex) -> None:
     """libtorch_cuda_linalg.so came with torch 1.12; the release index says which library of which build has a name."""
     name = "_ZNK3c1010TensorImpl4sizeEl"
     history = index.history(name, "x86_64")
     assert history is not None
-    first, last = history.exported_in[0], history.exported_in[-1]
+    first, last = history.exporting_builds[0], history.exporting_builds[-1]
     one, other = history.export(first), history.export(last)
     assert one is not None
     assert other is not None
@@ -456,7 +456,7 @@ def test_a_header_of_a_recent_torch_asks_for_a_newer_one(header: str, cause: Cau
     assert there is (cause is CauseId.BUILT_FOR_NEWER_TORCH)
     (subject,) = _ask(f"a.cu:3:10: fatal error: {header}: No such file or directory", index)
     assert subject.causes[0].cause is cause
-    assert ("has it" if there else "has no such header") in subject.causes[0].evidence[0]
+    assert f"torch 2.13.0 has {'this header' if there else 'no such header'}." in subject.causes[0].evidence
 
 
 def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) -> None:
@@ -467,3 +467,11 @@ def test_two_compilers_of_one_torch_spell_a_template_apart(index: ReleaseIndex) 
     assert of_torch.causes[0].cause is CauseId.TEMPLATE_MANGLING
     (other,) = explain(name, Knowledge(releases=index), "a_cuda.cpython-310-x86_64-linux-gnu.so")
     assert CauseId.TEMPLATE_MANGLING not in [cause.cause for cause in other.causes]
+
+
+def test_a_companion_without_a_table_of_releases_is_answered(index: ReleaseIndex) -> None:
+    """torchtext: no release of it is known to belong to a torch (`releases/companions.py`)."""
+    (subject,) = _ask("torch 2.2.0\nOSError: Could not load this library: /x/torchtext/lib/libtorchtext.so", index)
+    assert (subject.text, subject.message) == ("torchtext", "load-library-failed")
+    assert subject.causes[0].cause is CauseId.BUILT_FOR_OLDER_TORCH
+    assert "pip list | grep -i -E '^(torch|torchtext) '" in subject.causes[0].fix

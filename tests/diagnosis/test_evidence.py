@@ -30,14 +30,14 @@ RELEASES = ("2.0.1", "2.4.1", "2.6.0", "2.8.0", "2.13.0", "2.15.0")
 OF_A_CPU_BUILD = (
     "{label} is a CPU build.",
     "{label} is a CPU build, and does not install CUDA's libraries.",
-    "{label} is a CPU build: it does not bring {library} into the process, as a CUDA build does.",
-    "{shown} is spelt as names of torch's {gpu} builds are.",
-    "{shown} lives in {library}, which only {gpu} builds of torch have.",
+    "{label} is a CPU build: it does not load {library} into the process, as a CUDA build does.",
+    "{shown} is named like the symbols of torch's {gpu} builds.",
+    "{shown} is exported by {library}, which only {gpu} builds of torch have.",
 )
 NOT_SHOWN = {
     "a torch before the index": (
-        "{label} is older than the index, which begins with {first}: that it exports it is open.",
-        "{label} is older than the index, so the file may be for a torch on either side of it.",
+        "{label} is older than {first}, the first indexed release: whether it exports the symbol is unknown.",
+        "{label} is older than the index: the file may be built for an older or a newer torch.",
         "{label} is older than the index: all known releases up to {release} have that form, so it has it too.",
         "{label} is older than the index: whether it exports the class's functions is not known.",
         "{label} is older than the index: if it has the function, it is built with the other std::string, as torch of "
@@ -45,15 +45,16 @@ NOT_SHOWN = {
         "Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.",
     ),
     "a torch that is no release of the index": (
-        "{label} has that version and does not export it: it is another build (source, conda, NGC, another variant).",
-        "{label} is no release but a build from source or a snapshot, whose exports may be those of no release.",
+        "{label} has that version but does not export it: it is a different build (source, conda, NGC, another "
+        "variant).",
+        "{label} is a source build or nightly, not a release: its exports may differ from every release.",
         "Against it: {label} is a snapshot on the way to {release}, which may have the name already.",
         "Against it: its git revision {revision} is that of the release.",
         "Its git revision {revision} is not that of the release ({released}).",
         "More than one torch is installed: {paths}.",
         "Releases of version {torch} export the wanted spelling; this build need not.",
         "{torch} is a snapshot: names were marked one by one, some of them after it.",
-        "{shown} is exported in {library} by torch {windows}.",
+        "{shown} is exported in {library} by torch {ranges}.",
         "{shown} is exported in {library}.",
     ),
     "a library of torch 1.13 alone": (
@@ -69,10 +70,10 @@ NOT_SHOWN = {
     "a name that went, and came back in another library": ("{shown} is exported by torch {places}.",),
     "a file for XPU": ("{label} is no {gpu} build and has no such library.",),
     "a published wheel, of the corpus": (
-        "The file needs {soname}, which neither its package nor {label} has.",
-        "A library that the file needs asks for {deep}, which neither its package nor {label} has: that brings "
-        "{library}.",
-        "A library that the file needs asks for {deep}, which neither its package nor {label} has.",
+        "The file needs {soname}, which neither its package nor {label} provides.",
+        "A library that the file needs imports from {deep}, which neither its package nor {label} provides; "
+        "provided: {library}.",
+        "A library that the file needs imports from {deep}, which neither its package nor {label} provides.",
     ),
     "a system of a certain age": (
         "Distributions from {names} on have it.",
@@ -82,9 +83,9 @@ NOT_SHOWN = {
         "Installed: {packages}.",
         "On this machine: {paths}.",
         "Another version is here: {sonames}.",
-        "The file lists {soname} as needed, so it was found, in another version.",
-        "The name is of CUDA {version}: what was loaded is older.",
-        "The reference asks {library} for it, which was found and does not have it: it is of another release of "
+        "The file lists {soname} as needed: another version of it was found.",
+        "The symbol is from CUDA {version}: the loaded library is older.",
+        "The file imports it from {library}, which was found and does not export it: it is another release of "
         "{product}.",
         "It is on this machine at {paths}, where the loader does not look for this file.",
     ),

@@ -49,9 +49,9 @@ def test_a_name_of_marks_is_no_pattern(message: str, nothing: Knowledge) -> None
 def test_a_name_matches_itself_alone() -> None:
     """`a+` would match `aa` as a pattern: the file of another module says nothing of this one's Python."""
     text = "No module named 'mmcv.{}'\nbuild/lib/mmcv/{}.cpython-38-x86_64-linux-gnu.so"
-    (of_it,) = read_text(text.format("a+", "a+")).mentions
+    (of_it,) = read_text(text.format("a+", "a+")).found
     assert of_it.values["for_python"] == "3.8"
-    assert not read_text(text.format("a+", "aa")).mentions
+    assert not read_text(text.format("a+", "aa")).found
 
 
 def test_a_long_run_behind_a_calling_convention_is_read_once() -> None:

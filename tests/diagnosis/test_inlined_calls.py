@@ -25,7 +25,7 @@ def test_row(row: InlinedCall, index: ReleaseIndex) -> None:
             for history in index.prefix(prefix)
         ]
         assert exported, f"no release exports {row.entity}"
-        exported_now = any(history.windows.contains(NEWEST) for history in exported)
+        exported_now = any(history.exported_in.contains(NEWEST) for history in exported)
     else:
         exported_now = True
     header = torch_here.directory() / "include" / row.header

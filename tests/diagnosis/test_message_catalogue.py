@@ -15,9 +15,8 @@ from abiscan.diagnosis.catalogue.load_messages import load_catalogue, messages_b
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS, FoundMessage, found_message, match_messages
 from abiscan.diagnosis.catalogue.message_row import Example, Message
 from abiscan.diagnosis.catalogue.read_catalogue import InvalidMessage, read_catalogue
-from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS
 from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
-from abiscan.diagnosis.messages.mention import Mention
+from abiscan.diagnosis.messages.found_subjects import FoundSubject
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.read_text import read_text
 from tools.message_data import FOLDER, catalogue
@@ -28,13 +27,10 @@ EXAMPLES = [(message, example) for message in CATALOGUE.message for example in m
 _HOSTILE = 10_000
 
 
-def _found(message: Message, text: str) -> FoundMessage | Mention | None:
+def _found(message: Message, text: str) -> FoundMessage | FoundSubject | None:
     """What a text has of a message."""
-    for each in read_text(text).mentions:
-        if isinstance(each, FoundMessage):
-            if each.message.id == message.id:
-                return each
-        elif message.subject is not None and each.complaint is SUBJECTS[message.subject]:
+    for each in read_text(text).found:
+        if (each.message.id if isinstance(each, FoundMessage) else each.message) == message.id:
             return each
     return None
 
@@ -54,6 +50,16 @@ def test_an_example_is_recognised(message: Message, example: Example, nothing: K
     if wanted:
         given = [tuple(cause.cause for cause in subject.causes) for subject in explain(example.text, nothing)]
         assert any(causes[: len(wanted)] == wanted for causes in given), given
+
+
+@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
+def test_an_example_without_its_name_or_number_is_read(message: Message, example: Example) -> None:
+    """As a log that was cut or garbled leaves it: found by fuzzing, where a name or a line's number was empty."""
+    for value in example.captures.values():
+        for text in (example.text.replace(value, ""), example.text.partition(value)[0]):
+            read_text(text)
+    for at in range(0, len(example.text), 7):
+        read_text(example.text[:at])
 
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=[f"{m.id}-{m.examples.index(e)}" for m, e in EXAMPLES])
@@ -150,7 +156,7 @@ fix = "Mend it."
         ("id =", "after = '''(x'''\nid =", "unterminated"),
         ("id =", 'find = ["gpu"]\nid =', "no finder 'gpu'"),
         ("id =", 'answer = "other"\nid =', "an answer of its own and another one"),
-        ('"something failed"]', '"bad"]', "four characters"),
+        ('"something failed"]', '"bad"]', "four bytes"),
         ("examples =", "example =", "unknown field `example`"),
         ('source = "a program"', "", "an example and a source"),
         ("a-message", "A Message", "lower-case words"),

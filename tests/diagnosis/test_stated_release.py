@@ -35,7 +35,7 @@ def _sides(text: str, knowledge: Knowledge) -> list[Cause]:
         ("_ZNK5torch8autograd4Node4nameEv", "2.4.0", CauseId.BUILT_FOR_OLDER_TORCH),
     ],
 )
-def test_the_nearer_end_of_the_window_comes_first(name: str, stated: str, cause: CauseId, index: ReleaseIndex) -> None:
+def test_the_nearer_end_of_the_range_comes_first(name: str, stated: str, cause: CauseId, index: ReleaseIndex) -> None:
     (subject,) = explain(name, knowledge_of(stated, index))
     assert subject.causes[0].cause is cause
     assert "torch.__version__, torch.__file__" in subject.causes[0].fix
@@ -46,7 +46,7 @@ def test_the_nearer_end_of_the_window_comes_first(name: str, stated: str, cause:
 def test_no_release_that_the_condition_names_exports_it(name: str, stated: str, index: ReleaseIndex) -> None:
     history = index.history(name, MACHINE)
     assert history is not None
-    exported = {build.torch for build in history.exported_in}
+    exported = {build.torch for build in history.exporting_builds}
     known = list(dict.fromkeys(build.torch for build in index.builds(MACHINE)))
     conditions = [
         found for side in _sides(name, knowledge_of(stated, index)) for found in map(_CONDITION.match, side.evidence)

@@ -52,11 +52,13 @@ CPU_TORCH = TorchBuild(TorchKind.RELEASE, "2.13.0", "cpu", None, None, True, Non
 def subject(
     *imports: CheckedImport,
     needed: tuple[NeededLibrary, ...] = (),
-    windows: ReleaseRanges | None = None,
+    exported_in: ReleaseRanges | None = None,
     path: str = "_C.so",
 ) -> RuleSubject:
     facts = SharedObject(path, 1, "x86_64", 64, True, None, (), None, None, None, (), (), (), (), True)
-    return RuleSubject(facts, imports, needed, "_C.so", parse, windows=lambda _name: windows, span=("1.13.0", "2.15.0"))
+    return RuleSubject(
+        facts, imports, needed, "_C.so", parse, exported_in=lambda _name: exported_in, span=("1.13.0", "2.15.0")
+    )
 
 
 def found(identifier: str, about: RuleSubject) -> list[str]:
@@ -102,8 +104,8 @@ def test_search_leaves_no_name_out() -> None:
 
 def test_clang_spelling_has_its_own_advice() -> None:
     name = "_ZNK2at10TensorBase14const_data_ptrIlTnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0EEEPKS3_v"
-    (finding,) = run([rule("const-data-ptr")], subject(bound(name), windows=ReleaseRanges()))
-    assert "-fclang-abi-compat=17" not in finding.fix  # no release of these windows exports that name either
+    (finding,) = run([rule("const-data-ptr")], subject(bound(name), exported_in=ReleaseRanges()))
+    assert "-fclang-abi-compat=17" not in finding.fix  # no release of these ranges exports that name either
     assert "`data_ptr<int64_t>()`" in finding.fix
     assert "no torch release from 1.13.0 to 2.15.0" in finding.message
 
@@ -116,7 +118,9 @@ def test_fix_names_what_the_target_exports(torch: str, option: bool) -> None:
     about = replace(
         subject(bound(compat.replace("Li0E", "TnNSt9enable_ifIXntsr3stdE10is_const_vIT_EEiE4typeELi0E"))),
         target=TorchBuild(TorchKind.RELEASE, torch, "cpu", None, None, True, None, None),
-        windows=lambda name: known.get("mutable" if "mutable" in name else name, ReleaseRanges([("1.13.0", "2.15.0")])),
+        exported_in=lambda name: known.get(
+            "mutable" if "mutable" in name else name, ReleaseRanges([("1.13.0", "2.15.0")])
+        ),
     )
     (finding,) = run([rule("const-data-ptr")], about)
     assert ("-fclang-abi-compat=17" in finding.fix) is option
@@ -134,16 +138,18 @@ def test_severity_follows_the_status(status: Status, severity: str) -> None:
     assert finding.severity == severity
 
 
-def test_unknown_windows_are_not_told_as_none() -> None:
-    (message,) = found("const-data-ptr", subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"), windows=None))
-    assert "not looked up" in message
+def test_unknown_releases_are_not_reported_as_none() -> None:
+    (message,) = found(
+        "const-data-ptr", subject(bound("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"), exported_in=None)
+    )
+    assert "unknown torch releases" in message
 
 
 def test_an_unknown_export_state_matches_nothing() -> None:
     about = bound("_ZN5torch5utils14cuda_lazy_initEv")
     libraries = lambda _name: ("libtorch_python.so",)  # noqa: E731
-    assert not found("libtorch-python-internals", replace(subject(about, windows=None), libraries=libraries))
-    closed = replace(subject(about, windows=ReleaseRanges([("1.13.0", "2.2.2")])), libraries=libraries)
+    assert not found("libtorch-python-internals", replace(subject(about, exported_in=None), libraries=libraries))
+    closed = replace(subject(about, exported_in=ReleaseRanges([("1.13.0", "2.2.2")])), libraries=libraries)
     assert found("libtorch-python-internals", closed)
 
 
@@ -219,16 +225,16 @@ def test_type_code(written: str, code: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "text"),
+    ("ranges", "text"),
     [
-        (None, "releases that were not looked up"),
+        (None, "unknown torch releases"),
         (ReleaseRanges(), "no torch release from 1.13.0 to 2.15.0"),
         (ReleaseRanges([("1.13.0", "2.15.0")]), "every torch release from 1.13.0 to 2.15.0"),
         (ReleaseRanges([("2.10.0", "2.10.0"), ("2.12.0", "2.15.0")]), "torch 2.10.0 and 2.12.0 - 2.15.0"),
     ],
 )
-def test_windows_text(windows: ReleaseRanges | None, text: str) -> None:
-    assert ranges_text(windows, ("1.13.0", "2.15.0")) == text
+def test_ranges_text(ranges: ReleaseRanges | None, text: str) -> None:
+    assert ranges_text(ranges, ("1.13.0", "2.15.0")) == text
 
 
 def test_notes_are_not_located() -> None:
@@ -243,7 +249,7 @@ def test_notes_are_not_located() -> None:
 def _blas_handle(torch: str, status: Status) -> Severity:
     """The severity of a hit of a rule that calls a missing import an error, for a name of 2.0.0 to 2.5.1."""
     about = subject(
-        bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), windows=ReleaseRanges([("2.0.0", "2.5.1")])
+        bound("_ZN2at4cuda24getCurrentCUDABlasHandleEv", status=status), exported_in=ReleaseRanges([("2.0.0", "2.5.1")])
     )
     target = TorchBuild(TorchKind.INSTALLED, torch, "cpu", None, None, True, None, None)
     return run([rule("current-cuda-blas-handle")], replace(about, target=target))[0].severity
@@ -264,10 +270,12 @@ def test_a_build_without_the_library_is_not_the_changed_api() -> None:
 
 @pytest.mark.parametrize("name", ["_ZN2at1f`reboot`Ev", "_ZN2at1f$(reboot)Ev", "torch_x\nreboot", "torch_x';reboot'"])
 def test_no_hostile_name_stands_in_a_command(name: str) -> None:
-    (finding,) = run([rule("missing-import")], subject(bound(name), windows=ReleaseRanges([("2.0.0", "2.1.0")])))
+    (finding,) = run([rule("missing-import")], subject(bound(name), exported_in=ReleaseRanges([("2.0.0", "2.1.0")])))
     assert finding.symbol == name
     assert "reboot" not in finding.fix
-    (plain,) = run([rule("missing-import")], subject(bound("_ZN2at1fEv"), windows=ReleaseRanges([("2.0.0", "2.1.0")])))
+    (plain,) = run(
+        [rule("missing-import")], subject(bound("_ZN2at1fEv"), exported_in=ReleaseRanges([("2.0.0", "2.1.0")]))
+    )
     assert "abiscan explain _ZN2at1fEv" in plain.fix
 
 

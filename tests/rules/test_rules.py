@@ -64,14 +64,14 @@ def test_facts_agree_with_the_release_index(each: Rule) -> None:
     newest = index().builds("x86_64")[-1].torch
     for fact in each.facts:
         history = index().history(fact.symbol)
-        found = () if history is None else history.windows
+        found = () if history is None else history.exported_in
         # A fact that is open at its end stays true when a release is added.
-        last = fact.windows[-1][1] if fact.windows else None
+        last = fact.exported_in[-1][1] if fact.exported_in else None
         if found and last is not None and found[-1][1] == newest:
-            assert found[:-1] == fact.windows[:-1], fact.symbol
-            assert found[-1][0] == fact.windows[-1][0], fact.symbol
+            assert found[:-1] == fact.exported_in[:-1], fact.symbol
+            assert found[-1][0] == fact.exported_in[-1][0], fact.symbol
         else:
-            assert found == fact.windows, fact.symbol
+            assert found == fact.exported_in, fact.symbol
 
 
 def test_the_snapshots_are_of_the_fixtures() -> None:

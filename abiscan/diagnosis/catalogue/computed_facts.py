@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from abiscan.diagnosis import fixes
+from abiscan.diagnosis.catalogue.companion_facts import COMPANION_FACTS
+from abiscan.diagnosis.catalogue.source_facts import SOURCE_FACTS
 from abiscan.diagnosis.missing_name import MissingName
 from abiscan.model import versions
 from abiscan.ownership.torch_names import is_torch_library
-from abiscan.releases import companions
 
 Values = Mapping[str, str]
 
@@ -40,9 +41,15 @@ def _target_cuda(_values: Values, missing: MissingName) -> str | None:
     return None if missing.target is None else missing.target.cuda
 
 
-def _companion(values: Values, _missing: MissingName) -> str | None:
-    """The package, released beside torch, that registers the operators of the value `project`: torchvision."""
-    return companions.registers(values.get("project", ""))
+def _target(_values: Values, missing: MissingName) -> str | None:
+    """The target in a sentence: `torch 2.6.0 (cu124)`."""
+    return None if missing.target is None else missing.target_label
+
+
+def _operator_module(values: Values, _missing: MissingName) -> str | None:
+    """The module that most likely has the operators of the namespace `project`."""
+    namespace = values.get("project", "")
+    return fixes.word(namespace.lstrip("_") or namespace, "PACKAGE")
 
 
 def _gpu_is_newer(values: Values, _missing: MissingName) -> str | None:
@@ -110,7 +117,10 @@ FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
     "capability": _capability,
     "target_torch": _target_torch,
     "target_cuda": _target_cuda,
-    "companion": _companion,
+    **COMPANION_FACTS,
+    **SOURCE_FACTS,
+    "target": _target,
+    "operator_module": _operator_module,
     "gpu_is_newer": _gpu_is_newer,
     "gpu_is_older": _gpu_is_older,
     "of_torch": _of_torch,

@@ -19,7 +19,7 @@ from abiscan.diagnosis.catalogue.value_readers import VALUE_READERS
 from abiscan.diagnosis.messages.message_text import Hit
 
 # Values that say where in a source.
-LOCATION: Final = ("source_file", "source_line")
+LOCATION: Final = ("source_file", "source_line", "source_function")
 # Characters in front of an anchor and behind it that patterns see.
 _BEFORE, _AFTER = 1_024, 2_048
 _BLANKS = re.compile(r"\s{1,8192}")
@@ -34,6 +34,8 @@ CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "capability": lambda text: f"sm_{text.replace('.', '')}",
     "driver": _driver_release,
     "operator": lambda text: re.sub(r"\W.*\W|\W", "::", text),
+    "so": lambda name: f"lib{name}.so",
+    "dylib": lambda name: f"lib{name}.dylib",
     "python": lambda digits: f"{digits[0]}.{digits[1:]}",
     "list": lambda text: ", ".join(text.replace(",", " ").split()),
 }
@@ -109,7 +111,7 @@ def _match(hit: Hit, message: Message) -> tuple[str, dict[str, str]] | None:
             return None
     if message.reader:
         read = VALUE_READERS[message.reader](hit, values)
-        if read is None:
+        if read is None or not all(name in read for name in message.has):
             return None
         values |= read
     for name in message.must_find:
@@ -145,6 +147,8 @@ def _windows(hit: Hit, message: Message, finder: Finder) -> tuple[str, ...]:
         return ((hit.rest + hit.following(1))[:_AFTER],)
     if finder.where is Where.LINE:
         return (_line(hit),)
+    if finder.where is Where.BELOW:
+        return (hit.rest + hit.following(message.around),)
     return (_line(hit), _around(hit, message))
 
 

@@ -22,6 +22,8 @@ class Where(enum.StrEnum):
     """The whole line."""
     AROUND = "around"
     """The line first, then also the lines around it."""
+    BELOW = "below"
+    """The part of the line behind the anchor, and the lines behind it."""
 
 
 class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -123,6 +125,7 @@ class Message(_Row, frozen=True, kw_only=True):
         not_prose: the anchor is words that prose has too: it counts alone, in quotation marks, behind a colon or behind
             the name of an error.
         reader: name of a function of `value_readers.py` that reads further values; the row counts where it finds them.
+        has: names of values of which the reader must find each.
         requires: words of which each must stand in the line or around it.
         unless: words of which none may stand there.
         around: how many lines on either side belong to `around`, `requires` and `unless`.
@@ -130,8 +133,8 @@ class Message(_Row, frozen=True, kw_only=True):
         must_find: names of finders that must all match.
         set: values that the message implies, as if they were captured.
         answer: id of the answer.
-        subject: name of a reader in place of an answer, which takes the values `text`, `library`, `version`,
-            `needed_by` (`subject_readers.py`).
+        subject: in place of an answer, what code answers: a symbol, a library, a version (`found_subjects.py` has the
+            values that it takes).
         source: program, file or page that has the message; required.
         examples: at least one.
     """
@@ -143,6 +146,7 @@ class Message(_Row, frozen=True, kw_only=True):
     line: str = ""
     not_prose: bool = False
     reader: str = ""
+    has: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     around: int = 3

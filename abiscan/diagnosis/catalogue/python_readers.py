@@ -23,7 +23,7 @@ _COMPILED = re.compile(
     r"(?:\w{1,64}\.){0,8}(?:_C|_ext)(?:\.\w{1,64}){1,4}|fused_\w{1,64}"
 )
 _FRAME = re.compile(r'File "([^"\n]{1,4096})", line (\d{1,7})(?:, in (\S{1,256}))?')
-_LINES_OF_EXPLANATION, _LINES_OF_USER = 30, 60
+_LINES_OF_EXPLANATION, _LINES_OF_USER, _LINES_OF_TRACEBACK = 30, 60, 40
 # Where Dynamo names the function, the surest first; each reads a bounded run of a name's characters.
 _SKIPPED = (
     re.compile(r"module:\s{0,4}([\w.]{1,256}),\s{0,4}qualname:\s{0,4}([\w.<>]{1,256})"),
@@ -82,7 +82,7 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     name = values.get("name") or ("a function" if named is None else ".".join(filter(None, named.groups())))
     name = name.rstrip(".,")
     found = {"name": name, "function": name.rsplit(".", 1)[-1]}
-    library = name.split(".PyCapsule", 1)[0].split(".")[0]
+    library = name.partition("PyCapsule")[0].split(".")[0]
     if library.isidentifier() and library != "a":
         found["library"] = library
     if "PyCapsule" in name:
@@ -93,9 +93,17 @@ def skipped_function(hit: Hit, values: Values) -> Values:
     return {**found, **_user_frame(hit)}
 
 
+def last_frame(hit: Hit, _values: Values) -> Values:
+    """The last frame of the traceback above."""
+    return _frame(_FRAME.findall(hit.preceding(_LINES_OF_TRACEBACK)))
+
+
 def _user_frame(hit: Hit) -> Values:
     """The last frame behind `from user code:`."""
     around = hit.following(_LINES_OF_USER)
     at = around.find("from user code")
-    frames = _FRAME.findall(around, at) if at >= 0 else []
+    return _frame(_FRAME.findall(around, at) if at >= 0 else [])
+
+
+def _frame(frames: list[tuple[str, ...]]) -> Values:
     return {name: text for name, text in zip(_FRAME_VALUES, frames[-1], strict=True) if text} if frames else {}

@@ -20,7 +20,7 @@ from abiscan.diagnosis.catalogue.computed_causes import COMPUTED_CAUSES
 from abiscan.diagnosis.catalogue.computed_facts import FACTS
 from abiscan.diagnosis.catalogue.match_messages import CONVERSIONS
 from abiscan.diagnosis.catalogue.message_row import Answer, Catalogue, Finder, Line, Message
-from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS, VALUES
+from abiscan.diagnosis.catalogue.subject_readers import SUBJECTS, subject_values
 from abiscan.diagnosis.catalogue.value_readers import READER_VALUES, VALUE_READERS
 from abiscan.errors import AbiscanError
 
@@ -73,7 +73,7 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
     answers: list[Any] = table.setdefault("answer", [])
     default: dict[str, Any] = table.pop("default", {})
     for message in table.get("message", ()):
-        shared = "answer" in message or "subject" in (message.keys() | default)
+        shared = bool({"answer", "subject"} & (message.keys() | default))
         if shared and any(key in message for key in _ANSWER_KEYS):
             raise msgspec.ValidationError(f"message {message.get('id')}: an answer of its own and another one")
         for key, value in default.items():
@@ -86,6 +86,11 @@ def _normalised(table: dict[str, Any], phrases: dict[str, Any]) -> dict[str, Any
         own = {key: message.pop(key) for key in _ANSWER_KEYS if key in message}
         message["answer"] = message.get("id")
         answers.append({"id": message.get("id"), **own})
+    by_id = {answer.get("id"): answer for answer in answers}
+    for answer in answers:
+        like = by_id.get(answer.pop("like", None), {})
+        answer["cause"] = [dict(each) for each in (*answer.get("cause", ()), *like.get("cause", ()))]
+        answer.setdefault("fix", like.get("fix", ()))
     for answer in answers:
         before, fix = answer.pop("evidence", ()), answer.pop("fix", ())
         for cause in answer.get("cause", ()):
@@ -137,8 +142,8 @@ def _problems(catalogue: Catalogue) -> Iterator[str]:
 
 
 def _message_problems(message: Message, answers: Collection[str], finders: dict[str, Finder]) -> Iterator[str]:
-    if not message.anchors or any(len(anchor.strip()) < 4 for anchor in message.anchors):
-        yield "anchors need four characters or more"
+    if not message.anchors or any(len(anchor.strip().encode()) < 4 for anchor in message.anchors):
+        yield "anchors need four bytes or more"
     if (message.answer is None) == (message.subject is None):
         yield "needs either `answer` (or `cause`) or `subject`"
     if message.answer is not None and message.answer not in answers:
@@ -152,10 +157,11 @@ def _message_problems(message: Message, answers: Collection[str], finders: dict[
     yield from (f"no finder {name!r}" for name in (*message.find, *message.must_find) if name not in finders)
     for pattern in (message.before, message.after, message.line):
         yield from _pattern_problems(pattern)
-    if message.subject is not None:
-        names = _values_of([message], None, finders)
-        yield from (f"{name!r} is no value of a subject: {', '.join(VALUES)}" for name in names if name not in VALUES)
-        if "text" not in names:
+    if message.subject is not None and message.subject in SUBJECTS:
+        known = subject_values(message.subject)
+        names = _values_of([message], None, finders) - ({*READER_VALUES} if message.reader else set())
+        yield from (f"{name!r} is no value of a {message.subject}: {', '.join(known)}" for name in names - known)
+        if "text" not in names and not message.reader:
             yield "a subject needs the value `text`"
 
 

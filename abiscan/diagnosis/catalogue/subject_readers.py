@@ -1,32 +1,46 @@
-"""Messages of the catalogue that are about a subject which is answered by code: a symbol, a library, an operator."""
+"""Messages of the catalogue that are about a subject which is answered by code: a symbol, a library, a version."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from abiscan.diagnosis.messages.mention import Complaint, Mention
+from abiscan.diagnosis.catalogue.message_row import Message
+from abiscan.diagnosis.messages.found_subjects import FoundSubject, LibrarySubject, SymbolSubject, VersionSubject
 from abiscan.model.finding import Location
 
-SUBJECTS: Final[Mapping[str, Complaint]] = {each.name.lower().replace("_", "-"): each for each in Complaint}
-"""What a row names as `subject` -> by what it is answered."""
-TEXTS: Final = ("library", "version", "needed_by", "context")
-FLAGS: Final = ("by_linker", "macos", "msvc", "cut_off", "by_ldd", "by_torch", "before_torch")
-VALUES: Final = ("text", "source_file", "source_line", *TEXTS, *FLAGS)
-"""The values that such a row captures or sets; `text` is the name of the subject, a flag is any text."""
+SUBJECTS: Final[Mapping[str, type[FoundSubject]]] = {
+    "symbol": SymbolSubject,
+    "library": LibrarySubject,
+    "version": VersionSubject,
+}
+"""What a row names as `subject`."""
+_NO_VALUES: Final = frozenset(("position", "message", "location"))
 
 
-def read_subject(subject: str, position: int, values: Mapping[str, str]) -> Mention:
-    """The subject that a message is about.
+def subject_values(subject: str) -> frozenset[str]:
+    """The values that a row of a subject may capture or set; `text` is its name, a flag is any text."""
+    return frozenset((*SUBJECTS[subject].__struct_fields__, "source_file", "source_line")) - _NO_VALUES
+
+
+def read_subject(message: Message, position: int, values: Mapping[str, str]) -> FoundSubject | None:
+    """The subject that a message is about; None where the text is cut off before its name.
 
     Args:
         position: offset in the text.
     """
-    mention = Mention(SUBJECTS[subject], values["text"], position, location=location_of(values))
-    texts = {name: values[name] for name in TEXTS if name in values}
-    return msgspec.structs.replace(mention, **texts, **{name: True for name in FLAGS if name in values})
+    assert message.subject is not None
+    if not values.get("text"):
+        return None
+    kind = SUBJECTS[message.subject]
+    given: dict[str, Any] = {
+        field.name: field.type is bool or values[field.name]
+        for field in msgspec.structs.fields(kind)
+        if values.get(field.name)
+    }
+    return kind(**{**given, "message": message.id, "position": position, "location": location_of(values)})
 
 
 def location_of(values: Mapping[str, str]) -> Location | None:
@@ -34,4 +48,4 @@ def location_of(values: Mapping[str, str]) -> Location | None:
     file, line = values.get("source_file"), values.get("source_line")
     if file is None:
         return None
-    return Location(function=values.get("source_function"), file=file, line=None if line is None else int(line))
+    return Location(function=values.get("source_function"), file=file, line=int(line) if line else None)

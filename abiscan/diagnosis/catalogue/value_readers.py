@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from abiscan.diagnosis.catalogue import python_readers
+from abiscan.diagnosis.catalogue import compiler_readers, name_readers, python_readers
 from abiscan.diagnosis.messages.message_paths import is_file, path_before
 from abiscan.diagnosis.messages.message_text import Hit
 from abiscan.diagnosis.messages.name_tokens import last_quoted
@@ -71,7 +71,23 @@ VALUE_READERS: Final[Mapping[str, Callable[[Hit, Values], Values | None]]] = {
     "compiled-module": python_readers.compiled_module,
     "private-module": python_readers.private_module,
     "wheel-tags": python_readers.wheel_tags,
+    "undeclared-name": compiler_readers.undeclared_name,
+    "torch-member": compiler_readers.torch_member,
+    "last-frame": python_readers.last_frame,
+    "undefined-symbol": name_readers.undefined_symbol,
+    "symbol-behind": name_readers.symbol_behind,
+    "link-time-reference": name_readers.link_time_reference,
+    "relocation": name_readers.relocation,
+    "located-symbol": name_readers.located_symbol,
+    "dyld-symbol": name_readers.dyld_symbol,
+    "undefined-reference": name_readers.undefined_reference,
+    "referenced-name": name_readers.referenced_name,
+    "unresolved-external": name_readers.unresolved_external,
+    "unopened-library": name_readers.unopened_library,
+    "library-alone": name_readers.library_alone,
+    "android-library": name_readers.android_library,
+    "symbol-version": name_readers.symbol_version,
     "skipped-function": python_readers.skipped_function,
 }
 # What each may add, for the check of templates.
-READER_VALUES: Final = ("file", "name", *python_readers.VALUES)
+READER_VALUES: Final = ("file", "name", *python_readers.VALUES, *compiler_readers.VALUES)

@@ -15,6 +15,8 @@ MODULES: Final = (
     "visibility",
     "linking",
     "built_for",
+    "stated_release",
+    "distribution_variant",
     "vendor_libraries",
     "extension_source",
     "inlined_calls",

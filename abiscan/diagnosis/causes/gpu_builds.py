@@ -4,8 +4,9 @@ other vendor."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.release_position import Position
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
 from abiscan.model.target import TorchBuild
@@ -18,7 +19,7 @@ _ROCM_FILE = ("hip", "rocm", "aiter")
 def causes(missing: MissingName) -> Candidates:
     """For torch names of a GPU library, by who exports them or by their namespace."""
     cuda, hip = _is_cuda(missing), _is_hip(missing)
-    if not (cuda or hip) or missing.is_torch_itself:
+    if not (cuda or hip) or missing.file.is_torch_itself:
         return
     yield from _gpu_missing(missing, hip)
     yield from _other_vendor(missing, hip)
@@ -50,13 +51,12 @@ def _gpu_missing(missing: MissingName, hip: bool) -> Candidates:
     target = missing.target
     vendor = "ROCm" if hip else "CUDA"
     if missing.libraries:
-        evidence = [f"{missing.shown} lives in {missing.libraries[0]}, which only {vendor} builds of torch have."]
+        evidence = [f"{missing.shown} is exported by {missing.libraries[0]}, which only {vendor} builds of torch have."]
     else:
-        evidence = [f"{missing.shown} is spelt as names of torch's {vendor} builds are."]
+        evidence = [f"{missing.shown} is named like the symbols of torch's {vendor} builds."]
     if target is None:
         evidence.append(
-            "Whether the installed torch is a CPU build would decide (`python -c 'import torch; "
-            "print(torch.version.cuda)'`)."
+            "Check whether the installed torch is a CPU build: `python -c 'import torch; print(torch.version.cuda)'`."
         )
         score = 0.4
     elif _is_cpu(target):
@@ -92,28 +92,28 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
         ),
         None,
     )
-    rocm_file = any(word in (missing.file_name or "").lower() for word in _ROCM_FILE)
+    rocm_file = any(word in missing.file.path.lower() for word in _ROCM_FILE)
     if hip:
-        evidence = [f"{missing.shown} is the name that hipify makes for ROCm builds."]
+        evidence = [f"{missing.shown} is a name that hipify generates for ROCm builds."]
         if rocm_target is False:
             evidence.append(
-                f"{missing.target_label} is no ROCm build; CUDA builds spell the same API c10::cuda, at::cuda."
+                f"{missing.target_label} is not a ROCm build; CUDA builds name the same API c10::cuda, at::cuda."
             )
             score = 0.85
         else:
             score = 0.5 if rocm_target else 0.55
             evidence.append("ROCm builds differ: up to 2.10 they export c10::hip, later ones c10::cuda too or instead.")
         if twin is not None:
-            evidence.append(f"Its CUDA spelling is exported by torch {twin.where}: {twin.parsed.qualified}.")
+            evidence.append(f"Its CUDA counterpart is exported by torch {twin.where}: {twin.parsed.qualified}.")
         elif missing.related:
             evidence.append(f"The CUDA function has other parameters in torch {missing.related[0].where}.")
     else:
-        evidence = [f"{missing.shown} is spelt for CUDA builds."]
+        evidence = [f"{missing.shown} is named for CUDA builds."]
         if rocm_target:
             evidence.append(f"{missing.target_label} is a ROCm build: most of them export c10::hip in its place.")
             score = 0.88
         elif rocm_target is None and rocm_file:
-            evidence.append("The file's name says that it is for ROCm.")
+            evidence.append("The file name marks it as a ROCm build.")
             score = 0.66
         elif rocm_target is None:
             score = 0.25
@@ -122,7 +122,7 @@ def _other_vendor(missing: MissingName, hip: bool) -> Candidates:
         else:
             return
     fix = (
-        "Build it as torch's own build system does: torch.utils.cpp_extension.CUDAExtension runs hipify on "
+        "Build it with hipify: torch.utils.cpp_extension.CUDAExtension runs hipify on "
         "the sources; in CMake, hipify_torch.\n"
         f"Then build it against the torch that is there: {fixes.rebuild(missing)}"
     )

@@ -69,11 +69,13 @@ INLINED = (
     ),
     InlinedCall(
         "c10::MessageLogger::MessageLogger",
-        "CHECK, TORCH_CHECK_EQ and their kin",
+        "CHECK, TORCH_CHECK_EQ and similar macros",
         "c10/util/logging_is_not_google_glog.h",
     ),
     InlinedCall(
-        "c10::MessageLogger::stream", "CHECK, TORCH_CHECK_EQ and their kin", "c10/util/logging_is_not_google_glog.h"
+        "c10::MessageLogger::stream",
+        "CHECK, TORCH_CHECK_EQ and similar macros",
+        "c10/util/logging_is_not_google_glog.h",
     ),
     InlinedCall(
         "torch::jit::parseSchemaOrName",
@@ -107,13 +109,13 @@ def causes(missing: MissingName) -> Candidates:
         row = InlinedCall(
             qualified, f"the operator {operator}, called as at:: function or method of Tensor", "ATen/ops"
         )
-    if row is None or missing.is_torch_itself:
+    if row is None or missing.file.is_torch_itself:
         return
     evidence = (
-        f"{missing.shown} is called by inline code of {row.header}.",
-        f"In a source it is: {row.called_by}.",
+        f"{missing.shown} is called by inline functions in {row.header}.",
+        f"In source code: {row.called_by}.",
     )
-    fix = f"{fixes.rebuild(missing)}  # inline code then is that of the installed headers"
+    fix = f"{fixes.rebuild(missing)}  # compiles the inline functions of the installed headers"
     if row.instead:
         fix += f"\nor write {row.instead}."
     # It says where the name comes from; the release or ABI says why it is missing.

@@ -8,8 +8,9 @@ scope, even where it is in memory. A needed soname that is loaded already is tak
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.release_position import Position
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.model.imports import Status
@@ -21,41 +22,53 @@ _PYTHON_LIBRARY = "libtorch_python"
 
 def causes(missing: MissingName) -> Candidates:
     """For a name that the target exports, or may export."""
-    if not missing.is_torch_name or missing.is_torch_itself:
+    if not missing.is_torch_name or missing.file.is_torch_itself:
         return
-    if _of_android(missing):
+    if _android_app(missing):
         # An app of Android has no Python, and its libraries come with it: only their releases can differ.
         return
-    if missing.before_torch:
+    if missing.reference.before_torch:
         yield _not_yet_imported(missing)
-    unfound = [each for each in missing.unfound if is_torch_library(each)]
+    unfound = [each for each in missing.reference.unfound if is_torch_library(each)]
     if unfound:
         yield _behind_unfound(missing, unfound)
-    library = missing.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
-    if library is None and missing.link_time and missing.of_linux is not None and missing.of_linux.library is not None:
+    library = (
+        missing.reference.provider or missing.target_library or (missing.libraries[0] if missing.libraries else None)
+    )
+    if (
+        library is None
+        and missing.reference.link_time
+        and missing.of_linux is not None
+        and missing.of_linux.library is not None
+    ):
         library = missing.of_linux.library.split(".so")[0] + ".dylib"
     if library is None:
-        open_there = not missing.exports_known and not missing.link_time
-        if open_there and not missing.windows and not missing.related and _may_be_global(missing):
-            yield _of_old_torch(missing)
+        open_there = missing.knowledge.exports is None and not missing.reference.link_time
+        if open_there and not missing.exported_in and not missing.related and _may_be_global(missing):
+            yield _exported_before_index(missing)
         return
-    if missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER) and not missing.before_index:
+    if (
+        missing.position in (Position.BEFORE, Position.AFTER, Position.GAP, Position.NEVER)
+        and not missing.knowledge.target_is_before_index
+    ):
         return
-    if missing.knowledge.exact and missing.target_library is None and missing.provider is None:
+    if missing.knowledge.exact and missing.target_library is None and missing.reference.provider is None:
         return
     python_only = library.startswith(_PYTHON_LIBRARY)
     # Where the index knows no older torch, a name that every known release exports was most likely there before.
-    always = bool(missing.windows) and len(missing.windows or ()) == 1 and _spans(missing)
-    if missing.status is Status.UNREACHABLE or (missing.target_library is not None and missing.exports_known):
+    always = len(missing.exported_in or ()) == 1 and missing.in_oldest_known and missing.in_newest_known
+    if missing.reference.status is Status.UNREACHABLE or (
+        missing.target_library is not None and missing.knowledge.exports is not None
+    ):
         base = 0.6
     elif missing.position is Position.INSIDE:
-        # A snapshot's version lies in a window without being one of its builds.
+        # A snapshot's version lies in a range without being one of its builds.
         base = 0.5 if missing.target is not None and versions.is_release(missing.target.version) else 0.4
-    elif missing.target is None and missing.windows:
+    elif missing.target is None and missing.exported_in:
         # Torch's own tools link its libraries: of the reports in which the torch is unknown, most had one without the
         # name, few a file that does not link them.
         # A linker has the library of the very headers, and MSVC's decoration is in no loader's message.
-        alike = always or missing.link_time or missing.msvc
+        alike = always or missing.reference.link_time or missing.reference.msvc
         base = (0.44 if alike else 0.25) - (0.0 if python_only else 0.1)
     elif always:
         base = 0.44
@@ -70,19 +83,19 @@ def causes(missing: MissingName) -> Candidates:
         if python_only:
             yield from _python(missing, library, base - 0.1)
         return
-    if missing.target is None and _all_global(missing) and not missing.link_time:
+    if missing.target is None and _all_global(missing) and not missing.reference.link_time:
         yield _import_first(missing, library, 0.42, python_only)
         return
     if python_only:
         yield from _python(missing, library, base)
     else:
         yield from _plain(missing, library, base)
-    if not missing.link_time:
+    if not missing.reference.link_time:
         yield _import_first(missing, library, base, python_only)
 
 
-def _of_android(missing: MissingName) -> bool:
-    path = missing.file_name or ""
+def _android_app(missing: MissingName) -> bool:
+    path = missing.file.path
     return path.startswith("/data/app/") and ("/lib/arm" in path or "/lib/x86" in path or ".apk" in path)
 
 
@@ -113,10 +126,10 @@ def _may_be_global(missing: MissingName) -> bool:
 
 def _all_global(missing: MissingName) -> bool:
     """Whether all releases that export the name are of those."""
-    return missing.windows is not None and bool(missing.windows) and loaded_globally(missing.windows[-1][1])
+    return missing.exported_in is not None and bool(missing.exported_in) and loaded_globally(missing.exported_in.last)
 
 
-def _of_old_torch(missing: MissingName) -> Candidate:
+def _exported_before_index(missing: MissingName) -> Candidate:
     evidence = [
         f"{missing.shown} is a name of torch that no known release exports; it may be of one before "
         f"{missing.known_versions[0] if missing.known_versions else '1.0'}.",
@@ -127,37 +140,37 @@ def _of_old_torch(missing: MissingName) -> Candidate:
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 
-def _spans(missing: MissingName) -> bool:
-    """Whether every known build's version is in the window."""
-    assert missing.windows
-    return missing.windows[0][0] == missing.known_versions[0] and missing.windows[-1][1] == missing.known_versions[-1]
-
-
 def _exported(missing: MissingName, library: str) -> str:
-    if missing.target is None and missing.windows:
-        return f"If your torch is one of {missing.windows.text()}, it exports {missing.shown} in {library}."
-    if missing.target_library is not None and missing.exports_known:
+    if missing.target is None and missing.exported_in:
+        return f"If your torch is one of {missing.exported_in.text()}, it exports {missing.shown} in {library}."
+    if missing.target_library is not None and missing.knowledge.exports is not None:
         return f"{missing.target_label} exports {missing.shown} in {library}."
-    if missing.windows:
-        return f"{missing.shown} is exported in {library} by torch {missing.windows.text()}."
+    if missing.exported_in:
+        return f"{missing.shown} is exported in {library} by torch {missing.exported_in.text()}."
     return f"{missing.shown} is exported in {library}."
 
 
+def _unlisted(missing: MissingName, library: str) -> str:
+    return f"The file does not list {library} as needed: {', '.join(missing.file.needed)}."
+
+
 def _python(missing: MissingName, library: str, base: float) -> Candidates:
-    needs = missing.needs(library)
+    lists = library in missing.file.needed
     evidence = [_exported(missing, library)]
-    if needs:
+    if lists:
         return
-    if needs is False:
-        evidence.append(
-            f"The file does not list {library} as needed: {', '.join(missing.file.needed if missing.file else ())}."
-        )
+    if missing.file.facts is not None:
+        evidence.append(_unlisted(missing, library))
         score = 0.95
     else:
         evidence.append("CMake's TORCH_LIBRARIES leaves libtorch_python out; torch.utils.cpp_extension links it.")
         # A linker has the library of the very headers, and complains of nothing else.
-        score = max(base + 0.22, 0.7) if missing.link_time else base + 0.22
-    flags = "torch_python.lib with /LIBPATH: for torch\\lib" if missing.msvc else "-ltorch_python with -L for torch/lib"
+        score = max(base + 0.22, 0.7) if missing.reference.link_time else base + 0.22
+    flags = (
+        "torch_python.lib with /LIBPATH: for torch\\lib"
+        if missing.reference.msvc
+        else "-ltorch_python with -L for torch/lib"
+    )
     fix = (
         f"Link it: {flags}. In CMake:\n"
         'find_library(TORCH_PYTHON_LIBRARY torch_python PATHS "${TORCH_INSTALL_PREFIX}/lib")\n'
@@ -167,28 +180,26 @@ def _python(missing: MissingName, library: str, base: float) -> Candidates:
 
 
 def _plain(missing: MissingName, library: str, base: float) -> Candidates:
-    needs = missing.needs(library)
-    if needs:
+    lists = library in missing.file.needed
+    if lists:
         return
     evidence = [_exported(missing, library)]
-    if needs is False:
+    if missing.file.facts is not None:
+        evidence.append(_unlisted(missing, library))
+    if not missing.reference.link_time:
         evidence.append(
-            f"The file does not list {library} as needed: {', '.join(missing.file.needed if missing.file else ())}."
-        )
-    if not missing.link_time:
-        evidence.append(
-            "A file that lists it says `cannot open shared object file` where it is not loaded, and no symbol."
+            "A file that lists it fails with `cannot open shared object file` instead, and names no symbol."
         )
     score = base + 0.12 if missing.position is Position.INSIDE else base - 0.15
-    if missing.target is None and missing.windows and _spans(missing) and not missing.macho:
+    if missing.target is None and missing.in_oldest_known and missing.in_newest_known and not missing.macho:
         # No known release is without it: what remains is a file that does not link it, or the order of imports.
         score = base + 0.06
-    if needs is False and missing.status is Status.UNREACHABLE:
+    if missing.file.facts is not None and missing.reference.status is Status.UNREACHABLE:
         score = 0.85
-    elif missing.link_time:
+    elif missing.reference.link_time:
         score = max(score, 0.64)
     stem = fixes.word(library.removeprefix("lib").split(".so")[0].removesuffix(".dylib"), "NAME")
-    flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.msvc else f"-l{stem} with -L for torch/lib"
+    flags = f"{stem}.lib with /LIBPATH: for torch\\lib" if missing.reference.msvc else f"-l{stem} with -L for torch/lib"
     fix = f"Link it: {flags} (CMake: target_link_libraries(NAME ${{TORCH_LIBRARIES}}))"
     yield Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
@@ -201,16 +212,16 @@ def _import_first(missing: MissingName, library: str, base: float, python_only: 
         # to be missing
         # by its file name, not by its symbols.
         score = base - 0.03
-    if missing.needs(library) is False:
+    if missing.file.facts is not None and library not in missing.file.needed:
         score -= 0.2
         evidence.append(
-            f"Against it: the file does not list {library} as needed, so that loading it first does not bring "
-            f"it into scope."
+            f"Against it: the file does not list {library} as needed: loading it first does not add it to the file's "
+            f"scope."
         )
     else:
-        evidence.append("`import torch` loads it; an extension that is imported before finds nothing.")
+        evidence.append("`import torch` loads it; an extension imported before torch cannot resolve the symbol.")
     return Candidate(CauseId.IMPORT_TORCH_FIRST, score, tuple(evidence), f"import torch  # before {_module(missing)}")
 
 
 def _module(missing: MissingName) -> str:
-    return fixes.word(missing.module, "the extension")
+    return fixes.word(missing.file.module, "the extension")

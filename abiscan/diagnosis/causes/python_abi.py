@@ -28,7 +28,7 @@ def causes(missing: MissingName) -> Candidates:
         evidence.append(f"{name} is exported by CPython {ranges(found)}.")
     else:
         newest = max(version for version in all_known if not version.free_threaded)
-        evidence.append(f"{name} is exported by no CPython from {all_known[0]} to {newest}.")
+        evidence.append(f"{name} is not exported by any CPython from {all_known[0]} to {newest}.")
     if missing.knowledge.pythons:
         lacking = [version for version in missing.knowledge.pythons if version not in found]
         score = 0.95 if found else 0.7
@@ -49,12 +49,12 @@ def causes(missing: MissingName) -> Candidates:
     elif in_every_python3:
         score = 0.62
         evidence.append(
-            "Every Python 3 has it: the process that loads the file is no Python, or does not export its names."
+            "Every Python 3 exports it: the process that loads the file is not Python, or does not export its symbols."
         )
     elif here is None:
-        evidence.append("Which interpreter loads the file would decide (`python --version`).")
-    if missing.python_of_file is not None:
-        evidence.append(f"The file's name says CPython {missing.python_of_file[0]}.{missing.python_of_file[1]}.")
+        evidence.append("The interpreter that loads the file is unknown: check `python --version`.")
+    if missing.file.python is not None:
+        evidence.append(f"The file name is tagged for CPython {missing.file.python[0]}.{missing.file.python[1]}.")
     fix = _fix_of_setting(found) if missing.knowledge.pythons else _fix(found, here, in_every_python3)
     yield Candidate(CauseId.PYTHON_ABI_MISMATCH, score, tuple(evidence), fix)
 
@@ -66,20 +66,20 @@ def _interpreter(missing: MissingName) -> PythonVersion | None:
 
 def _fix_of_setting(found: tuple[PythonVersion, ...]) -> str:
     if not found:
-        return "Build it with the headers of a CPython that it is for, and tag the wheel so."
-    return f"Use CPython {ranges(found)} and tag the wheel so, or build it without the name."
+        return "Build it with the headers of a CPython that it supports, and tag the wheel accordingly."
+    return f"Use CPython {ranges(found)} and tag the wheel accordingly, or rebuild without the symbol."
 
 
 def _fix(found: tuple[PythonVersion, ...], here: PythonVersion | None, in_every_python3: bool) -> str:
     if not found:
         return (
-            "Install the wheel whose tag names this interpreter (cp311 for CPython 3.11), or build it with "
+            "Install the wheel tagged for this interpreter (cp311 for CPython 3.11), or build it with "
             "this interpreter's headers."
         )
     if here is None or here in found:
         if in_every_python3:
             return "Load it from Python, or link libpython: -lpythonX.Y (`python3-config --embed --ldflags`)."
-        return f"Use CPython {ranges(found)}, or the wheel whose tag names the interpreter that loads it."
+        return f"Use CPython {ranges(found)}, or install the wheel tagged for the interpreter that loads it."
     tag = "cp" + str(here).replace(".", "")
     return f"Install the wheel of the extension for {tag}, or build it with CPython {here}'s headers."
 

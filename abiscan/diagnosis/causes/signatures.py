@@ -4,8 +4,10 @@ marked."""
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.related_exports import RelatedExport
+from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import Difference, DifferenceKind
 from abiscan.mangling.canonical import to_cuda
 from abiscan.model.cause import CauseId
@@ -25,20 +27,22 @@ _MARKED = 4
 
 def causes(missing: MissingName) -> Candidates:
     """A related export with other parameters in the target, else in the releases around the target."""
-    if missing.cxx is None or not missing.is_torch_name or missing.is_torch_itself:
+    if missing.cxx is None or not missing.is_torch_name or missing.file.is_torch_itself:
         return
-    if missing.spelled_as is not None and (missing.windows or missing.spelled_as.startswith("_Z")):
+    if missing.reference.spelled_as is not None and (
+        missing.exported_in or missing.reference.spelled_as.startswith("_Z")
+    ):
         # The text has no parameters (MSVC's decoration, a name without its end), so nothing says that they differ.
         return
     changed = [form for form in missing.related if _is_changed(missing, form) and not _coexists(missing, form)]
     if not changed:
-        yield from _of_macos(missing)
+        yield from _macos_function(missing)
         return
     here = [form for form in changed if form.in_target]
     elsewhere = [form for form in changed if form.in_target is None]
     if missing.position is Position.INSIDE and not missing.knowledge.exact:
         return
-    if missing.before_index and missing.windows and missing.windows[0][0] == missing.known_versions[0]:
+    if missing.knowledge.target_is_before_index and missing.in_oldest_known:
         # The first known release has the name itself: what it became later says nothing of a torch before that.
         return
     if here:
@@ -51,7 +55,7 @@ def causes(missing: MissingName) -> Candidates:
             score -= 0.15
         if _is_entry_point(missing) and missing.position is Position.AFTER:
             score = min(score, 0.78)
-        elif missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file is None):
+        elif missing.position is Position.BEFORE or (missing.position is Position.AFTER and missing.file.facts is None):
             # Which torch the file was built for says more than how the function differs there; of a file that was read,
             # its other imports tell that.
             score = min(score, 0.81)
@@ -59,23 +63,23 @@ def causes(missing: MissingName) -> Candidates:
     elif elsewhere:
         # No target: the change is a fact, and on which side of it the installed torch lies would decide.
         form = min(elsewhere, key=_distance)
-        gone = not missing.windows or missing.windows[-1][1] != missing.known_versions[-1]
+        gone = not missing.in_newest_known
         score = 0.53 if gone else 0.45
         where = f"If your torch is one of {form.where}, it" if missing.target is None else f"torch {form.where}"
     else:
         return
-    theirs, mine = _apart(form.parsed.display, missing.spelled_as or missing.cxx.display)
+    theirs, mine = _apart(form.parsed.display, missing.reference.spelled_as or missing.cxx.display)
     evidence = [f"{where} has {form.parsed.qualified} in another form: {theirs}; wanted is {mine}."]
-    if missing.spelled_as is None:
+    if missing.reference.spelled_as is None:
         evidence.append(f"What differs: {_marked(form)}.")
-    if here and form.windows:
-        evidence.append(f"That form is exported by torch {form.windows.text()}.")
+    if here and form.exported_in:
+        evidence.append(f"That signature is exported by torch {form.exported_in.text()}.")
     evidence.append(missing.exported_text)
     yield Candidate(
         CauseId.SIGNATURE_CHANGED,
         score,
         tuple(evidence),
-        fixes.rebuild_or_install(missing, missing.windows or ReleaseRanges()),
+        fixes.rebuild_or_install(missing, missing.exported_in or ReleaseRanges()),
     )
 
 
@@ -90,15 +94,21 @@ def _is_entry_point(missing: MissingName) -> bool:
 
 def _coexists(missing: MissingName, form: RelatedExport) -> bool:
     """Whether some release exports both: then the two are overloads, and neither became the other."""
-    return bool(form.windows.intersect(missing.windows or ReleaseRanges()))
+    return bool(form.exported_in.intersect(missing.exported_in or ReleaseRanges()))
 
 
-def _of_macos(missing: MissingName) -> Candidates:
+def _macos_function(missing: MissingName) -> Candidates:
     """A function that only macOS builds have: the index, of Linux builds, cannot tell a change from a removal."""
-    if not missing.macho or missing.windows or missing.related or missing.cxx is None or not missing.cxx.is_function:
+    if (
+        not missing.macho
+        or missing.exported_in
+        or missing.related
+        or missing.cxx is None
+        or not missing.cxx.is_function
+    ):
         return
     evidence = (
-        f"{missing.shown} may be there with other parameters.",
+        f"{missing.shown} may exist with other parameters.",
         "No Linux build exports anything of that name, and the index has no macOS builds.",
         f"nm -gU torch/lib/libtorch_cpu.dylib | grep {fixes.word(missing.cxx.base, 'NAME')} would decide.",
     )

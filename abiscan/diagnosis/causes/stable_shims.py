@@ -7,8 +7,9 @@ Shims carry the release that introduced them (torch/csrc/stable/c/shim_function_
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.release_position import Position
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
 from abiscan.ownership.torch_names import SHIM_PREFIXES
@@ -19,32 +20,32 @@ def causes(missing: MissingName) -> Candidates:
     if not missing.name.startswith(SHIM_PREFIXES) or missing.cxx is not None:
         return
     evidence = [f"{missing.name} is a C shim of PyTorch's stable ABI.", missing.exported_text]
-    if not missing.windows:
-        evidence[0] = f"{missing.name} is spelt as the C shims of PyTorch's stable ABI are."
+    if not missing.exported_in:
+        evidence[0] = f"{missing.name} is named like the C shims of PyTorch's stable ABI."
     match missing.position:
         case Position.BEFORE:
             score = 0.93
-            since = missing.windows[0][0] if missing.windows else None
+            since = missing.exported_in.first if missing.exported_in else None
             evidence.append(f"{missing.target_label} is older than {since}.")
         case Position.GAP:
             score = 0.7
         case Position.NEVER:
             score = 0.7
             evidence.append(
-                "It is of a torch newer than the index, of another device's builds, or no shim of torch at all."
+                "It is from a torch newer than the index, from builds for another device, or not from torch."
             )
         case Position.UNKNOWN:
             score = 0.7
             if missing.target is None:
-                evidence.append("Which torch is installed would decide.")
+                evidence.append("The installed torch is unknown: pass --torch VERSION.")
         case _:
             return
     ways = []
-    if missing.windows and (other := fixes.install_torch(missing, missing.windows)) is not None:
+    if missing.exported_in and (other := fixes.install_torch(missing, missing.exported_in)) is not None:
         ways.append(other)
     at = None if missing.target is None else versions.order(missing.target.version)
     # The versions that TORCH_TARGET_VERSION can name begin with the stable ABI's registration macros.
-    if missing.windows and at is not None and at[:2] >= (2, 9):
+    if missing.exported_in and at is not None and at[:2] >= (2, 9):
         flag = f"-DTORCH_TARGET_VERSION=0x{at[0]:02x}{at[1]:02x}000000000000"
         ways.append(f"build it with {flag}: {fixes.rebuild(missing)}")
     if not ways:

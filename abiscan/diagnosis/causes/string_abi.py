@@ -7,9 +7,11 @@ libstdc++ has two std::string classes; `_GLIBCXX_USE_CXX11_ABI` chooses when a f
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.other_builds import built_from_source, is_other_build
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.related_exports import RelatedExport
+from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind, string_abi
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -19,69 +21,69 @@ from abiscan.ownership.vendors import NAMESPACE_LIBRARIES
 
 _WORDS = {"old": "the old std::string", "new": "the new std::string (std::__cxx11)"}
 # Before a library that is not linked, and before the order of imports, which any name would tell, and not first one
-# with a string in it; behind another release than the stated one (`built_for`).
-_OF_ANOTHER_BUILD = 0.725
+# with a string in it; behind another release than the stated one (`stated_release`).
+_ANOTHER_BUILD = 0.725
 
 
 def causes(missing: MissingName) -> Candidates:
-    """A twin of the name in the other ABI, in the target or in some release."""
-    if missing.cxx is None or missing.macho or missing.msvc:
+    """A counterpart of the name in the other ABI, in the target or in some release."""
+    if missing.cxx is None or missing.macho or missing.reference.msvc:
         # libc++, macOS's library, and Microsoft's have one std::string, and no such macro.
         return
-    if missing.spelled_as is not None:
-        yield from _of_text(missing, missing.spelled_as)
+    if missing.reference.spelled_as is not None:
+        yield from _demangled_name(missing, missing.reference.spelled_as)
         return
-    twins = [form for form in missing.related if form.same_function and _flips(missing, form)]
-    mine = _abi_of(missing, twins)
+    counterparts = [form for form in missing.related if form.same_function and _flips(missing, form)]
+    mine = _abi_of(missing, counterparts)
     if mine is None:
         return
-    if not twins:
-        yield from _without_twin(missing, mine)
+    if not counterparts:
+        yield from _without_counterpart(missing, mine)
         return
     other = "old" if mine == "new" else "new"
-    here = [form for form in twins if form.in_target]
-    twin = (here or twins)[0]
-    where = missing.target_label if here else f"torch {twin.where}"
+    here = [form for form in counterparts if form.in_target]
+    counterpart = (here or counterparts)[0]
+    where = missing.target_label if here else f"torch {counterpart.where}"
     evidence = [
-        f"The file wants {missing.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[other]}.",
-        f"That name is {twin.name}.",
+        f"The file imports {missing.shown} with {_WORDS[mine]}; {where} exports it with {_WORDS[other]}.",
+        f"Exported symbol: {counterpart.name}.",
     ]
     score = 0.95
     if not here:
         score = 0.75
-        if missing.before_index and _older_twin(missing, twin):
+        if missing.knowledge.target_is_before_index and _is_older_counterpart(missing, counterpart):
             score = 0.88
             evidence.append(
                 f"{missing.target_label} is older than the index: all known releases up to "
-                f"{twin.windows[-1][1]} have that form, so it has it too."
+                f"{counterpart.exported_in.last} have that form, so it has it too."
             )
-        elif mine == "old" and _may_have_the_new(missing):
+        elif mine == "old" and _may_have_new_string(missing):
             score = 0.86
-            evidence.append(_from_source(missing))
+            evidence.append(_source_build_text(missing))
         elif (
             missing.target is not None
-            and twin.in_target is False
+            and counterpart.in_target is False
             and missing.target_library is None
             and missing.target.cxx11_abi is not (mine == "old")
         ):
             score = 0.55
-            evidence.append(f"{missing.target_label} exports neither of the two.")
-        elif missing.target is None and not missing.windows:
-            evidence.append("No known build exports the spelling that the file wants.")
-    abi = missing.cxx11_abi
+            evidence.append(f"{missing.target_label} exports neither form.")
+        elif missing.target is None and not missing.exported_in:
+            evidence.append("No known build exports the form that the file imports.")
+    abi = missing.knowledge.target_cxx11_abi
     if abi is not None:
         agrees = abi == (mine == "new")
-        if agrees and _of_another_string(missing, mine):
-            score = _OF_ANOTHER_BUILD
-            evidence.append(_another_string(missing))
+        if agrees and _may_be_another_build(missing, mine):
+            score = _ANOTHER_BUILD
+            evidence.append(_another_build_text(missing))
         elif agrees:
             score = min(score, 0.3)
             evidence.append(f"Against it: {missing.target_label} is itself built with {_WORDS[mine]}.")
         else:
             score = 0.93 if not missing.knowledge.exact else score
             evidence.append(
-                f"{missing.target_label} is built with {_WORDS[other]}: it exports no name of its own with the other "
-                "one."
+                f"{missing.target_label} is built with {_WORDS[other]} and exports no symbol of torch with the other "
+                f"one."
             )
     elif missing.target is not None and missing.position is Position.INSIDE:
         score = min(score, 0.7)
@@ -89,7 +91,7 @@ def causes(missing: MissingName) -> Candidates:
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
-def _of_text(missing: MissingName, text: str) -> Candidates:
+def _demangled_name(missing: MissingName, text: str) -> Candidates:
     """A demangled name that no build exports so: demanglers write the old class std::string, the new one in full."""
     if "__cxx11" in text:
         mine = "new"
@@ -97,37 +99,38 @@ def _of_text(missing: MissingName, text: str) -> Candidates:
         mine = "old"
     else:
         if text.startswith("_Z"):
-            yield from _of_lost_end(missing)
+            yield from _cut_off_name(missing)
         return
     other = "old" if mine == "new" else "new"
-    twins = [form for form in missing.related if string_abi(form.name) == other]
+    counterparts = [form for form in missing.related if string_abi(form.name) == other]
     if not missing.is_torch_name:
-        yield from _without_twin(missing, mine)
+        yield from _without_counterpart(missing, mine)
         return
-    abi = missing.cxx11_abi
+    abi = missing.knowledge.target_cxx11_abi
     if abi is not None and abi == (mine == "new"):
         return
-    evidence = [f"The file wants {missing.shown}, with {_WORDS[mine]}."]
+    evidence = [f"The file imports {missing.shown} with {_WORDS[mine]}."]
     score = 0.9 if abi is not None else 0.64
-    if twins:
-        twin = twins[0]
+    if counterparts:
+        counterpart = counterparts[0]
         evidence.append(
-            f"torch {twin.where} exports {twin.parsed.qualified} with {_WORDS[other]}: {twin.parsed.display[:200]}."
+            f"torch {counterpart.where} exports {counterpart.parsed.qualified} with {_WORDS[other]}: "
+            f"{counterpart.parsed.display[:200]}."
         )
         score = max(score, 0.68)
     if abi is not None:
         evidence.append(f"{missing.target_label} is built with {_WORDS[other]}.")
     else:
-        evidence.append("Which std::string your torch is built with would decide: torch.compiled_with_cxx11_abi().")
+        evidence.append("Check the std::string ABI of your torch: torch.compiled_with_cxx11_abi().")
     yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
 
 
-def _of_lost_end(missing: MissingName) -> Candidates:
+def _cut_off_name(missing: MissingName) -> Candidates:
     """A name that lost its parameters, of a function all of whose known forms have a std::string in them."""
     forms = [form for form in missing.related if form.in_target] or missing.related
     if not missing.is_torch_name or not forms or any(string_abi(form.name) is None for form in forms):
         return
-    abi = missing.cxx11_abi
+    abi = missing.knowledge.target_cxx11_abi
     evidence = [
         f"The end of the name, with its parameters, is lost. Every known form of {missing.related[0].parsed.qualified} "
         "has a std::string in it, of which each build of torch has one of two kinds."
@@ -146,54 +149,53 @@ def _flips(missing: MissingName, form: RelatedExport) -> bool:
     # build exports both: each has one std::string.
     if DifferenceKind.ABI_TAG not in form.kinds:
         return False
-    mine = set() if missing.history is None else {build.key for build in missing.history.exported_in}
+    mine = set() if missing.history is None else {build.key for build in missing.history.exporting_builds}
     releases = missing.knowledge.releases
     theirs = None if releases is None else releases.history(form.name, missing.knowledge.machine)
-    return theirs is None or mine.isdisjoint(build.key for build in theirs.exported_in)
+    return theirs is None or mine.isdisjoint(build.key for build in theirs.exporting_builds)
 
 
-def _older_twin(missing: MissingName, twin: RelatedExport) -> bool:
-    """Whether the twin is exported from the first known release on, and the name itself only later."""
-    first = missing.known_versions[0]
-    mine = missing.windows or ()
-    return bool(twin.windows) and twin.windows[0][0] == first and not (mine and mine[0][0] == first)
+def _is_older_counterpart(missing: MissingName, counterpart: RelatedExport) -> bool:
+    """Whether the counterpart is exported from the first known release on, and the name itself only later."""
+    theirs = counterpart.exported_in
+    return bool(theirs) and theirs.first == missing.known_versions[0] and not missing.in_oldest_known
 
 
-def _abi_of(missing: MissingName, twins: list[RelatedExport]) -> str | None:
-    """Which string the name is made with: by its types, or by the tag that tells it from its twin."""
+def _abi_of(missing: MissingName, counterparts: list[RelatedExport]) -> str | None:
+    """Which string the name is made with: by its types, or by the tag that tells it from its counterpart."""
     assert missing.cxx is not None
     abi = string_abi(missing.name)
     if abi is not None:
         return abi
-    if twins or (missing.cxx.has_cxx11_tag and not missing.is_torch_name):
+    if counterparts or (missing.cxx.has_cxx11_tag and not missing.is_torch_name):
         return "new" if missing.cxx.has_cxx11_tag else "old"
     return None
 
 
-def _without_twin(missing: MissingName, mine: str) -> Candidates:
+def _without_counterpart(missing: MissingName, mine: str) -> Candidates:
     """A name with a std::string in it whose other spelling is nowhere: of another library, or of a torch before the
     index."""
     assert missing.cxx is not None
     evidence = [f"{missing.shown} is made with {_WORDS[mine]}."]
-    abi = missing.cxx11_abi
+    abi = missing.knowledge.target_cxx11_abi
     if missing.is_torch_name:
         if (
             abi is None
             and mine == "new"
-            and not missing.windows
-            and (missing.target is None or _before_the_new(missing))
+            and not missing.exported_in
+            and (missing.target is None or _is_before_new_string(missing))
         ):
             evidence.append("Wheels of torch on the package index had the old one up to 2.6.0: none has such a name.")
             evidence.append("No known release exports the function with the other std::string either.")
             score = 0.68 if missing.target is None else 0.8
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
-        if _of_another_string(missing, mine):
-            evidence.append(_another_string(missing))
-            score = _OF_ANOTHER_BUILD
+        if _may_be_another_build(missing, mine):
+            evidence.append(_another_build_text(missing))
+            score = _ANOTHER_BUILD
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
-        if abi is None and mine == "old" and missing.target is None and missing.windows:
+        if abi is None and mine == "old" and missing.target is None and missing.exported_in:
             evidence.append(missing.exported_text)
             evidence.append(
                 "If your torch has the new one: the file was built for another build. Wheels of the package index have "
@@ -201,11 +203,11 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             )
             # A name that went while all wheels had the old one went for another reason; a linker has the library of
             # the very headers.
-            score = 0.59 if missing.windows.contains(_last_with_the_old(missing)) else 0.55
-            score = 0.68 if missing.link_time else score
+            score = 0.59 if missing.exported_in.contains(_last_release_with_old_string(missing)) else 0.55
+            score = 0.68 if missing.reference.link_time else score
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, score, tuple(evidence), _fix(missing, mine))
             return
-        if abi is None and mine == "old" and missing.before_index and _in_first_known(missing):
+        if abi is None and mine == "old" and missing.knowledge.target_is_before_index and missing.in_oldest_known:
             evidence.append(missing.exported_text)
             evidence.append(
                 f"{missing.target_label} is older than the index: if it has the function, it is built with the other "
@@ -213,8 +215,8 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             )
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.57, tuple(evidence), _fix(missing, mine))
             return
-        if mine == "old" and _may_have_the_new(missing):
-            evidence.append(_from_source(missing))
+        if mine == "old" and _may_have_new_string(missing):
+            evidence.append(_source_build_text(missing))
             yield Candidate(CauseId.CXX11_ABI_MISMATCH, 0.74, tuple(evidence), _fix(missing, mine))
             return
         if abi is None or abi == (mine == "new"):
@@ -224,7 +226,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
             f"{missing.target_label} is built with the other one: it exports no such name, whatever its release."
         )
         evidence.append("No known release exports the function with the other std::string either.")
-    elif missing.namespace == "std" or missing.is_torch_itself:
+    elif missing.namespace == "std" or missing.file.is_torch_itself:
         return
     else:
         # Distributions compile with the new string since GCC 5; the old one comes from a flag, most often torch's.
@@ -236,7 +238,7 @@ def _without_twin(missing: MissingName, mine: str) -> Candidates:
         score = 0.87 if mine == "old" else 0.62 if missing.namespace in NAMESPACE_LIBRARIES else 0.56
         evidence.append(
             f"Its library is none of torch's; one that was compiled with {_WORDS['new' if mine == 'old' else 'old']} "
-            "exports the other spelling only."
+            "exports only the other form."
         )
         if mine == "old":
             evidence += _passed_by_torch(missing)
@@ -258,14 +260,14 @@ def _unlike_its_release(missing: MissingName) -> bool:
     return bool(abis) and target.cxx11_abi not in abis
 
 
-def _of_another_string(missing: MissingName, mine: str) -> bool:
+def _may_be_another_build(missing: MissingName, mine: str) -> bool:
     """Whether the release of the target's version exports a name with the old string, and nobody looked at the build
     itself."""
-    unread = not missing.knowledge.exact and missing.status is None
+    unread = not missing.knowledge.exact and missing.reference.status is None
     return mine == "old" and unread and missing.position is Position.INSIDE
 
 
-def _another_string(missing: MissingName) -> str:
+def _another_build_text(missing: MissingName) -> str:
     assert missing.target is not None
     return (
         f"The release of version {missing.target.version} exports it; a build of that version with the new one "
@@ -273,28 +275,26 @@ def _another_string(missing: MissingName) -> str:
     )
 
 
-def _last_with_the_old(missing: MissingName) -> str:
+def _last_release_with_old_string(missing: MissingName) -> str:
     """The last release on the package index with the old string, as far as builds are known."""
     releases = missing.knowledge.releases
     builds = () if releases is None else releases.builds(missing.knowledge.machine)
     return next((build.torch for build in reversed(builds) if build.cxx11_abi is False and not build.user), "")
 
 
-def _before_the_new(missing: MissingName) -> bool:
+def _is_before_new_string(missing: MissingName) -> bool:
     """Whether the target is a release before the index, all of which have the old std::string on the package index."""
-    return missing.target is not None and missing.before_index and not is_other_build(missing.target)
+    return (
+        missing.target is not None and missing.knowledge.target_is_before_index and not is_other_build(missing.target)
+    )
 
 
-def _in_first_known(missing: MissingName) -> bool:
-    return bool(missing.windows) and missing.windows is not None and missing.windows[0][0] == missing.known_versions[0]
-
-
-def _may_have_the_new(missing: MissingName) -> bool:
+def _may_have_new_string(missing: MissingName) -> bool:
     """Whether the target is a build from source of which nobody says which std::string it has."""
     return missing.target is not None and missing.target.cxx11_abi is None and built_from_source(missing.target)
 
 
-def _from_source(missing: MissingName) -> str:
+def _source_build_text(missing: MissingName) -> str:
     return (
         f"{missing.target_label} is built from source: such builds have their compiler's std::string, which is the new "
         "one unless -D_GLIBCXX_USE_CXX11_ABI=0 was given."
@@ -303,7 +303,7 @@ def _from_source(missing: MissingName) -> str:
 
 def _passed_by_torch(missing: MissingName) -> list[str]:
     """Up to which release torch of the package index has its extensions compiled with the old string."""
-    old = _last_with_the_old(missing)
+    old = _last_release_with_old_string(missing)
     if not old:
         return []
     return [f"Torch up to {old} from the package index passes -D_GLIBCXX_USE_CXX11_ABI=0 to what is built with it."]
@@ -313,7 +313,7 @@ def _fix(missing: MissingName, mine: str) -> str:
     flag = "-D_GLIBCXX_USE_CXX11_ABI=" + ("0" if mine == "new" else "1")
     if not missing.is_torch_name:
         return f"Compile both sides alike: rebuild the caller with {flag}, or that library with the other value."
-    if missing.link_time:
+    if missing.reference.link_time:
         return (
             f"Compile everything that is linked with {flag}, as this torch was (CMake: set(CMAKE_CXX_FLAGS "
             '"${CMAKE_CXX_FLAGS} ${TORCH_CXX_FLAGS}") takes it from torch), or link the libtorch of the other kind.'

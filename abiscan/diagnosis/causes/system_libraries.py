@@ -44,7 +44,7 @@ def is_symbol_version(text: str) -> bool:
 
 def causes(missing: MissingName) -> Candidates:
     """For an import, or an error, that asks for a version of a system library."""
-    wanted = missing.version if missing.version is not None else missing.name
+    wanted = missing.reference.version if missing.reference.version is not None else missing.name
     if wanted == _PRIVATE:
         yield _two_glibcs(missing)
         return
@@ -70,12 +70,12 @@ def causes(missing: MissingName) -> Candidates:
 
 def _two_glibcs(missing: MissingName) -> Candidate:
     """`version `GLIBC_PRIVATE' not found (required by /x/librt.so.1)`"""
-    theirs = missing.base_name or "the library that asks for it"
-    other = missing.library or "the library that lacks it"
+    theirs = missing.file.base_name or "the library that imports it"
+    other = missing.reference.library or "the library that lacks it"
     evidence = (
-        f"{_PRIVATE} stands for what glibc's libraries share with each other alone: {theirs} and {other} are of two "
+        f"{_PRIVATE} is the version of symbols private to glibc's libraries: {theirs} and {other} are of two "
         "releases of glibc.",
-        "One of them was shipped with a package, or lies in a folder that is searched first.",
+        "One of them is bundled with a package, or is in a folder that is searched first.",
     )
     fix = (
         "echo $LD_LIBRARY_PATH $LD_PRELOAD; find / -name 'libc.so.6' -o -name 'librt.so.1' 2>/dev/null  # which copies "
@@ -85,17 +85,17 @@ def _two_glibcs(missing: MissingName) -> Candidate:
 
 
 def _defined(missing: MissingName) -> tuple[str, ...] | None:
-    if missing.environment is None or missing.library is None:
+    if missing.environment is None or missing.reference.library is None:
         return None
-    soname = missing.library.rsplit("/", 1)[-1]
+    soname = missing.reference.library.rsplit("/", 1)[-1]
     versions = missing.environment.symbol_versions.get(soname)
     return None if versions is None else tuple(versions)
 
 
 def _found(missing: MissingName, wanted: str, defined: tuple[str, ...] | None) -> list[str]:
-    library = missing.library or "the library that was loaded"
+    library = missing.reference.library or "the library that was loaded"
     if defined is None:
-        return [f"{library} does not define it, by the loader's message."] if missing.library else []
+        return [f"{library} does not define it, by the loader's message."] if missing.reference.library else []
     if wanted in defined:
         return [f"Against it: {library} on this machine defines {wanted}; the process loads another copy of it."]
     family = wanted.rsplit("_", 1)[0] + "_"
@@ -111,12 +111,12 @@ def _cxx_fix(missing: MissingName, gcc: str | None = None) -> str:
     wanted = "libstdcxx-ng" if gcc is None else f"'libstdcxx-ng>={gcc}'"
     conda = f"Load a newer libstdc++: conda install -c conda-forge {wanted} in a conda environment"
     shows = "strings FILE | grep GLIBCXX shows what a copy has."
-    if _is_of_system(missing.library):
-        return (
-            f"{conda}, and export LD_LIBRARY_PATH=$CONDA_PREFIX/lib where the system's is loaded all the same; {shows}"
-        )
+    if _is_of_system(missing.reference.library):
+        return f"{conda}, and export LD_LIBRARY_PATH=$CONDA_PREFIX/lib if the system's copy is still loaded; {shows}"
     system = f"/usr/lib/{missing.knowledge.machine}-linux-gnu/libstdc++.so.6"
-    return f"{conda} (its own copy is found first), or\nexport LD_PRELOAD={system} where the system's is newer; {shows}"
+    return (
+        f"{conda} (its libstdc++ is found first), or\nexport LD_PRELOAD={system} where the system's is newer; {shows}"
+    )
 
 
 def _is_of_system(library: str | None) -> bool:
@@ -145,7 +145,7 @@ def _glibc(missing: MissingName, wanted: str, numbers: tuple[int, ...], defined:
     evidence += _found(missing, wanted, defined)
     tag = f"manylinux_{numbers[0]}_{numbers[1]}"
     fix = (
-        f"glibc cannot be replaced on its own: use a distribution (or container image) with glibc >= "
+        f"glibc cannot be replaced separately: use a distribution (or container image) with glibc >= "
         f"{'.'.join(map(str, numbers[:2]))}"
         + (f", such as {has}" if has else "")
         + f";\nor install a wheel with an older tag than {tag}, or build the extension on this machine."

@@ -14,8 +14,10 @@ import re
 from collections.abc import Sequence
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position, RelatedExport
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.related_exports import RelatedExport
+from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import DifferenceKind
 from abiscan.model.cause import CauseId
 
@@ -37,10 +39,10 @@ def causes(missing: MissingName) -> Candidates:
     """Another compiler's spelling of the name, and macOS's integer types."""
     if missing.cxx is None:
         return
-    if missing.spelled_as is not None and missing.spelled_as.startswith("_Z"):
-        yield from _cut_off(missing, missing.spelled_as)
+    if missing.reference.spelled_as is not None and missing.reference.spelled_as.startswith("_Z"):
+        yield from _cut_off(missing, missing.reference.spelled_as)
         return
-    if missing.is_torch_itself:
+    if missing.file.is_torch_itself:
         yield from _two_compilers(missing)
     yield from _other_compiler(missing)
     yield from _darwin_integers(missing)
@@ -53,11 +55,11 @@ def _two_compilers(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
     arguments = missing.cxx.template_args or ()
     # `std::enable_if_t<..., int> = 0`: the argument stands there, its declaration only in Clang's spelling.
-    if not arguments or arguments[-1] != "0" or not missing.windows or missing.file is not None:
+    if not arguments or arguments[-1] != "0" or not missing.exported_in or missing.file.facts is not None:
         return
     evidence = (
-        f"{missing.base_name} is a library of torch and misses {missing.shown} in GCC's spelling; Clang 18 and later "
-        "write the declaration of such a template's parameter into the name (Tn...).",
+        f"{missing.file.base_name} is a library of torch and misses {missing.shown} as mangled by GCC; Clang 18 and "
+        f"later encode the declaration of such a template's parameter into the name (Tn...).",
         "Where one compiler made this library and another the one that defines the name, in a torch built from source, "
         "none of them finds the other's.",
     )
@@ -67,7 +69,7 @@ def _two_compilers(missing: MissingName) -> Candidates:
 
 def _other_compiler(missing: MissingName) -> Candidates:
     assert missing.cxx is not None
-    if missing.windows or missing.macho:
+    if missing.exported_in or missing.macho:
         return  # some release exports it under this very spelling: it is libtorch's own; and macOS's std has its own
     forms = [f for f in missing.related if f.same_function and DifferenceKind.TEMPLATE_MANGLING in f.kinds]
     declares = missing.cxx.declares_parameters
@@ -86,9 +88,9 @@ def _other_compiler(missing: MissingName) -> Candidates:
         where = missing.target_label if best.in_target else f"torch {best.where}"
         evidence.append(f"The same function is exported by {where} as {best.name}.")
         if missing.target is not None and best.in_target is False:
-            evidence.append(f"{missing.target_label} exports neither spelling.")
+            evidence.append(f"{missing.target_label} exports neither mangling.")
     else:
-        evidence.append("No known build exports this function under any spelling.")
+        evidence.append("No known build exports this function under any mangling.")
     evidence.append(missing.exported_text)
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, forms))
 
@@ -112,7 +114,7 @@ def _cut_off(missing: MissingName, beginning: str) -> Candidates:
         "libtorch, does not write them.",
         f"It is cut off; it begins as {missing.cxx.qualified if missing.cxx is not None else beginning} does.",
     ]
-    evidence += [f"GCC's spelling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
+    evidence += [f"GCC's mangling is exported by torch {form.where}: {form.name}." for form in alike[:2]]
     score = 0.88 if missing.related else 0.6
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), _fix(missing, alike, beginning))
 
@@ -131,7 +133,7 @@ def _fix(missing: MissingName, forms: Sequence[RelatedExport], beginning: str | 
             at = beginning.find(f"{missing.cxx.base}I") + len(missing.cxx.base) + 1
             argument = _BUILTIN.get(beginning[at : at + 1], "T")
         argument = "int64_t" if argument == "long" else fixes.word(argument, "T")
-        ways.append(f"Write data_ptr<{argument}>(), whose one spelling every release exports.")
+        ways.append(f"Write data_ptr<{argument}>(), which every release exports.")
     flag = f"Compile with {_FLAG} (Clang), or with GCC"
     if any(form.in_target for form in forms):
         ways.append(f"{flag}.")
@@ -153,9 +155,9 @@ def _darwin_integers(missing: MissingName) -> Candidates:
         "int64_t is long long on macOS and long on Linux; libtorch instantiates its templates for int64_t.",
     ]
     score = 0.62
-    if missing.windows:
-        evidence.append(f"On Linux the same name is exported by torch {missing.windows.text()}.")
-        score = 0.7 if missing.position is not Position.BEFORE or missing.before_index else 0.55
+    if missing.exported_in:
+        evidence.append(f"On Linux the same name is exported by torch {missing.exported_in.text()}.")
+        score = 0.7 if missing.position is not Position.BEFORE or missing.knowledge.target_is_before_index else 0.55
     fix = "Write int64_t (or uint64_t) in place of long: " + f"{fixes.word(missing.cxx.base, 'f')}<int64_t>"
     yield Candidate(CauseId.TEMPLATE_MANGLING, score, tuple(evidence), fix)
 
@@ -163,7 +165,7 @@ def _darwin_integers(missing: MissingName) -> Candidates:
 def _windows_integers(missing: MissingName) -> Candidates:
     """`long`, which has 32 bits on Windows, where int64_t is `__int64` (`long long`)."""
     assert missing.cxx is not None
-    if not missing.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
+    if not missing.reference.msvc or not any(each in missing.shown for each in ("<long>", "<unsigned long>")):
         return
     evidence = (
         f"The name is MSVC's, of {missing.shown}: long has 32 bits on Windows and 64 on Linux.",

@@ -41,87 +41,91 @@ _OF_MKL = "iJIT_"
 
 def causes(missing: MissingName) -> Candidates:
     """For a C name of a known library, or any name that a versioned reference ties to one; and for std::filesystem."""
-    if missing.cxx is not None and missing.library is None:
+    if missing.cxx is not None and missing.reference.library is None:
         yield from _cxx_runtime(missing)
         return
     if missing.is_torch_name or is_symbol_version(missing.name):
         return
-    if missing.file is None and missing.library is None and missing.name.startswith(("__cxa_", "__gxx_")):
+    if (
+        missing.file.facts is None
+        and missing.reference.library is None
+        and missing.name.startswith(("__cxa_", "__gxx_"))
+    ):
         yield from _cxx_abi(missing)
         return
-    vendor = vendor_of_library(missing.library) if missing.library is not None else None
-    vendor = vendor or vendor_of(missing.name) or _with_lost_underscore(missing)
+    vendor = vendor_of_library(missing.reference.library) if missing.reference.library is not None else None
+    vendor = vendor or vendor_of(missing.name) or _vendor_despite_lost_underscore(missing)
     if vendor is None or _LINKED_BINARY.match(missing.name):
         return
     if vendor.cuda:
         yield from _cuda(missing, vendor)
     else:
-        if missing.name.startswith(_OF_MKL) and (missing.is_torch_itself or not missing.file_name):
-            yield _of_other_mkl(missing, vendor)
+        if missing.name.startswith(_OF_MKL) and (missing.file.is_torch_itself or not missing.file.path):
+            yield _conda_mkl(missing, vendor)
             return
-        of_plugin = missing.base_name.startswith("libtorch") and not missing.is_torch_itself
-        if of_plugin and missing.file is None and vendor.library in _OF_PLUGINS:
+        of_plugin = missing.file.base_name.startswith("libtorch") and not missing.file.is_torch_itself
+        if of_plugin and missing.file.facts is None and vendor.library in _OF_PLUGINS:
             # Torch's plug-ins are linked to what they call: it is there in another release.
             yield _missing(vendor, 0.85)
             yield _not_linked(missing, vendor, 0.5)
             return
         yield _not_linked(missing, vendor, 0.8)
-        if missing.file is None:
+        if missing.file.facts is None:
             yield _missing(vendor)
 
 
-def _with_lost_underscore(missing: MissingName) -> Vendor | None:
+def _vendor_despite_lost_underscore(missing: MissingName) -> Vendor | None:
     """The vendor of a name with a CUDA release in it of which Markdown, or who typed it, lost an underscore."""
-    if missing.file is not None or _RELEASE_IN_NAME.search(missing.name) is None:
+    if missing.file.facts is not None or _RELEASE_IN_NAME.search(missing.name) is None:
         return None
     return vendor_of(f"__{missing.name.lstrip('_')}")
 
 
 def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
-    evidence = [f"{_whose(missing, vendor)} (lib{vendor.library})."]
+    evidence = [f"{_owner_text(missing, vendor)} (lib{vendor.library})."]
     releases = releases_of(missing, vendor)
     score = 0.72
     if releases is not None:
         evidence.append(releases.evidence)
         score = releases.mismatch or score
     # Of a file, only a name that is certainly missing says so: an open one may be of a library that is not there.
-    looked = missing.file is None or missing.status is Status.MISSING
-    if missing.library is not None and looked:
+    looked = missing.file.facts is None or missing.reference.status is Status.MISSING
+    if missing.reference.library is not None and looked:
         score = 0.95
         evidence.append(
-            f"The reference asks {missing.library} for it, which was found and does not have it: it is of another "
-            f"release of {vendor.product}."
+            f"The file imports it from {missing.reference.library}, which was found and does not export it: it is "
+            f"another release of {vendor.product}."
         )
     needed = _needs_vendor(missing, vendor)
     release = _RELEASE_IN_NAME.search(missing.name)
     if release is not None and looked and needed != "":
         score = max(score, 0.9)
-        evidence.append(f"The name is of CUDA {release[1]}.{release[2]}: what was loaded is older.")
+        evidence.append(f"The symbol is from CUDA {release[1]}.{release[2]}: the loaded library is older.")
     evidence += _installed(missing, vendor)
     if needed and looked:
         score = max(score, 0.88)
-        evidence.append(f"The file lists {needed} as needed, so it was found, in another version.")
+        evidence.append(f"The file lists {needed} as needed: another version of it was found.")
     elif needed is not None:
         score -= 0.3
         evidence.append(f"Against it: the file does not list lib{vendor.library} as needed.")
-    if missing.is_torch_itself and not vendor.linked_by_user:
+    if missing.file.is_torch_itself and not vendor.linked_by_user:
         score = max(score, 0.8)
-        evidence.append("The file is torch's own, built for one version of it.")
-    if vendor.linked_by_user and not missing.library:
+        evidence.append("The file is part of torch and built for one version of it.")
+    if vendor.linked_by_user and not missing.reference.library:
         score -= 0.15
     yield Candidate(CauseId.CUDA_LIBRARY_MISMATCH, score, tuple(evidence), _cuda_fix(missing, vendor))
     if not needed and not _is_of_cuda(missing):
         # A linker has the library of the very headers: what all releases export is of one that it was not given.
-        not_given = missing.link_time and releases is not None and releases.mismatch is None
+        not_given = missing.reference.link_time and releases is not None and releases.mismatch is None
         not_linked = 0.78 if not_given else 0.7 if vendor.linked_by_user else 0.55
         if needed is not None:
             not_linked = 0.88
-        elif missing.library is not None:
+        elif missing.reference.library is not None:
             not_linked = 0.2
         yield _not_linked(missing, vendor, not_linked)
     if missing.target is not None and missing.target.variant == "cpu" and vendor.with_torch and not needed:
         text = (
-            f"{missing.target_label} is a CPU build: it does not bring lib{vendor.library} into the process, "
+            f"{missing.target_label} is a CPU build: it does not load lib{vendor.library} into the process, "
             f"as a CUDA build does."
         )
         fix = (
@@ -133,20 +137,20 @@ def _cuda(missing: MissingName, vendor: Vendor) -> Candidates:
 
 def _is_of_cuda(missing: MissingName) -> bool:
     """Whether the file is itself one of CUDA's, which NVIDIA alone links."""
-    of_file = vendor_of_library(missing.base_name)
+    of_file = vendor_of_library(missing.file.base_name)
     return of_file is not None and of_file.cuda
 
 
-def _whose(missing: MissingName, vendor: Vendor) -> str:
+def _owner_text(missing: MissingName, vendor: Vendor) -> str:
     """Which functions a library has is not recorded: a name that nobody's message has may be mistyped."""
-    if missing.file_name is None and missing.library is None:
-        return f"{missing.name} is spelt as names of {vendor.product} are"
+    if not missing.file.path and missing.reference.library is None:
+        return f"{missing.name} is named like the symbols of {vendor.product}"
     return f"{missing.name} belongs to {vendor.product}"
 
 
 def _needs_vendor(missing: MissingName, vendor: Vendor) -> str | None:
     """The vendor's library among the needed ones; "" where it is not there, None where the file was not read."""
-    if missing.file is None:
+    if missing.file.facts is None:
         return None
     return next((soname for soname in missing.file.needed if vendor_of_library(soname) is vendor), "")
 
@@ -172,13 +176,13 @@ def _installed(missing: MissingName, vendor: Vendor) -> list[str]:
 def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
     if vendor.library == "cuda":
         return "Update the NVIDIA driver (nvidia-smi shows which CUDA it serves); take stubs/ out of LD_LIBRARY_PATH."
-    line = f"unset LD_LIBRARY_PATH  # torch then finds its own lib{vendor.library} first"
+    line = f"unset LD_LIBRARY_PATH  # torch then loads the installed lib{vendor.library} first"
     if not vendor.distribution:
         return line
     target = missing.target
     torch = f'"torch=={target.version}"' if target is not None and versions.is_release(target.version) else "torch"
-    line += f"\nor: pip install --force-reinstall {torch}  # brings lib{vendor.library} of its own CUDA release"
-    of_file = vendor_of_library(missing.base_name)
+    line += f"\nor: pip install --force-reinstall {torch}  # installs lib{vendor.library} of its CUDA release"
+    of_file = vendor_of_library(missing.file.base_name)
     if of_file is not None and of_file.cuda and of_file.distribution and of_file.distribution != vendor.distribution:
         line += (
             f"\npip list | grep {_STEM}  # {of_file.distribution} and {vendor.distribution} must be of one CUDA release"
@@ -187,13 +191,13 @@ def _cuda_fix(missing: MissingName, vendor: Vendor) -> str:
 
 
 def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate:
-    evidence = [f"{_whose(missing, vendor)}."]
-    if missing.file is not None:
+    evidence = [f"{_owner_text(missing, vendor)}."]
+    if missing.file.facts is not None:
         evidence.append(f"The file's needed libraries are: {', '.join(missing.file.needed)}.")
     else:
         evidence.append("What the file lists as needed would decide (`readelf -d FILE`).")
     fix = f"Link it: -l{vendor.library}, then {fixes.rebuild(missing)}"
-    if missing.is_torch_itself:
+    if missing.file.is_torch_itself:
         fix = f"Link it, where torch is built from source: -l{vendor.library}; releases of torch are linked to it."
     return Candidate(CauseId.LIBRARY_NOT_LINKED, score, tuple(evidence), fix)
 
@@ -202,7 +206,7 @@ def _not_linked(missing: MissingName, vendor: Vendor, score: float) -> Candidate
 _OLDER_MKL = 'conda install "mkl<2024.1"\nor: pip install "mkl<2024.1"  # in an environment of pip'
 
 
-def _of_other_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
+def _conda_mkl(missing: MissingName, vendor: Vendor) -> Candidate:
     """Torch of conda's channels finds ITT's names in MKL."""
     evidence = (
         f"{missing.name} belongs to {vendor.product}: torch of conda's channels finds it in MKL.",

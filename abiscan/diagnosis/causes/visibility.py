@@ -8,8 +8,9 @@ are left (pytorch/pytorch issue 154105).
 from __future__ import annotations
 
 from abiscan.diagnosis import fixes
-from abiscan.diagnosis.missing_name import MissingName, Position
+from abiscan.diagnosis.missing_name import MissingName
 from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.release_position import Position
 from abiscan.mangling import SpecialKind
 from abiscan.model import versions
 from abiscan.model.cause import CauseId
@@ -22,14 +23,14 @@ _CLASS_DATA = frozenset({SpecialKind.VTABLE, SpecialKind.TYPEINFO, SpecialKind.T
 
 def causes(missing: MissingName) -> Candidates:
     """A name that libtorch_python hid, and class data whose class is still exported."""
-    if not missing.is_torch_name or missing.is_torch_itself or missing.target_library is not None:
+    if not missing.is_torch_name or missing.file.is_torch_itself or missing.target_library is not None:
         return
     yield from _python_library(missing)
     yield from _class_data(missing)
 
 
 def _python_library(missing: MissingName) -> Candidates:
-    if missing.libraries[:1] != (_LIBRARY,) or not missing.windows:
+    if missing.libraries[:1] != (_LIBRARY,) or not missing.exported_in:
         return
     target = missing.target.version if missing.target is not None else None
     at = versions.order(target) if target is not None else None
@@ -37,9 +38,9 @@ def _python_library(missing: MissingName) -> Candidates:
     assert since is not None
     evidence = [
         missing.exported_text,
-        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; what else it has is hidden in it.",
+        "libtorch_python exports only what is marked TORCH_PYTHON_API from 2.7 on; everything else is hidden.",
     ]
-    last_exported = versions.order(missing.windows[-1][1])
+    last_exported = versions.order(missing.exported_in.last)
     ends_there = last_exported is not None and last_exported < since
     if at is None:
         score = 0.6 if ends_there else 0.2
@@ -57,10 +58,10 @@ def _python_library(missing: MissingName) -> Candidates:
     # Names that went before 2.7 were removed or renamed, not hidden by that change.
     if ends_there and not _until_the_change(missing):
         score -= 0.45
-    fix = "Do without the internal name: the public C++ API (at::, torch::) has what extensions need."
-    if (other := fixes.install_torch(missing, missing.windows)) is not None:
+    fix = "Replace the internal symbol: the public C++ API (at::, torch::) has what extensions need."
+    if (other := fixes.install_torch(missing, missing.exported_in)) is not None:
         fix += f"\nor: {other}"
-    fix += "\nor ask PyTorch to mark it TORCH_PYTHON_API."
+    fix += "\nor request upstream that PyTorch marks it TORCH_PYTHON_API."
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
 
@@ -69,7 +70,7 @@ def _until_the_change(missing: MissingName) -> bool:
     since = versions.order(_HIDDEN_SINCE)
     assert since is not None
     before = [version for version in missing.known_versions if (versions.order(version) or since) < since]
-    return bool(before) and bool((missing.windows or ReleaseRanges()).contains(before[-1]))
+    return bool(before) and bool((missing.exported_in or ReleaseRanges()).contains(before[-1]))
 
 
 def _class_data(missing: MissingName) -> Candidates:
@@ -78,8 +79,8 @@ def _class_data(missing: MissingName) -> Candidates:
     if cxx is None or cxx.kind not in _CLASS_DATA:
         return
     members = _members_exported(missing)
-    unknown = missing.target is None and bool(missing.windows)
-    if members is None and not missing.before_index and not unknown:
+    unknown = missing.target is None and bool(missing.exported_in)
+    if members is None and not missing.knowledge.target_is_before_index and not unknown:
         return
     what = cxx.kind.value.replace("-", " ")
     evidence = [
@@ -91,7 +92,7 @@ def _class_data(missing: MissingName) -> Candidates:
         score = 0.75
     elif unknown:
         evidence.append("If your torch is older: it may export the class's functions and not this.")
-        score = 0.5 if missing.windows and missing.windows[0][0] != missing.known_versions[0] else 0.35
+        score = 0.5 if missing.exported_in and not missing.in_oldest_known else 0.35
     else:
         evidence.append(
             f"{missing.target_label} is older than the index: whether it exports the class's functions is not known."
@@ -99,7 +100,7 @@ def _class_data(missing: MissingName) -> Candidates:
         score = 0.6
     evidence.append(missing.exported_text)
     fix = "Do not derive from the class, nor use dynamic_cast or typeid on it."
-    if (other := fixes.install_torch(missing, missing.windows or ReleaseRanges())) is not None:
+    if (other := fixes.install_torch(missing, missing.exported_in or ReleaseRanges())) is not None:
         fix += f"\nor: {other}"
     yield Candidate(CauseId.SYMBOL_HIDDEN, score, tuple(evidence), fix)
 
@@ -123,5 +124,5 @@ def _around(missing: MissingName, prefix: str) -> tuple[str, ...]:
     if releases is None or target is None or versions.order(target.version) is None:
         return ()
     histories = releases.prefix(prefix, missing.knowledge.machine)
-    outside = (h.windows.all_after(target.version) or h.windows.all_before(target.version) for h in histories)
+    outside = (h.exported_in.all_after(target.version) or h.exported_in.all_before(target.version) for h in histories)
     return tuple(history.name for history, other in zip(histories, outside, strict=True) if not other)

@@ -1,1 +1,1 @@
-"""Error messages and logs -> typed mentions -> answers."""
+"""Error messages and logs -> typed subjects -> answers."""

@@ -11,8 +11,13 @@ from abiscan.diagnosis.catalogue.match_messages import FoundMessage
 from abiscan.diagnosis.causes import system_libraries
 from abiscan.diagnosis.knowledge import Knowledge
 from abiscan.diagnosis.messages import near_names, spelling
-from abiscan.diagnosis.messages.mention import Complaint, Mention
-from abiscan.diagnosis.messages.mentions import mentions
+from abiscan.diagnosis.messages.find_messages import find_messages
+from abiscan.diagnosis.messages.found_subjects import (
+    FoundSubject,
+    LibrarySubject,
+    SymbolSubject,
+    VersionSubject,
+)
 from abiscan.diagnosis.messages.name_tokens import QUOTES, is_plain_word, mangled_names, read_name
 from abiscan.mangling import NameKind, classify
 from abiscan.ownership import torch_names
@@ -33,16 +38,17 @@ _HEADER = re.compile(r"<?([\w./-]{1,200}\.(?:h|hpp|cuh))>?")
 _LINKED = re.compile(r"-l([A-Za-z][\w+.-]{1,100})")
 # What is no symbol by its form, and its subject, or a message about it to answer: Python's first function of a module,
 # an operator of torch, TorchInductor's name of a size, an intrinsic of CUDA, a Python name of torch, a compiled module.
-_NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], Complaint | str], ...]] = (
+_NO_SYMBOLS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"PyInit_\w{1,128}"), "does not define module export function ({})"),
     # Of the namespaces that are seen: a C++ function is written so as well.
     (
         re.compile(r"(?:aten|prims|quantized|torchvision|torchaudio|torch_\w{1,64}|_\w{0,64}C)::\w[\w.]{0,127}"),
-        Complaint.MISSING_OPERATOR,
+        "operator {} does not exist",
     ),
-    (re.compile(r"(?:s|u|ks)\d{1,3}"), Complaint.PYTHON_NAME),
-    (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), Complaint.NO_OVERLOAD),
-    (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), Complaint.NO_OVERLOAD),
+    (re.compile(r"(?:s|u|ks)\d{1,3}"), "name '{}' is not defined"),
+    (re.compile(r"(?:gpu)?[aA]tomic(?:Add|Max|Min|CAS|Exch)"), "error: no matching function for call to '{}'"),
+    (re.compile(r"__(?:ldg|ldcs|ldca|ldcg|shfl(?:_\w{1,16})?)"), "error: no matching function for call to '{}'"),
+    (re.compile(r"(?:\w{1,64}\.){0,8}PyCapsule\.\w{1,128}"), "Dynamo does not know how to trace the builtin `{}`"),
     (re.compile(r"torch\.\w{1,64}\.\w{1,64}"), "No module named '{}'"),
     (re.compile(r"(?:\w{1,64}\.){1,8}(?:_C|_ext|\w{1,64}_(?:cuda|cpp|ext))"), "No module named '{}'"),
 )
@@ -67,7 +73,7 @@ _CODE = frozenset(';="#\\')
 _TYPES = frozenset(("int", "long", "float", "double", "bool", "char", "short", "unsigned", "void", "signed"))
 
 
-def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[Mention | FoundMessage, ...]:
+def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[FoundSubject | FoundMessage, ...]:
     """The names that a (cleaned) text consists of; else the C++ names and the known C names that stand in it.
 
     Args:
@@ -76,22 +82,22 @@ def bare_names(text: str, knowledge: Knowledge, *, sure: bool = False) -> tuple[
     lines = text.split("\n", _LINES + 1)
     if len(lines) > _LINES or len(text) > _CHARACTERS:
         return ()
-    found = [mention for at, line in enumerate(lines) if (mention := _whole(line, at, knowledge, sure)) is not None]
+    found = [each for at, line in enumerate(lines) if (each := _whole(line, at, knowledge, sure)) is not None]
     if found:
         return tuple(found)
     names = [name for _at, name in mangled_names(text, _NAMES)]
     wanted = list(dict.fromkeys(match[0] for match in _SYMBOL_VERSION.finditer(text)))[:_NAMES]
     if _OF_COMPILER.search(text) is not None and not wanted:
-        return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
+        return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
     if wanted and not names:
-        return tuple(Mention(Complaint.SYMBOL_VERSION, name, at, version=name) for at, name in enumerate(wanted))
+        return tuple(VersionSubject(text=name, position=at) for at, name in enumerate(wanted))
     if not names:
         quoted = list(dict.fromkeys(match[1] for match in _QUOTED_NAME.finditer(text)))[:_NAMES]
         names = [name for name in quoted if is_known(name, knowledge)]
     if not names and _FAILURE.search(text) is not None:
         words = list(dict.fromkeys(match[0] for match in _PROGRAM_WORD.finditer(text)))[:_NAMES]
         names = [word for word in words if is_known(word, knowledge)]
-    return tuple(Mention(Complaint.SYMBOL, name, at) for at, name in enumerate(dict.fromkeys(names)))
+    return tuple(SymbolSubject(text=name, position=at) for at, name in enumerate(dict.fromkeys(names)))
 
 
 def is_known(name: str, knowledge: Knowledge) -> bool:
@@ -101,44 +107,47 @@ def is_known(name: str, knowledge: Knowledge) -> bool:
     return spelling.is_known(name, knowledge) or of_python or vendor_of(name) is not None
 
 
-def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> Mention | FoundMessage | None:
+def _whole(line: str, at: int, knowledge: Knowledge, sure: bool) -> FoundSubject | FoundMessage | None:
     if not line.strip() or len(line) > _LINE:
         return None
     listed = _UNDEFINED.fullmatch(line)
     text = (listed[1] if listed is not None else line).strip().strip("".join(QUOTES)).strip(" *>|")
     text = _OTHER_SCRIPT.sub("", text)
     if system_libraries.is_symbol_version(text):
-        return Mention(Complaint.SYMBOL_VERSION, text, at, version=text)
-    for pattern, answered_as in _NO_SYMBOLS:
+        return VersionSubject(text=text, position=at)
+    for pattern, message in _NO_SYMBOLS:
         if pattern.fullmatch(text) is not None and not text.startswith(torch_names.BEGINNINGS):
-            if isinstance(answered_as, Complaint):
-                return Mention(answered_as, text, at)
-            read = mentions(answered_as.format(text))
-            return msgspec.structs.replace(read[0], position=at) if read else None
+            return _as_message(message, text, at)
     of_source = text.isupper() or not (sure or spelling.is_known(text, knowledge))
     if torch_names.is_former_source_name(text) and of_source:
-        return Mention(Complaint.UNDECLARED, text, at)
+        return _as_message("'{}' was not declared in this scope", text, at)
     header = _HEADER.fullmatch(text)
     if header is not None:
         old = torch_names.is_former_source_name(header[1].partition("/")[0])
         if old or torch_names.is_header(header[1]):
-            return Mention(Complaint.UNDECLARED if old else Complaint.NO_HEADER, f"<{header[1]}>", at)
+            return _as_message("fatal error: {}: No such file or directory", header[1], at)
     linked = _LINKED.fullmatch(text)
     if linked is not None:
-        return Mention(Complaint.LIBRARY, f"lib{linked[1]}.so", at, by_linker=True)
+        return LibrarySubject(text=f"lib{linked[1]}.so", position=at, by_linker=True)
     library = _LIBRARY_NAME.fullmatch(text)
     if library is not None:
-        return Mention(Complaint.LIBRARY, library[1], at)
+        return LibrarySubject(text=library[1], position=at)
     token = read_name(text)
     if token is None or text[token.end :].strip(" .\u2026,:\u3002\uff0c)>'\"`"):
         return None
     of_import_table = token.name.removeprefix("__imp_")
     if of_import_table != token.name and "?" not in token.name and is_known(of_import_table, knowledge):
-        return Mention(Complaint.SYMBOL, of_import_table, at, by_linker=True)
+        return SymbolSubject(text=of_import_table, position=at, by_linker=True)
     if not _is_name(token.name, knowledge, sure):
         return None
     cut = token.is_cut_off(text) or line.rstrip().endswith("\u2026")
-    return Mention(Complaint.SYMBOL, token.name, at, library=token.library, version=token.version, cut_off=cut)
+    return SymbolSubject(text=token.name, position=at, library=token.library, version=token.version, cut_off=cut)
+
+
+def _as_message(message: str, name: str, at: int) -> FoundSubject | FoundMessage | None:
+    """The name as the subject of a message that a program prints about such names."""
+    found = find_messages(message.format(name))
+    return msgspec.structs.replace(found[0], position=at) if found else None
 
 
 def _is_name(name: str, knowledge: Knowledge, sure: bool) -> bool:

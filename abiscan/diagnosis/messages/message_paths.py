@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll", ".bundle")
+ANDROID_APP: Final = "/data/app/"
+"""What needs a library of an app whose file Android does not name."""
 _PATH_MAX: Final = 4_096  # of Linux
 # What opens a file's name in prose and in messages of any script.
 _BEFORE_PATH: Final = "'\"`([<{,;=\u2018\u201c\u300c\u300e\u00ab\uff08\uff1a\uff0c\u3001"

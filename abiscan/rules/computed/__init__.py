@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from abiscan.rules.computed.contradicted_labels import LabelSubject
     from abiscan.rules.computed.layout_drift import LayoutSubject
     from abiscan.rules.computed.vtable_drift import DriftSubject
-    from abiscan.rules.computed.wheel_promises import Wheel, WheelFinding
+    from abiscan.rules.computed.wheel_metadata_rules import Wheel, WheelFinding
 
 
 def class_rules() -> Mapping[str, Callable[[Rule, DriftSubject], Iterable[Finding]]]:
@@ -50,14 +50,14 @@ def driver_rules() -> Mapping[str, Callable[..., Iterator[Finding]]]:
 
 def provenance_rules() -> Mapping[str, Callable[[Rule, Iterable[ProvenanceFact], str], Iterator[Finding]]]:
     """Over what a shared object tells of its making: the facts, and its identity over rebuilds."""
-    from abiscan.rules.computed import told_by_provenance as told
+    from abiscan.rules.computed import build_provenance_rules as provenance
 
     return {
-        "mixed-std-string": told.find_mixed_strings,
-        "executable-stack": told.find_executable_stack,
-        "bundled-runtime": told.find_bundled_runtimes,
-        "build-run-path": told.find_build_run_path,
-        "relative-run-path": told.find_relative_run_path,
+        "mixed-std-string": provenance.find_mixed_strings,
+        "executable-stack": provenance.find_executable_stack,
+        "bundled-runtime": provenance.find_bundled_runtimes,
+        "build-run-path": provenance.find_build_run_path,
+        "relative-run-path": provenance.find_relative_run_path,
     }
 
 
@@ -84,6 +84,6 @@ def python_source_rules() -> Mapping[str, Callable[[Rule, str, str, str], Iterab
 
 def wheel_rules() -> Mapping[str, Callable[[Rule, Wheel], Iterator[WheelFinding]]]:
     """Over a wheel and the reports of its members, in the order in which reports list their findings."""
-    from abiscan.rules.computed.wheel_promises import WHEEL_RULES
+    from abiscan.rules.computed.wheel_metadata_rules import WHEEL_RULES
 
     return WHEEL_RULES

@@ -41,11 +41,12 @@ def find_contradictions(rule: Rule, subject: LabelSubject) -> Iterator[Finding]:
     if gpu is not None and toolkit is not None:
         versions = {toolkit.kind: toolkit.version}
         if not gpu.admits(versions.get("CUDA"), versions.get("ROCm")):
-            detail = f"{gpu.because} says {gpu.text}, and it needs {toolkit.soname} ({toolkit.kind} {toolkit.version})"
+            needed = f"{toolkit.soname} ({toolkit.kind} {toolkit.version})"
+            detail = f"{gpu.because} declares {gpu.text}, but the file needs {needed}"
             yield make_finding(rule, {"detail": detail}, (subject.module, "gpu"))
     label = _STRING.search(subject.version.partition("+")[2])
     if label is None or subject.cxx11_abi in (None, label[1].lower() == "true"):
         return
     used = "new" if subject.cxx11_abi else "old"
-    detail = f"the label of its version {subject.version} says {label[0]}, and it uses the {used} std::string"
+    detail = f"version {subject.version} declares {label[0]}, but the file uses the {used} std::string ABI"
     yield make_finding(rule, {"detail": detail}, (subject.module, "std::string"))

@@ -38,9 +38,9 @@ _MAX_DEPTH = 3
 _OF_MODULES = frozenset({"__file__", "__builtins__", "__annotations__", "__path__", "__cached__", "__class__"})
 _BUILTINS = frozenset(dir(builtins)) | _OF_MODULES
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_NEWER = "use PyTorch 2.6 or later, clear the compile cache"
+_NEWER = "Use PyTorch 2.6 or later and clear the compile cache"
 _PRIVATE = (
-    "use another release of PyTorch (2.9.1 writes such modules, see pytorch issue 170398), clear the compile cache"
+    "Use another release of PyTorch (2.9.1 generates such modules, pytorch issue 170398) and clear the compile cache"
 )
 
 
@@ -102,7 +102,7 @@ def _tokens(text: str) -> int:
 
 def _module(text: str, path: str, first_line: int, found: _Found, depth: int) -> None:
     if _tokens(text) > MAX_KERNEL_TOKENS:
-        raise UnreadableFile(path, f"more than {MAX_KERNEL_TOKENS} words and marks: too large to be read as a kernel")
+        raise UnreadableFile(path, f"more than {MAX_KERNEL_TOKENS} tokens: too large for a kernel")
     try:
         tree = ast.parse(text)
         table = symtable.symtable(text, "<generated>", "exec")

@@ -1,4 +1,4 @@
-"""`layout-drift`: a record that the file shares with torch has another layout in the target (docs/layouts.md).
+"""`layout-drift`: a class shared with torch has another layout in the target (docs/explanation/layouts.md).
 
 What a file shares is told by its imports alone (`shared_records`):
 
@@ -140,7 +140,7 @@ def with_held(uses: Sequence[Use], held: Mapping[str, str]) -> tuple[Use, ...]:
     for record, holder in held.items():
         # Of an enumeration a class holds any number.
         if record != KEY and (record not in found or found[record].fields is not None):
-            how = f"the file's class `{holder}` holds one by value, as debug information tells"
+            how = f"the file's class `{holder}` contains one (source: debug information)"
             found[record] = Use(record, "", how, None)
     return tuple(found[record] for record in sorted(found))
 
@@ -155,9 +155,9 @@ def _uses(
             for record, fields in trace.fields.items():
                 yield Use(record, name, how, fields, trace.only_inline)
             if trace.result:
-                yield Use(trace.result, name, "which returns one into room that the file makes", None)
+                yield Use(trace.result, name, "which returns one into memory that the file allocates", None)
         if name.startswith(_REGISTERING) and KEY in table.changing:
-            yield Use(KEY, name, "which registers a kernel under one", None, numbers=keys)
+            yield Use(KEY, name, "which registers a kernel for one", None, numbers=keys)
         records = _named_in(name, table)
         if not records:
             continue
@@ -186,16 +186,16 @@ def _named_in(name: str, table: LayoutTable) -> list[str]:
 def _how(name: CxxName, record: str, *, derived: bool) -> str:
     """A clause on how the import of `name` shares the record; empty where it only refers to one."""
     if name.kind is SpecialKind.TYPEINFO:
-        return "from which a class of the file derives" if derived and name.qualified == record else ""
+        return "the base of a class in the file" if derived and name.qualified == record else ""
     if name.kind in _TABLES:
-        return "which the file sets in an object that it makes or destroys" if name.qualified == record else ""
+        return "which the file sets in an object that it constructs or destroys" if name.qualified == record else ""
     if name.kind is not SpecialKind.FUNCTION:
         return ""
     # D0 frees an object through its vtable, wherever it was made.
     if "::".join(name.scope) == record and name.variant[:1] in ("C", "D") and name.variant != "D0":
-        return "which the file calls on room of its own"
+        return "which the file calls on memory that it allocates"
     if any(record in made_for(parameter) for parameter in name.parameters or ()):
-        return "which takes one that the file makes"
+        return "which takes one that the file constructs"
     return ""
 
 
@@ -304,11 +304,11 @@ def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Fin
     first, *others = subject.uses
     known = dict.fromkeys((*subject.table.releases, *releases))
     named = ReleaseRanges.of_known(known, releases.__contains__).text(last=", ")
-    shared = f"and {len(others)} more record{'s' if len(others) > 1 else ''} are shared" if others else "is shared"
+    shared = f"and {len(others)} more class{'es' if len(others) > 1 else ''} are shared" if others else "is shared"
     were = "were" if others else "was"
     # A file that may have been compiled for the target itself is, mostly.
     possible = subject.target in subject.side.releases
-    detail = f"{shared} with torch and {were} not compared: no layouts are known of torch {named}"
+    detail = f"{shared} with torch and {were} not checked: the layouts of torch {named} are unknown"
     found = make_finding(
         rule,
         {"name": first.record, "target": f"torch {subject.target}", "detail": detail},
@@ -317,9 +317,9 @@ def _unknown(rule: Rule, subject: LayoutSubject, releases: Sequence[str]) -> Fin
         symbol=first.via or None,
         symbols=tuple(dict.fromkeys(use.via for use in subject.uses if use.via)),
     )
-    fix = f"test it on torch {subject.target}: no missing symbol would tell"
+    fix = f"Test the extension on torch {subject.target}: a changed layout causes no undefined symbol"
     if subject.table.headers is subject.table:  # No other architecture's are read.
-        fix += "; `abiscan releases add` reads the layouts of a release from its headers, with Clang 16 or later"
+        fix += ". To add the layouts of a release, run `abiscan releases add` (needs Clang 16 or later)"
     return replace(found, fix=fix)
 
 
@@ -332,21 +332,21 @@ def _finding(rule: Rule, subject: LayoutSubject, use: Use, releases: tuple[str, 
     possible = subject.target in subject.side.releases
     name = _short(subject.readable(use.via))
     reads = f", and reads {_listed(use.fields)}" if use.fields is not None else ""
-    side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}, or not"
+    side = f"was compiled for torch {others}" if certain else f"may have been compiled for torch {others}"
     if change.old.is_enumeration:
         detail = _numbers(change, moved, releases[-1], subject.target)
     else:
         detail = _sizes(change, releases[-1], subject.target) + _change(change)
-    tells = "; its code does not tell under which" if use.numbers is not None and not moved else ""
+    unknown = "; the key is unknown" if use.numbers is not None and not moved else ""
     imports = f"the file imports `{name}`, " if use.via else ""
-    detail += f"; {imports}{use.how}{reads}{tells}; it {side} ({subject.side.because})"
+    detail += f"; {imports}{use.how}{reads}{unknown}; it {side} ({subject.side.because})"
     fields = {"name": use.record, "target": f"torch {subject.target}", "detail": detail}
     return make_finding(
         rule,
         fields,
         (subject.module, use.record),
         severity=Severity.NOTE if possible else Severity.ERROR if certain and makes else Severity.WARNING,
-        confidence=Confidence.HIGH if certain and use.certain and not tells else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if certain and use.certain and not unknown else Confidence.MEDIUM,
         symbol=use.via or None,
         symbols=(use.via,) if use.via else (),
     )
@@ -359,13 +359,13 @@ def _numbers(change: LayoutChange, handed: Sequence[str], old: str, new: str) ->
     if handed:
         means = {number: name for name, number in reversed(later.items())}
         each = [f"{places[n]}, `{n}` in torch {old}, is {_named(means.get(places[n]))} in torch {new}" for n in handed]
-        return f"has other numbers: {'; '.join(each)}"
+        return f"has other values: {'; '.join(each)}"
     moved = [name for name, place in places.items() if later.get(name) != place]
     name = next((each for each in _KEYS if each in moved), moved[0] if moved else "")
     now = later.get(name)
-    shown = "no longer there" if now is None else str(now)
-    rest = f"; {len(moved) - 1} more are not what they were" if len(moved) > 1 else ""
-    return f"has other numbers: `{name}` is {places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
+    shown = "removed" if now is None else str(now)
+    rest = f"; {len(moved) - 1} more changed" if len(moved) > 1 else ""
+    return f"has other values: `{name}` is {places.get(name)} in torch {old} and {shown} in torch {new}{rest}"
 
 
 def _named(name: str | None) -> str:
@@ -374,7 +374,7 @@ def _named(name: str | None) -> str:
 
 def _sizes(change: LayoutChange, old: str, new: str) -> str:
     if change.old.size == change.new.size:
-        return f"has {change.old.size} bytes in torch {old} and in torch {new}, otherwise divided"
+        return f"has {change.old.size} bytes in torch {old} and torch {new}, but other fields"
     return f"has {change.old.size} bytes in torch {old} and {change.new.size} in torch {new}"
 
 
@@ -384,13 +384,13 @@ def _change(change: LayoutChange) -> str:
     if change.moved is not None:
         place = change.new_places.get(change.moved)
         at = _byte(change.old_places.get(change.moved, 0))
-        text = f" (`{change.moved}`, at {at} before, {'is gone' if place is None else f'is at {_byte(place)}'})"
+        text = f" (`{change.moved}`: {at}, now {'removed' if place is None else _byte(place)})"
     elif change.came is not None:
-        text = f" (`{change.came}` came at {_byte(change.new_places.get(change.came, 0))})"
+        text = f" (`{change.came}` was added at {_byte(change.new_places.get(change.came, 0))})"
     if change.inner is not None:
         inner = change.inner
-        size = "" if inner.old.size == inner.new.size else f", {inner.old.size} bytes before and {inner.new.size} now"
-        text += f", since it holds `{inner.record}`{size}"
+        size = "" if inner.old.size == inner.new.size else f" ({inner.old.size} bytes before, {inner.new.size} now)"
+        text += f", because it contains `{inner.record}`{size}"
     return text
 
 

@@ -1,4 +1,4 @@
-"""`loader-refuses`: what the loader of this machine would say of a file that torch and Python don't stop."""
+"""`loader-refuses`: the result of dlopen on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,27 @@ from abiscan.ownership.gpu_libraries import is_driver
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 
-_OF_THE_FILE = frozenset(
+_OTHER_MACHINE = "; to check the file for the machine where it will run, pass `--torch RELEASE`"
+_DAMAGED = "Build or download {object} again: it loads on no machine"
+_TORCH_FAILS = "Install torch again with what it requires: `pip install --force-reinstall torch==VERSION`"
+# Templates over the fields of `LoaderStop`.
+_FIXES = {
+    StopKind.LIBRARY_NOT_FOUND: "Install the package that provides {object}" + _OTHER_MACHINE,
+    StopKind.VERSION_NOT_FOUND: (
+        "Use a system whose {object} defines {version}, or rebuild the file on an older system" + _OTHER_MACHINE
+    ),
+    StopKind.UNDEFINED_SYMBOL: "Install the release of the library that exports the symbol" + _OTHER_MACHINE,
+    StopKind.STATIC_TLS: (
+        "Rebuild without `-ftls-model=initial-exec`, or load the library when the process starts: `LD_PRELOAD={object}`"
+    ),
+    StopKind.ISA_LEVEL: "Use a processor of that level, or rebuild for an older one (`-march=x86-64`)" + _OTHER_MACHINE,
+    StopKind.WRONG_CLASS: "Use a build for the architecture of this machine",
+}
+_SAME_DIRECTORY = (
+    "{object} is next to the file, where the loader does not search. Add the run path $ORIGIN: link with "
+    "`-Wl,-rpath,'$ORIGIN'`, or run `patchelf --add-rpath '$ORIGIN'`"
+)
+_FILE_DEFECTS = frozenset(
     {StopKind.INVALID_FILE, StopKind.UNKNOWN_RELOCATION, StopKind.WRONG_CLASS, StopKind.ASSERTION, StopKind.CRASH}
 )
 
@@ -28,29 +48,35 @@ def find_refusal(
     """One finding where the loader refuses the file for anything but an absent GPU driver.
 
     Args:
-        absent: sonames of all libraries that were not found, whichever the loader meets first.
+        absent: sonames of all libraries that were not found, including those after the first error.
         module: the file's identity over rebuilds.
-        path: of the file, as the loader was asked for it.
-        alone: the file was named itself, and not as a part of a wheel or package.
-        beside: the needed libraries that lie in the file's own directory.
+        path: of the file, as passed to dlopen.
+        alone: whether the file itself is an input, not a wheel or package that contains it.
+        beside: the needed libraries in the directory of the file.
     """
     stop = prediction.stop
     if prediction.outcome is not LoaderOutcome.FAILS:
         return
-    detail = prediction.error or "it would not load"
-    if stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and is_driver(stop.object):
+    detail = prediction.error or "it does not load"
+    if stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and not prediction.torch_fails:
         others = [soname for soname in absent if not is_driver(soname)]
-        if not others:
+        # A package may preload its bundled libraries or set a search path for them.
+        in_package = not alone and stop.object not in absent
+        if (is_driver(stop.object) or in_package) and not others:
             return
-        detail = f"{', '.join(others)} cannot be found either, beside the GPU driver's {stop.object}"
-    # What is wrong with the file itself is so on every machine.
-    damaged = stop is not None and stop.kind in _OF_THE_FILE and stop.object == path
+        if is_driver(stop.object):
+            detail = f"{', '.join(others)} cannot be found (the GPU driver's {stop.object} is missing too)"
+        elif in_package:
+            detail = f"{others[0]}: cannot open shared object file (needed by {stop.object})"
+    # A damaged file fails on every machine.
+    damaged = stop is not None and stop.kind in _FILE_DEFECTS and stop.object == path
     severity = rule.severity if alone or damaged else Severity.WARNING
-    remedy = "install what the loader looks for"
-    if stop is not None and stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside:
-        remedy = (
-            f"{stop.object} lies beside the file, where the loader does not look: give the file the run path $ORIGIN "
-            "(`-Wl,-rpath,'$ORIGIN'` where it is linked, or `patchelf --add-rpath '$ORIGIN'`)"
-        )
-    fields, identity = {"detail": detail, "target": remedy}, (module, "" if stop is None else stop.kind)
+    fix = _DAMAGED.format(object=path)
+    if prediction.torch_fails:
+        fix = _TORCH_FAILS
+    elif stop is not None:
+        is_beside = stop.kind is StopKind.LIBRARY_NOT_FOUND and stop.object in beside
+        template = _SAME_DIRECTORY if is_beside else _FIXES.get(stop.kind, _DAMAGED)
+        fix = template.format(object=stop.object, version=stop.version)
+    fields, identity = {"detail": detail, "target": fix}, (module, "" if stop is None else stop.kind)
     yield make_finding(rule, fields, identity, severity=severity)

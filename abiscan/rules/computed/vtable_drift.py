@@ -1,6 +1,6 @@
 """`vtable-drift`: a class of the file derives from a torch class whose vtable differs in the target.
 
-Three questions are asked, from the stronger evidence down (docs/silent-drift.md):
+Three questions are asked, from the stronger evidence down (docs/explanation/silent-drift.md):
 
 - Do functions of the base that the derived class inherits stand in other slots of the file's own table than in the
   target's? Then the file was compiled with another declaration: no build needs to be known.
@@ -143,7 +143,7 @@ def _look_at(rule: Rule, base: str, classes: list[DerivedClass], subject: DriftS
         parts[0] += f", {change.old_size} in torch {old_name}"
         parts += _changes(change, subject)
     if too_small:
-        parts.insert(1, f"the class derived from it was compiled with {own}")
+        parts.insert(1, f"{own} bytes in the derived class")
     for table in own_tables:
         at = first_moved(table, new, own_functions)
         if at is not None:
@@ -199,8 +199,8 @@ def _moved(at: int, table: Words, new: Words, subject: DriftSubject) -> str:
     name = str(table[at])
     expected = _entities(new)
     entity = _entities((name,))[0]
-    there = f"in slot {expected.index(entity) - _PREFIX}" if entity in expected else "in none"
-    return f"the file's table has `{_short(name, subject)}` in slot {at - _PREFIX}, the target's {there}"
+    there = f"in slot {expected.index(entity) - _PREFIX}" if entity in expected else "in no slot"
+    return f"`{_short(name, subject)}` is in slot {at - _PREFIX} of the file's vtable and {there} of the target's"
 
 
 def _short(name: str, subject: DriftSubject) -> str:
@@ -211,12 +211,12 @@ def _short(name: str, subject: DriftSubject) -> str:
 def _changes(change: VtableChange, subject: DriftSubject) -> list[str]:
     """Which virtual functions came and went."""
     changes = []
-    for names, verb in ((change.came, "came"), (change.went, "went")):
+    for names, verb in ((change.came, "added"), (change.went, "removed")):
         if names:
             shown = ", ".join(sorted({_short(name, subject) for name in names})[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""
             what = "virtual function" if len(names) == 1 else "virtual functions"
             changes.append(f"{len(names)} {what} {verb} ({shown}{more})")
     if change.reordered:
-        changes.append("the same functions stand in other slots")
+        changes.append("the order of the functions changed")
     return changes

@@ -13,7 +13,7 @@ import re
 
 from msgspec.structs import replace
 
-from abiscan.source.bound_functions import BoundFunction, BoundSignature, Keyword, Parameter
+from abiscan.source.pybind_functions import Keyword, Parameter, PybindFunction, PybindSignature
 
 # C++ type, without namespaces, const and references -> what torch.library.infer_schema reads.
 _SCALARS = {
@@ -83,7 +83,7 @@ def _named_end(sources: str, path: str) -> int:
     return best
 
 
-def registration_stub(source: str, module: str | None, functions: list[BoundFunction]) -> str | None:
+def registration_stub(source: str, module: str | None, functions: list[PybindFunction]) -> str | None:
     """The text of the Python module; None where none of the functions can be registered so.
 
     Args:
@@ -112,7 +112,7 @@ def registration_stub(source: str, module: str | None, functions: list[BoundFunc
     return "\n".join([head.format(source=source, module=module), *written, *tail]).rstrip() + "\n"
 
 
-def _function(namespace: str, function: BoundFunction) -> str | None:
+def _function(namespace: str, function: PybindFunction) -> str | None:
     signature = function.signature
     if signature is None or not function.name.isidentifier() or keyword.iskeyword(function.name):
         return None
@@ -181,7 +181,7 @@ def _annotated(number: int, parameter: Parameter) -> str | None:
     return None if annotation is None else f"{name}: {annotation}"
 
 
-def _result(signature: BoundSignature) -> str | None:
+def _result(signature: PybindSignature) -> str | None:
     words = [word for word in signature.result if word not in _NAMESPACES and not word.isupper()]
     if words[-1:] == ["void"]:
         return "None"

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-from abiscan.source.bound_functions import bound_functions
 from abiscan.source.code import Code
 from abiscan.source.flagged_place import FlaggedPlace
 from abiscan.source.match import SourceRules, places_in
+from abiscan.source.pybind_functions import pybind_functions
 from abiscan.source.rewrites.edited_source import Edit, NotRewritten, Written, edited
 from abiscan.source.rewrites.registration_stub import registration_stub
 from abiscan.source.rewrites.rewrite_table import REWRITES, STUB_RULE
@@ -139,7 +139,7 @@ def stubs_for(
             continue
         functions = [
             each
-            for each in bound_functions(place.at, Code(path, text, many=True), others)
+            for each in pybind_functions(place.at, Code(path, text, many=True), others)
             if each.signature is not None and each.signature.on_tensors
         ]
         stem = posixpath.splitext(posixpath.basename(path))[0]

@@ -147,7 +147,7 @@ def test_nothing_is_run() -> None:
 
 def test_a_module_too_large_to_parse_is_an_error() -> None:
     text = "triton_meta = [" + "a," * 101_000 + "]"
-    with pytest.raises(UnreadableFile, match=r"^c\.py: more than 200000 words and marks"):
+    with pytest.raises(UnreadableFile, match=r"^c\.py: more than 200000 tokens"):
         names(text)
     with pytest.raises(UnreadableFile):  # what a formatted string holds is parsed too
         names("triton_meta = f'{[" + "a," * 101_000 + "]}'")

@@ -1,6 +1,6 @@
 """`layout-drift`: on the shipped layouts, and on files that were compiled with one torch and judged on another.
 
-The files of `tests/fixtures/drift` are compiled with the headers of torch 2.8.0 and run under 2.13.0 (docs/layouts.md).
+`tests/fixtures/drift` is compiled with the headers of torch 2.8.0 and run under 2.13.0 (docs/explanation/layouts.md).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def test_a_container_is_made_with_its_elements(table: LayoutTable) -> None:
     assert certainly_drifted([use], side, "2.10.0", table) == ()
     subject = LayoutSubject("module", "2.8.0", (use,), side, table, lambda name: name)
     (found,) = find_layout_drift(rule("layout-drift"), subject)
-    assert "`c10::RegisterOperators::Options::KernelRegistrationConfig`, 72 bytes before and 64 now" in found.message
+    assert "`c10::RegisterOperators::Options::KernelRegistrationConfig` (72 bytes before, 64 now)" in found.message
 
 
 def test_what_a_function_returns_lies_in_room_of_the_file(table: LayoutTable) -> None:
@@ -296,8 +296,8 @@ KNOWN, LIKELY, OPEN = (
         (Numbers((0, 8), complete=True), ("2.4.1", "2.5.1"), (), ""),
         (Numbers((50, 145), complete=True), ("2.7.1", "2.8.0"), (KNOWN,), "145, `Autograd` in torch 2.7.1, is"),
         (Numbers((145,), complete=False), ("2.7.1", "2.8.0"), (KNOWN,), "145, `Autograd` in torch 2.7.1, is"),
-        (Numbers((50,), complete=False), ("2.7.1", "2.8.0"), (OPEN,), "does not tell under which"),
-        (Numbers((), complete=False), ("2.4.1", "2.5.1"), (LIKELY,), "does not tell under which"),
+        (Numbers((50,), complete=False), ("2.7.1", "2.8.0"), (OPEN,), "the key is unknown"),
+        (Numbers((), complete=False), ("2.4.1", "2.5.1"), (LIKELY,), "the key is unknown"),
         (Numbers((48,), complete=True), ("2.4.1", "2.5.1"), (KNOWN,), "48, `CPU` in torch 2.4.1, is `"),
     ],
 )
@@ -330,7 +330,7 @@ def test_what_a_class_of_the_file_holds_is_made_by_the_file(table: LayoutTable) 
     subject = LayoutSubject("module", "2.13.0", uses, side, table, lambda name: name)
     first, _second = find_layout_drift(rule("layout-drift"), subject)
     assert "816 bytes in torch 2.8.0 and 760 in torch 2.13.0" in first.message
-    assert "the file's class `own::B` holds one by value" in first.message
+    assert "the file's class `own::B` contains one" in first.message
     assert (first.severity, first.symbol, first.symbols) == (Severity.ERROR, None, ())
 
 
@@ -356,7 +356,7 @@ def test_what_nobody_can_compare_is_said(
     subject = LayoutSubject("module", target, uses, side, table, lambda name: name)
     found = find_layout_drift(rule("layout-drift"), subject)
     assert [each.severity for each in found] == ([] if severity is None else [severity])
-    assert all(f"were not compared: no layouts are known of torch {unknown[0]}" in each.message for each in found)
+    assert all(f"were not checked: the layouts of torch {unknown[0]} are unknown" in each.message for each in found)
     assert find_layout_drift(rule("layout-drift"), LayoutSubject("m", target, (), side, table, lambda name: name)) == ()
 
 

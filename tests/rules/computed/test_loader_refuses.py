@@ -17,6 +17,16 @@ def test_a_library_that_lies_beside_the_file_is_not_to_be_installed(beside: tupl
         rule("loader-refuses"), prediction, ("liba.so",), "m", path="/x/m.so", alone=True, beside=beside
     )
     assert "liba.so" in finding.message
-    assert ("liba.so lies beside the file" in finding.fix) is lies_there
+    assert ("liba.so is next to the file" in finding.fix) is lies_there
     assert ("$ORIGIN" in finding.fix) is lies_there
-    assert ("install what the loader looks for" in finding.fix) is not lies_there
+    assert ("Install the package that provides liba.so" in finding.fix) is not lies_there
+
+
+@pytest.mark.parametrize("kind", list(StopKind))
+def test_only_a_machine_that_lacks_something_is_a_reason_to_check_for_another(kind: StopKind) -> None:
+    stop = LoaderStop(kind, "liba.so", version="V_1")
+    prediction = LoaderPrediction(LoaderOutcome.FAILS, stop)
+    (finding,) = find_refusal(rule("loader-refuses"), prediction, (), "m", path="/x/m.so", alone=True)
+    of_the_machine = {"library-not-found", "version-not-found", "undefined-symbol", "isa-level"}
+    assert ("--torch" in finding.fix) is (kind in of_the_machine)
+    assert "{" not in finding.fix

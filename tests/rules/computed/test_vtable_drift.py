@@ -66,7 +66,7 @@ def test_the_files_own_table_tells_where_the_build_is_not_known() -> None:
     (finding,) = find_drift(RULE, about(None, "2.4.1"))
     assert finding.confidence is Confidence.HIGH
     assert "112 bytes in torch 2.4.1, 152 in torch 2.13.0 - 2.15.0" in finding.message
-    assert "has `torch::autograd::Node::release_resources` in slot 2, the target's in none" in finding.message
+    assert "release_resources` is in slot 2 of the file's vtable and in no slot of the target's" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_derived_vtable_that_is_too_small_needs_no_build() -> None:
     derived = (DerivedClass(f"_ZTI{NODE}", "_ZTIN2my4NodeE", 112),)
     (finding,) = find_drift(RULE, about(None, "2.13.0", derived))
     assert finding.confidence is Confidence.HIGH
-    assert "was compiled with 112" in finding.message
+    assert "112 bytes in the derived class" in finding.message
 
 
 @pytest.mark.parametrize(

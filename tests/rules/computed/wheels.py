@@ -28,7 +28,7 @@ def imported(name: str, version: str | None = None, library: str = "libc.so.6", 
 def member(
     name: str,
     *imports: CheckedImport,
-    window: Sequence[Span] | None = None,
+    torch_releases: Sequence[Span] | None = None,
     machine: str = "x86_64",
     verdict: ArtifactVerdict = ArtifactVerdict.LOADS,
     path: str = WHEEL,
@@ -41,7 +41,7 @@ def member(
         machine,
         verdict,
         imports=imports,
-        provenance=Provenance(torch_releases=None if window is None else ReleaseRanges(window)),
+        provenance=Provenance(torch_releases=None if torch_releases is None else ReleaseRanges(torch_releases)),
     )
 
 

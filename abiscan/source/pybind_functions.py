@@ -38,7 +38,7 @@ class Parameter(Struct, frozen=True):
     optional: bool
 
 
-class BoundSignature(Struct, frozen=True):
+class PybindSignature(Struct, frozen=True):
     """A C++ function as declared: what it returns and takes, as the texts of tokens."""
 
     result: tuple[str, ...]
@@ -59,7 +59,7 @@ class Keyword(Struct, frozen=True):
     default: tuple[str, ...] | None
 
 
-class BoundFunction(Struct, frozen=True):
+class PybindFunction(Struct, frozen=True):
     """What one `m.def("name", &function)` binds.
 
     Attributes:
@@ -71,11 +71,11 @@ class BoundFunction(Struct, frozen=True):
 
     name: str
     target: str
-    signature: BoundSignature | None
+    signature: PybindSignature | None
     keywords: tuple[Keyword, ...] = ()
 
 
-def refine_bound(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
+def refine_pybind(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) -> list[Refined | None]:
     """What is known of each PYBIND11_MODULE of a file; None where it binds no function on tensors, or operators are
     registered."""
     looked_at = [_refined(place, code, others) for place in places[:_MAX_MODULES]]
@@ -83,7 +83,7 @@ def refine_bound(places: Sequence[FlaggedPlace], code: Code, others: SourceSet) 
 
 
 def _refined(place: FlaggedPlace, code: Code, others: SourceSet) -> Refined | None:
-    bound = bound_functions(place.at, code, others)
+    bound = pybind_functions(place.at, code, others)
     known = [function for function in bound if function.signature is not None]
     on_tensors = [function for function in known if function.signature is not None and function.signature.on_tensors]
     if not on_tensors:
@@ -100,7 +100,7 @@ def registers_operators(code: Code) -> bool:
     return code.has_name(_REGISTERS)
 
 
-def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunction]:
+def pybind_functions(at: int, code: Code, others: SourceSet) -> list[PybindFunction]:
     """What the PYBIND11_MODULE at a character offset binds; nothing where the file registers operators."""
     index = code.index_at(at)
     if index is None or registers_operators(code):
@@ -110,6 +110,7 @@ def bound_functions(at: int, code: Code, others: SourceSet) -> list[BoundFunctio
         return []
     unit = _Unit(code, others)
     body = unit.expanded(code.tokens[opening + 1 : code.partner[opening]])
+    code.spend(4 * len(body))
     return list(islice(_definitions(body, unit), _MAX_FUNCTIONS))
 
 
@@ -118,10 +119,11 @@ class _Unit:
 
     def __init__(self, code: Code, others: SourceSet) -> None:
         self.files = list(with_included(code, others))
+        self._code = code
         self._defining = [each for each in self.files if "define" in each.text]
         self._macros: dict[str, Macro | None] = {}
         self._bodies: dict[str, Sequence[Token] | None] = {}
-        self._signatures: dict[str, BoundSignature | None] = {}
+        self._signatures: dict[str, PybindSignature | None] = {}
         self._left = _MAX_TOKENS
         self._walk_left = _MAX_WALKED
 
@@ -133,6 +135,7 @@ class _Unit:
 
     def expanded(self, body: Sequence[Token], depth: int = 0) -> list[Token]:
         """Tokens with macros replaced, and calls of functions that are handed the module replaced by their bodies."""
+        self._code.spend(2 * len(body))
         result: list[Token] = []
         at = 0
         while at < len(body) and self._left > 0:
@@ -186,10 +189,12 @@ class _Unit:
             self._walk_left -= 1
             level += (body[end].text in ("(", "[", "{")) - (body[end].text in (")", "]", "}"))
             if level == 0:
+                self._code.spend(2 * (end - at))
                 return _split(body[at + 1 : end]), end + 1
         if not self._walk_left:
             self._left = 0
             return [], len(body)
+        self._code.spend(2 * (len(body) - at))
         return _split(body[at + 1 :]), len(body)
 
     def _uses(self, name: str) -> Iterator[tuple[Code, int]]:
@@ -203,13 +208,13 @@ class _Unit:
                 if before.kind == "name" or before.text in (">", "*", "&", "::"):
                     yield code, at
 
-    def signature(self, name: str) -> BoundSignature | None:
+    def signature(self, name: str) -> PybindSignature | None:
         """The first declaration of a function by its last name that has one."""
         if name not in self._signatures:
             self._signatures[name] = self._signature(name)
         return self._signatures[name]
 
-    def _signature(self, name: str) -> BoundSignature | None:
+    def _signature(self, name: str) -> PybindSignature | None:
         first = None
         for code, at in self._uses(name):
             close = code.partner[at + 1]
@@ -222,7 +227,7 @@ class _Unit:
             parameters = tuple(
                 parameter for each in _split(code.tokens[at + 2 : close]) if (parameter := _parameter(each)) is not None
             )
-            found = BoundSignature(result, parameters)
+            found = PybindSignature(result, parameters)
             if found.on_tensors:
                 return found
             first = first or found
@@ -247,7 +252,7 @@ def _result(code: Code, at: int) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ("static", "inline", "extern", "template"))
 
 
-def _definitions(body: list[Token], unit: _Unit) -> Iterator[BoundFunction]:
+def _definitions(body: list[Token], unit: _Unit) -> Iterator[PybindFunction]:
     """Each `.def("name", what, ...)` on the module; a class's methods (`py::class_<T>(m, ...).def`) are not meant."""
     partner = match_brackets(body)
     statement_of_class = False
@@ -287,18 +292,18 @@ def _literal(argument: Sequence[Token]) -> str:
     return text.replace('"', "")
 
 
-def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
+def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> PybindFunction:
     words = [token.text for token in argument]
     if words[:1] == ["["]:
         opening = next((at for at, word in enumerate(words) if word == "("), None)
         if opening is None:
-            return BoundFunction(name, "", BoundSignature((), ()))
+            return PybindFunction(name, "", PybindSignature((), ()))
         partner = match_brackets(argument)
         close = partner[opening] if partner[opening] > 0 else len(words)
         taken = tuple(p for each in _split(argument[opening + 1 : close]) if (p := _parameter(each)) is not None)
         arrow = words.index("{", close) if "{" in words[close:] else len(words)
         # What a lambda returns without saying so is in its body.
-        return BoundFunction(name, "", BoundSignature(tuple(words[close + 1 : arrow]), taken))
+        return PybindFunction(name, "", PybindSignature(tuple(words[close + 1 : arrow]), taken))
     scoped: list[str] = []
     last_call = max((at for at, word in enumerate(words) if word == "("), default=-1)
     for at, token in enumerate(argument):
@@ -314,7 +319,7 @@ def _bound(name: str, argument: Sequence[Token], unit: _Unit) -> BoundFunction:
             if words[at + 1 : at + 2] == ["<"] and last_call <= at:
                 break
     target = "::".join(scoped)
-    return BoundFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
+    return PybindFunction(name, target, unit.signature(scoped[-1]) if scoped else None)
 
 
 def _split(written: Sequence[Token]) -> list[Sequence[Token]]:

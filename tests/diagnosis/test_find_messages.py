@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abiscan.diagnosis.messages.mention import Complaint
-from abiscan.diagnosis.messages.mentions import MAX_MENTIONS, mentions
+from abiscan.diagnosis.catalogue.answer_messages import subject_of
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage
+from abiscan.diagnosis.catalogue.subject_readers import location_of
+from abiscan.diagnosis.messages.find_messages import MAX_FOUND, find_messages
+from abiscan.diagnosis.messages.found_subjects import SymbolSubject
 from abiscan.diagnosis.messages.message_text import clean
 from abiscan.model.subject import SubjectKind
 
@@ -45,7 +48,7 @@ SYMBOLS = [
 
 @pytest.mark.parametrize(("text", "name", "needed_by"), SYMBOLS)
 def test_symbol(text: str, name: str, needed_by: str | None) -> None:
-    (found,) = mentions(text)
+    (found,) = find_messages(text)
     assert (found.kind, found.text, found.needed_by) == (SubjectKind.SYMBOL, name, needed_by)
 
 
@@ -59,7 +62,7 @@ def test_symbol(text: str, name: str, needed_by: str | None) -> None:
     ],
 )
 def test_versioned_symbol(text: str) -> None:
-    (found,) = mentions(text)
+    (found,) = find_messages(text)
     assert (found.text, found.library, found.version, found.needed_by) == (
         "__nvJitLinkComplete_12_4",
         "libnvJitLink.so.12",
@@ -101,33 +104,36 @@ def test_versioned_symbol(text: str) -> None:
     ],
 )
 def test_other_kinds(text: str, kind: SubjectKind, name: str) -> None:
-    (found,) = mentions(text)
-    assert (found.kind, found.text) == (kind, name)
+    (found,) = find_messages(text)
+    given = subject_of(found) if isinstance(found, FoundMessage) else (found.text, found.kind)
+    assert given == (name, kind)
 
 
 def test_the_file_and_line_of_a_compile_error() -> None:
-    (found,) = mentions("csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n")
-    assert found.location is not None
-    assert (found.location.file, found.location.line) == ("csrc/hip/segment_csr_cuda.hip", 188)
+    (found,) = find_messages("csrc/hip/segment_csr_cuda.hip:188:20: error: no matching function for call to '__ldg'\n")
+    assert isinstance(found, FoundMessage)
+    location = location_of(found.values)
+    assert location is not None
+    assert (location.file, location.line) == ("csrc/hip/segment_csr_cuda.hip", 188)
 
 
 def test_colours_do_not_hide_a_message() -> None:
     text = "\x1b[01m\x1b[Ka.o:\x1b[m\x1b[K undefined reference to `\x1b[01m\x1b[Kat::f()\x1b[m\x1b[K'"
-    (found,) = mentions(clean(text))
+    (found,) = find_messages(clean(text))
     assert found.text == "at::f()"
 
 
-def test_the_same_complaint_counts_once_and_keeps_the_file() -> None:
+def test_the_same_message_counts_once_and_keeps_the_file() -> None:
     text = "undefined symbol: foo\n" * 50 + "(rank 3) /s/_C.so: undefined symbol: foo\nundefined symbol: bar\n"
-    found = mentions(text)
-    assert [mention.text for mention in found] == ["foo", "bar"]
+    found = find_messages(text)
+    assert [each.text for each in found] == ["foo", "bar"]
 
 
 @pytest.mark.parametrize(
     "text", ["", "all tests passed", "version `", "undefined symbol:", "x: cannot open shared object file"]
 )
 def test_nothing_to_find(text: str) -> None:
-    assert [m.text for m in mentions(text) if m.text != "x"] == []
+    assert [m.text for m in find_messages(text) if m.text != "x"] == []
 
 
 NAMES = [
@@ -185,7 +191,7 @@ BEHIND = [
 def test_a_name_ends_where_it_ends(name: str) -> None:
     for before in BEFORE:
         for behind in BEHIND:
-            found = [mention.text for mention in mentions(clean(before + name + behind))]
+            found = [each.text for each in find_messages(clean(before + name + behind))]
             assert found == [name], before + name + behind
 
 
@@ -206,7 +212,7 @@ def test_a_name_of_the_linker_ends_where_it_ends(name: str) -> None:
                 "\r\n",
             ):
                 text = f"> undefined references to {opening}{name}{end}{behind}"
-                assert [mention.text for mention in mentions(clean(text))] == [name], text
+                assert [each.text for each in find_messages(clean(text))] == [name], text
 
 
 @pytest.mark.slow
@@ -215,17 +221,17 @@ def test_a_large_log_takes_time_in_proportion() -> None:
     error = "/usr/bin/ld: a.o: undefined reference to `at::foo{}(int)'\n"
     text = "".join(line * 20 + error.format(number) for number in range(10_000))
     started = time.perf_counter()
-    found = mentions(clean(text))
+    found = find_messages(clean(text))
     # 19 MB; a second is forty times what it takes. Quadratic reading would take hours.
     assert time.perf_counter() - started < 10
-    assert len(found) == MAX_MENTIONS
+    assert len(found) == MAX_FOUND
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read(text: str) -> None:
     for prefix in ("undefined symbol: ", "version `", "undefined reference to `", "NameError: name '", "operator "):
-        for mention in mentions(clean(prefix + text + prefix)):
-            assert mention.text
+        for each in find_messages(clean(prefix + text + prefix)):
+            assert each.text
 
 
 @pytest.mark.parametrize(
@@ -239,16 +245,12 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_who_complains(text: str, by_linker: bool, macos: bool) -> None:
-    (found,) = mentions(text)
-    assert (found.by_linker, found.macos) == (by_linker, macos)
+    (found,) = find_messages(text)
+    assert (found.by_linker, isinstance(found, SymbolSubject) and found.macos) == (by_linker, macos)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("RuntimeError: operator a::b does not exist", Complaint.MISSING_OPERATOR),
-    ],
-)
-def test_what_is_said_to_be_wrong(text: str, complaint: Complaint) -> None:
-    (found,) = mentions(text)
-    assert found.complaint is complaint
+def test_names_that_end_alike_are_two() -> None:
+    """ld64 prints the parameters behind each name, however long they are."""
+    parameters = "(std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>> const&)"
+    text = "".join(f'  "at::{name}{parameters}", referenced from:\n      _main in a.o\n' for name in "fg")
+    assert [found.text for found in find_messages(text)] == [f"at::{name}{parameters}" for name in "fg"]

@@ -6,8 +6,8 @@ import pytest
 
 from abiscan.rules import load_rules
 from abiscan.source import FileSet, SourceRules, match_source
-from abiscan.source.bound_functions import bound_functions
 from abiscan.source.code import Code
+from abiscan.source.pybind_functions import pybind_functions
 
 RULES = SourceRules(load_rules())
 # The shape of aiter's: the body is a macro of one header, the functions are declared in another.
@@ -36,7 +36,7 @@ int version();
 
 def found_in(files: dict[str, str]) -> list[tuple[str, bool | None]]:
     path, text = next(iter(files.items()))
-    bound = bound_functions(text.index("PYBIND11_MODULE"), Code(path, text), FileSet(files, files.get))
+    bound = pybind_functions(text.index("PYBIND11_MODULE"), Code(path, text), FileSet(files, files.get))
     return [(each.name, None if each.signature is None else each.signature.on_tensors) for each in bound]
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from abiscan.model.facts import VersionNeed
 from abiscan.model.finding import Finding, Severity
 from abiscan.model.report import ArtifactReport, Container
-from abiscan.rules.computed.wheel_promises import findings_of_wheel
+from abiscan.rules.computed.wheel_metadata_rules import findings_of_wheel
 from abiscan.wheel.tags import fitting_platform
 from tests.rules.computed.wheels import ALL, CP311, KNOWN, container, imported, member
 
@@ -22,9 +22,9 @@ def found(wheel: Container, *members: ArtifactReport) -> dict[str, tuple[str, Fi
 
 
 def test_a_wheel_that_keeps_its_word_is_silent() -> None:
-    good = member("pkg/_C.cpython-311-x86_64-linux-gnu.so", imported("memcpy", "GLIBC_2.28"), window=ALL)
+    good = member("pkg/_C.cpython-311-x86_64-linux-gnu.so", imported("memcpy", "GLIBC_2.28"), torch_releases=ALL)
     assert found(container(CP311, "torch"), good) == {}
-    pinned = member("pkg/_C.so", window=(("2.4.0", "2.4.1"),))
+    pinned = member("pkg/_C.so", torch_releases=(("2.4.0", "2.4.1"),))
     assert found(container(CP311, "torch==2.4.0"), pinned) == {}
     assert found(container(CP311)) == {}
 
@@ -85,7 +85,7 @@ def test_modules_of_another_python() -> None:
     abi3 = container("cp39-abi3-manylinux_2_28_x86_64")
     at, finding = found(abi3, member("pkg/_A.abi3.so"), one)["wheel-tag-other-python"]
     assert (at, finding.severity) == (one.member, Severity.WARNING)
-    assert "CPython 3.9 alone" in finding.message
+    assert "only by CPython 3.9" in finding.message
     # One build for each of several Pythons serves them.
     assert found(abi3, one, member("pkg/_C.cpython-310-x86_64-linux-gnu.so")) == {}
 
@@ -127,76 +127,76 @@ def requirement(wheel: Container, *members: ArtifactReport) -> tuple[str, Findin
 
 def test_no_member_is_blamed_for_a_release_that_it_loads_on() -> None:
     """Each alone loads on a part, and both only on 2.4."""
-    old = member("pkg/old.so", window=(("1.13.0", "2.4.1"),))
-    new = member("pkg/new.so", window=(("2.4.0", KNOWN[-1]),))
+    old = member("pkg/old.so", torch_releases=(("1.13.0", "2.4.1"),))
+    new = member("pkg/new.so", torch_releases=(("2.4.0", KNOWN[-1]),))
     _, finding = found(container(CP311, "torch"), old, new)["torch-requirement-too-wide"]
-    assert "where one member or another does not load" in finding.message
+    assert "where at least one member does not load" in finding.message
     _, finding = found(container(CP311, "torch"), old)["torch-requirement-too-wide"]
     assert "where pkg/old.so does not load" in finding.message
 
 
 def test_advice_does_not_pass_over_releases_with_another_layout() -> None:
-    """The states of `docs/layouts.md`: a warning where perhaps nothing reads the record, an error where all do."""
-    narrow = member("pkg/_C.so", window=(("2.4.0", "2.6.0"),))
+    """`docs/explanation/layouts.md`: a warning if perhaps nothing reads the class, an error if all do."""
+    narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.6.0"),))
     warned = replace(narrow, drifting=(("2.5.1", Severity.WARNING), ("2.6.0", Severity.WARNING)))
     finding = requirement(container(CP311, "torch"), warned)[1]
     assert "load on torch 2.4.0 - 2.6.0, with `layout-drift` in pkg/_C.so on torch 2.5.1 - 2.6.0" in finding.message
-    assert finding.fix == ("require `torch>=2.4,<2.7`, or `torch>=2.4,<2.5.1`, which is free of `layout-drift`")
+    assert finding.fix == ("Declare `torch>=2.4,<2.7`, or `torch>=2.4,<2.5.1` to avoid `layout-drift`")
     barred = replace(narrow, drifting=(("2.6.0", Severity.ERROR),))
     finding = requirement(container(CP311, "torch"), barred)[1]
     assert "with `layout-drift` in pkg/_C.so on torch 2.6.0" in finding.message
-    assert finding.fix == "require `torch>=2.4,<2.6`"
+    assert finding.fix == "Declare `torch>=2.4,<2.6`"
     missing = found(container(CP311), barred)["torch-requirement-missing"][1]
-    assert missing.fix == "declare `torch>=2.4,<2.6`"
+    assert missing.fix == "Declare `torch>=2.4,<2.6`"
 
 
 def test_a_range_that_is_too_wide_by_another_layout_alone() -> None:
     """It loads on all that it allows: an error of `layout-drift` is certain there, a warning is not."""
-    good = member("pkg/_A.so", window=ALL)
-    fits = member("pkg/_C.so", window=(("2.4.0", KNOWN[-1]),))
+    good = member("pkg/_A.so", torch_releases=ALL)
+    fits = member("pkg/_C.so", torch_releases=(("2.4.0", KNOWN[-1]),))
     error, warning = Severity.ERROR, Severity.WARNING
     late = tuple((release, error) for release in ("2.6.0", "2.7.0"))
     at, finding = requirement(container(CP311, "torch>=2.5,<2.7.1"), good, replace(fits, drifting=late))
     assert at == "pkg/_C.so"
     assert finding.severity is warning
-    assert "which allows torch 2.6.0 - 2.7.0, where pkg/_C.so loads, and what it has of torch's" in finding.message
-    assert "headers is otherwise there (`layout-drift`)" in finding.message
-    assert finding.fix == "require `torch>=2.5,<2.6`"
+    assert "which allows torch 2.6.0 - 2.7.0: pkg/_C.so loads there, but a class" in finding.message
+    assert "headers has another layout (`layout-drift`)" in finding.message
+    assert finding.fix == "Declare `torch>=2.5,<2.6`"
     # All that it allows is wrong: the wheel works nowhere that it may be installed.
     _, finding = requirement(container(CP311, "torch>=2.6,<2.7.1"), replace(fits, drifting=late))
     assert finding.severity is error
-    assert finding.fix == "require `torch>=2.7.1`"
+    assert finding.fix == "Declare `torch>=2.7.1`"
     _, finding = requirement(container(CP311, "torch>=2.5,<2.6.1"), replace(fits, drifting=(("2.6.0", warning),)))
     assert finding.severity is Severity.NOTE
-    assert "may be otherwise there" in finding.message
-    assert finding.fix == "require `torch>=2.5,<2.6`"
+    assert "may have another layout" in finding.message
+    assert finding.fix == "Declare `torch>=2.5,<2.6`"
     # What the requirement keeps out is no matter, nor are notes, nor builds to choose from.
     assert found(container(CP311, "torch>=2.5,<2.6"), replace(fits, drifting=late)) == {}
     assert found(container(CP311, "torch>=2.5,<2.7.1"), replace(fits, drifting=(("2.6.0", Severity.NOTE),))) == {}
 
 
 def test_requirements_under_markers_count_where_they_hold() -> None:
-    narrow = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
+    narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
     split = ('torch==2.4.0; python_version < "3.12"', 'torch>=2.5; python_version >= "3.12"')
     assert found(container(CP311, *split), narrow) == {}
     _, finding = requirement(container("cp312-cp312-manylinux_2_28_x86_64", *split), narrow)
     assert 'requires `torch>=2.5; python_version >= "3.12"`, which' in finding.message
-    assert finding.fix == "require `torch>=2.5,<2.6`"
+    assert finding.fix == "Declare `torch>=2.5,<2.6`"
     _, finding = requirement(container("py3-none-manylinux_2_28_x86_64", *split), narrow)
     assert '`torch==2.4.0; python_version < "3.12"` and `torch>=2.5; python_version >= "3.12"`, ' in finding.message
 
 
 def test_a_range_that_is_too_wide_names_the_right_one() -> None:
-    narrow = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
-    at, finding = requirement(container(CP311, "torch"), member("pkg/_A.so", window=ALL), narrow)
+    narrow = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
+    at, finding = requirement(container(CP311, "torch"), member("pkg/_A.so", torch_releases=ALL), narrow)
     assert at == "pkg/_C.so"
     assert finding.severity is Severity.WARNING
-    assert finding.fix == "require `torch>=2.4,<2.6`"
+    assert finding.fix == "Declare `torch>=2.4,<2.6`"
     assert "1.13.0 - 2.3.1 and 2.6.0 - 2.15.0" in finding.message
     # The author's own lower bound stays.
-    assert requirement(container(CP311, "torch>=2.5"), narrow)[1].fix == "require `torch>=2.5,<2.6`"
+    assert requirement(container(CP311, "torch>=2.5"), narrow)[1].fix == "Declare `torch>=2.5,<2.6`"
     assert requirement(container(CP311, "torch==2.6.0"), narrow)[1].severity is Severity.ERROR
-    assert requirement(container(CP311, "torch<2.6"), narrow)[1].fix == "require `torch>=2.4,<2.6`"
+    assert requirement(container(CP311, "torch<2.6"), narrow)[1].fix == "Declare `torch>=2.4,<2.6`"
     assert found(container(CP311, "torch (>=2.4,<2.6)"), narrow) == {}
     assert found(container(CP311, "torch~=2.4.0; platform_system == 'Linux'"), narrow) == {}
     # A release that nobody has read says nothing.
@@ -205,21 +205,37 @@ def test_a_range_that_is_too_wide_names_the_right_one() -> None:
 
 def test_releases_without_wheels_for_the_tags_python_are_not_promised() -> None:
     """torch has wheels for CPython 3.12 from 2.2.0 on, for 3.13 from 2.5.0 on."""
-    since = member("pkg/_C.so", window=(("2.2.0", KNOWN[-1]),))
+    since = member("pkg/_C.so", torch_releases=(("2.2.0", KNOWN[-1]),))
     assert found(container("cp312-cp312-manylinux_2_28_x86_64", "torch"), since) == {}
     assert found(container("cp313-cp313-manylinux_2_28_x86_64", "torch"), since) == {}
-    assert requirement(container(CP311, "torch"), since)[1].fix == "require `torch>=2.2`"
-    assert requirement(container("py3-none-manylinux_2_28_x86_64", "torch"), since)[1].fix == "require `torch>=2.2`"
+    assert requirement(container(CP311, "torch"), since)[1].fix == "Declare `torch>=2.2`"
+    assert requirement(container("py3-none-manylinux_2_28_x86_64", "torch"), since)[1].fix == "Declare `torch>=2.2`"
 
 
 def test_builds_to_choose_from_promise_together() -> None:
-    first, second = (member(f"pkg/_C_torch{n}.so", window=((f"2.{n[1]}.0", f"2.{n[1]}.1"),)) for n in ("24", "25"))
+    first, second = (
+        member(f"pkg/_C_torch{n}.so", torch_releases=((f"2.{n[1]}.0", f"2.{n[1]}.1"),)) for n in ("24", "25")
+    )
     assert found(container(CP311, "torch>=2.4,<2.6"), first, second) == {}
     assert requirement(container(CP311, "torch"), first, second)[1].severity is Severity.NOTE
 
 
+def test_numbers_of_kernels_are_no_builds_to_choose_from() -> None:
+    """auto-gptq 0.7.1 has autogptq_cuda_256 and autogptq_cuda_64, kernels for two sizes, which are both loaded."""
+    for numbers in (("64", "256"), ("120", "128")):
+        files = [
+            replace(each, provenance=replace(each.provenance, cuda="11"))
+            for each in (member(f"x_cuda_{n}.so", torch_releases=(("2.2.0", "2.2.2"),)) for n in numbers)
+        ]
+        _, finding = requirement(container(CP311, "torch>=1.13"), *files)
+        assert (finding.severity, finding.fix) == (Severity.WARNING, "Declare `torch>=2.2,<2.3`")
+    # Builds for two CUDAs that load on one range leave nothing to choose either.
+    same = (member(f"x_cuda{n}.so", torch_releases=(("2.2.0", "2.2.2"),)) for n in ("118", "121"))
+    assert requirement(container(CP311, "torch>=1.13"), *same)[1].severity is Severity.WARNING
+
+
 def test_a_wheel_that_requires_no_torch() -> None:
-    user = member("pkg/_C.so", window=(("2.4.0", "2.5.1"),))
+    user = member("pkg/_C.so", torch_releases=(("2.4.0", "2.5.1"),))
     for wheel in (
         container(CP311, "numpy"),
         container(CP311, "torch; extra == 'gpu'"),
@@ -227,8 +243,11 @@ def test_a_wheel_that_requires_no_torch() -> None:
     ):
         _at, finding = found(wheel, user)["torch-requirement-missing"]
         assert finding.severity is Severity.NOTE
-        assert finding.fix == "declare `torch>=2.4,<2.6`"
+        assert finding.fix == "Declare `torch>=2.4,<2.6`"
     assert found(container(CP311, "numpy"), member("pkg/_C.so")) == {}
-    nowhere = member("pkg/_C.so", window=())
-    assert found(container(CP311), nowhere)["torch-requirement-missing"][1].fix == "declare which torch it needs"
+    nowhere = member("pkg/_C.so", torch_releases=())
+    assert (
+        found(container(CP311), nowhere)["torch-requirement-missing"][1].fix
+        == "Declare the torch releases that it needs"
+    )
     assert found(container(CP311, "torch"), nowhere) == {}

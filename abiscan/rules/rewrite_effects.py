@@ -13,40 +13,40 @@ from abiscan.rules.rule_subject import RuleSubject
 from abiscan.rules.texts import rewrite_symbols
 
 
-def what_if(
+def predict_rewrites(
     rules: Iterable[Rule],
     subject: RuleSubject,
     torch_names: Iterable[str],
-    window_of: Callable[[Iterable[str]], ReleaseRanges],
+    releases_exporting: Callable[[Iterable[str]], ReleaseRanges],
 ) -> tuple[WhatIf, ...]:
-    """For each rule with a rewrite that widens the file's window, the window after it; then all of them together.
+    """For each rule whose rewrite lets a file load on more releases, those releases; then all of them together.
 
     A rule's first rewrite counts. Which names the rewritten call imports stands in the rule, checked by compiling it
     with the headers of torch 2.6 and 2.13.
 
     Args:
         torch_names: every name that only torch can provide.
-        window_of: the releases that export all of some names.
+        releases_exporting: the releases that export all of some names.
     """
     names = frozenset(torch_names)
-    now = window_of(names)
+    now = releases_exporting(names)
     removed: dict[str, frozenset[str]] = {}
     added: dict[str, frozenset[str]] = {}
     results = []
     for rule in rules:
         if not rule.rewrites:
             continue
-        hits = [bound.symbol.name for bound in hits_of(rule, subject) if bound.symbol.name in names]
+        hits = [imported.symbol.name for imported in hits_of(rule, subject) if imported.symbol.name in names]
         new = _imports_after(rule.rewrites[0], hits, subject)
         if not hits or new is None:
             continue
         removed[rule.id], added[rule.id] = frozenset(hits), new
-        after = window_of((names - removed[rule.id]) | new)
+        after = releases_exporting((names - removed[rule.id]) | new)
         if after != now:
             results.append(WhatIf(rule.id, tuple(sorted(hits)), after, _assumes(rule, now)))
     if len(removed) > 1:
         gone, new = frozenset().union(*removed.values()), frozenset().union(*added.values())
-        after = window_of((names - gone) | new)
+        after = releases_exporting((names - gone) | new)
         if all(after != each.compatible_with for each in results) and after != now:
             together = " and ".join(sorted(removed))
             results.append(WhatIf(together, tuple(sorted(gone)), after, "both rewrites made"))
@@ -66,8 +66,8 @@ def _imports_after(rewrite: Rewrite, hits: list[str], subject: RuleSubject) -> f
 
 
 def _assumes(rule: Rule, now: ReleaseRanges) -> str:
-    """What the window rests on. Its other imports are kept: an inline function that goes may have brought some of them,
-    so the truth may be wider, never narrower."""
+    """What the releases assume. The other imports are kept: some may come from an inline function that the rewrite
+    removes, so the true range may be wider, never narrower."""
     write = rule.rewrites[0].write.split("<")[0]
     headers = f"the headers of torch {now.text(last=', ')}, as now" if now else "the headers it was compiled with"
     return f"every such call rewritten as {write}<T>(), compiled with {headers}, all other imports kept"

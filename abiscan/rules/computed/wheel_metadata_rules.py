@@ -15,7 +15,8 @@ from abiscan.model.fingerprint import container_key
 from abiscan.model.imports import Owner, Status
 from abiscan.model.module_name import ModuleName, module_name
 from abiscan.model.python_version import PythonVersion
-from abiscan.model.report import ArtifactKind, ArtifactReport, Container
+from abiscan.model.report import ArtifactKind, ArtifactReport, ArtifactVerdict, Container
+from abiscan.model.target import TargetSource
 from abiscan.model.versions import ReleaseRanges
 from abiscan.releases.pythons import installable
 from abiscan.rules import load
@@ -23,8 +24,9 @@ from abiscan.rules.limited_api import stable_abi
 from abiscan.rules.make_finding import make_finding
 from abiscan.rules.rule import Rule
 from abiscan.rules.texts import shortened
-from abiscan.target.declared import marker_environments, pythons_of_tags
+from abiscan.target.declared import marker_environments, pythons_of_tags, without_build
 from abiscan.target.package_builds import covered as builds_covered
+from abiscan.target.package_builds import verified_releases
 from abiscan.wheel.tags import (
     Excess,
     Promise,
@@ -97,7 +99,11 @@ def _short(member: ArtifactReport) -> str:
     return (member.member or member.path).rsplit("!", 1)[-1]
 
 
-def _others(members: Sequence[ArtifactReport], lead: str = "the same holds for") -> str:
+def _module(member: ArtifactReport) -> str:
+    return without_build(_short(member), member.provenance.cuda)
+
+
+def _others(members: Sequence[ArtifactReport], lead: str = "also") -> str:
     """The members beside the first one, as the end of a sentence."""
     names = [_short(member) for member in members[1:]]
     return f"; {lead} {shortened(names)}" if names else ""
@@ -118,11 +124,11 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     rows.sort(key=lambda row: row[0] is not member)
     first: dict[str, str] = {}
     for excess in exceeded:
-        first.setdefault(excess.promised, f"{excess.version} of {excess.library} (promised: {excess.promised})")
+        first.setdefault(excess.promised, f"{excess.version} of {excess.library} (declared: {excess.promised})")
     every = [b.symbol.version for m, _found in rows for b in m.imports if b.symbol.version is not None]
-    others = _others([row[0] for row in rows], "newer versions than promised are asked for by")
+    others = _others([row[0] for row in rows], "newer versions than declared are also required by")
     fitting = fitting_platform(every, member.machine or "", own)
-    detail = f"{_short(member)} asks for {' and '.join(first.values())}{others}"
+    detail = f"{_short(member)} requires {' and '.join(first.values())}{others}"
     yield (
         member,
         _finding(
@@ -130,7 +136,9 @@ def tag_too_old(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             wheel,
             name=wheel.promise.oldest_platform or "",
             detail=detail,
-            target="" if fitting is None else f"tag it {fitting}, ",
+            target="Build the wheel in the image of its tag, or let `auditwheel repair` tag it"
+            if fitting is None
+            else f"Tag the wheel {fitting}, or build it in the image of its tag",
         ),
     )
 
@@ -161,7 +169,7 @@ def tag_of_other_machine(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             rule,
             wheel,
             name=", ".join(platform.tag for platform in wheel.promise.platforms),
-            detail=f"{_short(first)} is for {first.machine} on Linux{_others(same)}",
+            detail=f"{_short(first)} is built for {first.machine} on Linux{_others(same)}",
             severity=severity,
         ),
     )
@@ -184,7 +192,7 @@ def tag_of_other_python(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     many = any(abi in ("abi3", "none") for _python_tag, abi in wheel.promise.interpreters)
     suffix = f".cpython-{module.cpython}" if module.cpython else ".abi3"
     who = f"CPython {module.cpython[0]}.{module.cpython[1:]}" if module.cpython else "builds without free threading"
-    detail = f"{_short(member)} is imported by {who} alone ({suffix}){_others([row[0] for row in misfits])}"
+    detail = f"{_short(member)} can be imported only by {who} ({suffix}){_others([row[0] for row in misfits])}"
     yield (
         member,
         _finding(
@@ -220,9 +228,11 @@ def tag_beyond_stable_abi(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
     rows.sort(key=lambda row: row[0] is not member)
     since = wheel.promise.abi3_since
     late = [f"{name} (since {stable[name]})" if name in stable else name for name in beyond]
-    others = _others([row[0] for row in rows], "such names are imported by")
-    oldest = f"CPython {since[0]}.{since[1]}" if since is not None else "every CPython"
-    detail = f"{_short(member)} imports what {oldest} does not promise: {shortened(late)}{others}"
+    others = _others([row[0] for row in rows], "such symbols are also imported by")
+    missing = (
+        f"CPython {since[0]}.{since[1]} does not guarantee" if since is not None else "not every CPython guarantees"
+    )
+    detail = f"{_short(member)} imports symbols that {missing}: {shortened(late)}{others}"
     yield (
         member,
         _finding(rule, wheel, name=_interpreters(wheel.promise), detail=detail, symbols=beyond),
@@ -255,6 +265,9 @@ def _expanded(tags: Iterable[str]) -> list[str]:
 # --- torch ------------------------------------------------------------------------------------------------------
 
 
+_REBUILD = "Rebuild it with the headers and the CUDA version of a torch release that it allows"
+
+
 class _Loading(Struct, frozen=True):
     """A member that imports names of torch, with the releases that it loads on."""
 
@@ -270,6 +283,7 @@ class _TorchUse(Struct, frozen=True):
         known: the releases that an installer could put beside the wheel, oldest first.
         covered, choice: as `package_builds.covered` has them.
         telling: of the members that some known release serves, the one with the fewest.
+        verified: the releases that an advice may name (`verified_releases`).
         asked: the requirements on torch that hold on a Python of the wheel; allowed: the known releases that they
             allow, None where there is none.
     """
@@ -281,6 +295,7 @@ class _TorchUse(Struct, frozen=True):
     telling: _Loading | None
     asked: tuple[TorchRequirement, ...]
     allowed: tuple[str, ...] | None
+    verified: frozenset[str] | None
 
     @property
     def required(self) -> str:
@@ -301,13 +316,15 @@ def _torch_use(wheel: Wheel) -> _TorchUse | None:
         for m in users
         if (releases := _inside(m.provenance.torch_releases or ReleaseRanges(), known))
     ]
-    covered, choice = builds_covered((_short(row.member), row.releases) for row in loading)
+    covered, choice = builds_covered((_module(row.member), row.releases) for row in loading)
     telling = min(loading, key=lambda row: (len(row.releases), _short(row.member)), default=None)
     required = torch_requirements(wheel.container.requires_dist)
     pythons = pythons_of_tags(wheel.promise.interpreters)
     places = marker_environments(required, pythons, wheel.container.requires_python or "", users[0].machine or "")
     allowed = torch_allowed(required, known, places)
-    return _TorchUse(users, known, covered, choice, telling, applicable(required, places), allowed)
+    return _TorchUse(
+        users, known, covered, choice, telling, applicable(required, places), allowed, verified_releases(users)
+    )
 
 
 def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -317,12 +334,24 @@ def requirement_missing(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         return
     known, covered = use.known, use.covered
     first = use.users[0] if use.telling is None else use.telling.member
-    detail = f"and {_short(first)} imports names of torch"
-    target = "declare which torch it needs"
+    failing = next((m for m in use.users if m.verdict is ArtifactVerdict.FAILS and m.replaced_by is None), None)
+    detail = f"and {_short(first)} imports torch symbols"
+    setting = None if failing is None else failing.target
+    tried = None if setting is None else setting.torch_build
+    if setting is not None and tried is not None:
+        which = "" if setting.torch is None else _CHOSEN.get(setting.torch.source, "")
+        detail = f"and fails on torch {tried.version}{which}"
+    target = "Declare the torch releases that it needs"
     if use.telling is not None:
         detail += f"; the members load on {_words(covered, known)}{_drift_words(covered, use)}"
-        target = f"declare {_advice([v for v in known if v in covered], use)}"
-    yield first, _finding(rule, wheel, detail=detail, target=target)
+        advice = _advice([v for v in known if v in covered], use)
+        target = f"Declare {advice}" if advice else target
+    # Whoever meets the failure is told first that the wheel may be for another torch.
+    severity = None if tried is None else Severity.WARNING
+    yield first, _finding(rule, wheel, detail=detail, target=target, severity=severity)
+
+
+_CHOSEN = {TargetSource.NEWEST_KNOWN: ", the newest known", TargetSource.ENVIRONMENT: ", the installed one"}
 
 
 def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
@@ -337,13 +366,14 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
         yield from _only_drifting(rule, wheel, use, allowed)
         return
     everywhere = not telling.releases.intersection(wrong)
-    who = _short(telling.member) if everywhere else "one member or another"
+    who = _short(telling.member) if everywhere else "at least one member"
     detail = (
         f"which allows {_words(wrong, known)}, where {who} does not load; the members load on {_words(covered, known)}"
     )
     none_left = len(wrong) == len(allowed)
     right = [v for v in allowed if v in covered] or [v for v in known if v in covered]
     detail += _drift_words(right, use)
+    advice = _advice(right, use)
     yield (
         telling.member,
         _finding(
@@ -351,7 +381,7 @@ def requirement_too_wide(rule: Rule, wheel: Wheel) -> Iterator[WheelFinding]:
             wheel,
             name=use.required,
             detail=detail,
-            target=f"require {_advice(right, use)}",
+            target=f"Declare {advice}" if advice else _REBUILD,
             # Code that chooses among builds may do without any where none fits.
             severity=Severity.NOTE if use.choice else Severity.ERROR if none_left else None,
         ),
@@ -367,15 +397,16 @@ def _only_drifting(rule: Rule, wheel: Wheel, use: _TorchUse, allowed: Sequence[s
     doubtful = [release for release in allowed if release in possible]
     if not doubtful:
         return
-    where, verb, severity = bad, "is", Severity.ERROR if len(bad) == len(allowed) else None
+    where, verb, severity = bad, "has", Severity.ERROR if len(bad) == len(allowed) else None
     if not bad:
-        where, verb, severity = doubtful, "may be", Severity.NOTE
+        where, verb, severity = doubtful, "may have", Severity.NOTE
     member = possible[where[0]]
     right = [release for release in allowed if release not in where]
     right = right or [release for release in use.known if release in use.covered and release not in possible]
-    otherwise = f"what it has of torch's headers {verb} otherwise there (`layout-drift`)"
-    detail = f"which allows {_words(where, use.known)}, where {_short(member)} loads, and {otherwise}"
-    target = f"require {_advice(right, use)}" if right else "build it with the headers of a release that it allows"
+    layout = f"a class from torch's headers {verb} another layout (`layout-drift`)"
+    detail = f"which allows {_words(where, use.known)}: {_short(member)} loads there, but {layout}"
+    advice = _advice(right, use)
+    target = f"Declare {advice}" if advice else _REBUILD
     yield member, _finding(rule, wheel, name=use.required, detail=detail, target=target, severity=severity)
 
 
@@ -390,7 +421,7 @@ def _drifting(use: _TorchUse, *severities: Severity) -> dict[str, ArtifactReport
 
 
 def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
-    """What to know of the releases on which the members load: where a record lies otherwise than in their headers."""
+    """The releases on which the members load but a class has another layout, as the end of a sentence."""
     found = _drifting(use, Severity.ERROR, Severity.WARNING)
     there = [release for release in use.known if release in releases and release in found]
     if not there:
@@ -399,14 +430,16 @@ def _drift_words(releases: Collection[str], use: _TorchUse) -> str:
 
 
 def _advice(releases: Sequence[str], use: _TorchUse) -> str:
-    """The range of these releases without those where `layout-drift` is an error; and, where it is a warning on some of
-    them, the range without it."""
+    """The range of these releases without those where `layout-drift` is an error or a member does not load; and, where
+    `layout-drift` is a warning on some of them, the range without it. Empty where none is left."""
     bad, doubtful = _drifting(use, Severity.ERROR), _drifting(use, Severity.ERROR, Severity.WARNING)
-    kept = [release for release in releases if release not in bad] or list(releases)
+    kept = [r for r in releases if r not in bad and (use.verified is None or r in use.verified)]
+    if not kept:
+        return ""
     clear = [release for release in kept if release not in doubtful]
     text = f"`{_range(kept, use.known)}`"
     if clear and len(clear) < len(kept):
-        text += f", or `{_range(clear, use.known)}`, which is free of `layout-drift`"
+        text += f", or `{_range(clear, use.known)}` to avoid `layout-drift`"
     return text
 
 
@@ -421,8 +454,8 @@ def _installable(versions: tuple[str, ...], promise: Promise) -> tuple[str, ...]
     return tuple(version for version in versions if version in found) or versions
 
 
-def _inside(windows: ReleaseRanges, versions: Iterable[str]) -> frozenset[str]:
-    return frozenset(version for version in versions if windows.contains(version))
+def _inside(ranges: ReleaseRanges, versions: Iterable[str]) -> frozenset[str]:
+    return frozenset(version for version in versions if ranges.contains(version))
 
 
 def _words(selected: Collection[str], known: Iterable[str]) -> str:

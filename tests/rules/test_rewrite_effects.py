@@ -10,7 +10,7 @@ def results(fixture: str) -> list[tuple[str, ReleaseRanges]]:
     return [(each.rule, each.compatible_with) for each in report(fixture).what_if]
 
 
-def test_rewriting_const_data_ptr_opens_the_window() -> None:
+def test_rewriting_const_data_ptr_widens_the_range() -> None:
     # The file also calls mutable_data_ptr<float>(), which 2.1 introduced: FACTS, "Windows".
     assert results("gcc-const-data-ptr.so") == [("const-data-ptr", (("2.1.0", "2.15.0"),))]
     assert results("clang-const-data-ptr.so") == [("const-data-ptr", (("2.1.0", "2.15.0"),))]

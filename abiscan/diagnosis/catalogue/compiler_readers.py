@@ -1,0 +1,77 @@
+"""Values of compilers' messages that no pattern can capture: undeclared names by whose they are, members of torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import first_quoted, last_quoted
+from abiscan.ownership import torch_names
+from abiscan.ownership.vendors import vendor_of
+
+Values = Mapping[str, str]
+VALUES: Final = ("name", "former", "library", "product", "half", "header", "of_release")
+"""The values that a reader of this module may add."""
+
+# `cusparseScsrmv`, and not `cudnn_enabled`, a parameter of torch's own.
+_OF_API = re.compile(r"[a-z]{2,12}[A-Z]")
+_CONSTANT = re.compile(r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER|CUFFT|CURAND)_[A-Z]")
+# Types and functions of cuda_fp16.h and cuda_bf16.h.
+_OF_HALF = re.compile(
+    r"__half2?|half2?|__nv_bfloat162?|__h(?:add|sub|mul|div|fma|max|min|neg|abs|eq|lt|gt)2?|__(?:half|float|int|low|high)"
+    r"2?(?:half|float|bfloat16)\w{0,16}|__floats2(?:half2|bfloat162)_rn"
+)
+# Classes of torch's headers that came with its releases, and macros of the newer ones.
+_CLASSES: Final = ("PackedTensorAccessor32", "PackedTensorAccessor64", "GenericPackedTensorAccessor", "CUDAGuard")
+_LATER: Final = ("TORCH_", "C10_", "Packed", "GenericPacked")
+_SCOPE = re.compile(r"(?:at|c10|torch|caffe2)(?:::\w{1,64}){0,6}")
+
+
+def undeclared_name(hit: Hit, _values: Values) -> Values | None:
+    """The `name` that a compiler does not know, with a value that tells whose it is: `former` (an older torch's),
+    `library` and `product` (CUDA's), `half` (of the `header`), `of_release` (`later` for what came with later releases
+    of torch, else `yes`); applies to these alone."""
+    if hit.word.startswith("'"):
+        name = hit.before.rpartition("'")[2]
+    else:
+        behind = hit.word.endswith(("undeclared identifier", "incomplete type"))
+        name = (first_quoted(hit.rest) if behind else last_quoted(hit.before)) or ""
+    name = name.removeprefix("struct ")
+    constant = _CONSTANT.match(name)
+    function = f"{constant[1].lower()}Create" if constant is not None else name
+    vendor = vendor_of(function) if constant is not None or _OF_API.match(name) is not None else None
+    if vendor is not None and vendor.cuda:
+        return {"name": name, "library": vendor.library, "product": vendor.product}
+    if _OF_HALF.fullmatch(name) is not None:
+        return {"name": name, "half": "yes", "header": "cuda_bf16.h" if "bf" in name else "cuda_fp16.h"}
+    if torch_names.is_former_source_name(name):
+        return {"name": name, "former": "yes"}
+    of_release = "later" if name.startswith(_LATER) else "yes"
+    if name in _CLASSES:
+        return {"name": f"torch::{name}", "of_release": of_release}
+    if torch_names.is_macro(name) or name.startswith("aoti_torch_"):
+        return {"name": name, "of_release": of_release}
+    return None
+
+
+def torch_member(hit: Hit, _values: Values) -> Values | None:
+    """The qualified `name` that a class or a namespace of torch lacks."""
+    behind = first_quoted(hit.rest[:320])
+    if hit.word.startswith("does not name"):
+        before, _, _ = hit.before.rpartition(" in namespace ")
+        scope, name = last_quoted(hit.before), last_quoted(before)
+    elif hit.word == "has no member":
+        scope, name = last_quoted(hit.before), behind
+    elif hit.word == "no member named":
+        scope, name = first_quoted(hit.rest[:640].partition(" in ")[2]), behind
+    else:
+        scope, name = behind, last_quoted(hit.before)
+    for word in ("const ", "class ", "struct "):
+        scope = (scope or "").removeprefix(word)
+    scope = (scope or "").partition(" ")[0].rstrip("&*")
+    if name is None or not name.isidentifier() or _SCOPE.fullmatch(scope) is None:
+        return None
+    found = {"name": f"{scope}::{name}"}
+    return {**found, "of_release": "later"} if scope == "torch" and name.startswith(_LATER) else found

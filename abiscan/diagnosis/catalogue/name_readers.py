@@ -1,0 +1,266 @@
+"""Names of symbols and libraries, read by code out of text that may be broken, quoted or translated; and the file that
+needs them. The names of the values are those of `found_subjects.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from abiscan.diagnosis.messages import name_tokens
+from abiscan.diagnosis.messages.message_paths import ANDROID_APP, file_in_parentheses, is_file, path_before
+from abiscan.diagnosis.messages.message_text import Hit
+from abiscan.diagnosis.messages.name_tokens import NameToken, ends_clause, is_plain_word, read_name
+
+Values = Mapping[str, str]
+
+# What stands for a name where there is none: `undefined symbol: %s` in a program's source.
+_PLACEHOLDERS: Final = frozenset(("", "_", "X", "NAME", "SYMBOL", "symbol", "symbols"))
+_LOOKUP_ERROR = re.compile(r"(?:(?<=\s)error: )?symbol lookup error: {0,4}$")
+_REFERENCED_BY = re.compile(r">>> referenced by ([^\n :]{1,4096})(?::(\d{1,7})(?= |\n|$))?")
+
+
+def undefined_symbol(hit: Hit, _values: Values) -> Values | None:
+    """glibc: `FILE: undefined symbol: NAME, version LIBRARY`, under LD_DEBUG with ` (fatal)`; `ldd -r`: `undefined
+    symbol: NAME\\t(FILE)`; lld: demangled, then `>>> referenced by`."""
+    rest = hit.rest.removeprefix("s").removeprefix("S")
+    if "relocation truncated to fit" in hit.before:
+        return None  # of what is linked in two places that lie too far apart: nothing is missing
+    undecorated = name_tokens.msvc_name(rest) if "lld-link" in hit.before else None
+    if undecorated is not None:
+        return {"text": undecorated, "by_linker": "yes", "msvc": "yes"}
+    token = _name(rest, after_colon=rest.lstrip(" `*\"'")[:1] in (":", "\uff1a"))
+    behind = hit.following(3)
+    if token is None and not rest.strip(" :\uff1a'\"`>|*"):
+        rest, _, behind = behind.lstrip("\n> \t|#").partition("\n")
+        token = _name(rest, after_colon=True)
+    if token is None:
+        return None
+    if rest.rstrip().endswith(token.name):
+        token = name_tokens.mended(token, behind)
+    found = {**_of_token(token), "cut_off": "yes" if token.is_cut_off(rest) else ""}
+    # LD_DEBUG prints what a program dies of as well: `PID:\tFILE: error: symbol lookup error: `.
+    before = _LOOKUP_ERROR.sub("", hit.before)
+    if "lld" in before or before.rstrip().endswith("error:"):
+        source = _REFERENCED_BY.search(hit.following(2))
+        place = {} if source is None else {"source_file": source[1], "source_line": source[2] or ""}
+        return {**found, **place, "by_linker": "yes"}
+    needed_by = path_before(before) or file_in_parentheses(rest) or ""
+    return {**found, "needed_by": needed_by, "before_torch": "yes" if _is_before_torch(hit, needed_by) else ""}
+
+
+def symbol_behind(hit: Hit, _values: Values) -> Values | None:
+    """The name behind the words `symbol not found`, and the file before them."""
+    token = _name(hit.rest, after_colon=True)
+    return None if token is None else {**_of_token(token), "needed_by": path_before(hit.before) or ""}
+
+
+def link_time_reference(hit: Hit, _values: Values) -> Values | None:
+    """glibc: `FILE: symbol NAME, version VERSION not defined in file LIBRARY with link time reference`"""
+    before, symbol, behind = hit.before.rpartition("symbol ")
+    token = read_name(behind) if symbol else None
+    if token is None or token.version is None:
+        return None
+    library = hit.rest.strip().split(" ", 1)[0].rstrip(",")
+    return {**_of_token(token), "library": library, "needed_by": path_before(before) or ""}
+
+
+def relocation(hit: Hit, _values: Values) -> Values | None:
+    """`cannot apply R_X86_64_JUMP_SLOT ...`: the C++ name of the line, or what is called a symbol."""
+    needed_by = path_before(hit.before) or ""
+    names = name_tokens.mangled_names(hit.line, 1)
+    if names:
+        return {"text": names[0][1], "needed_by": needed_by}
+    _, symbol, behind = hit.rest.partition("symbol")
+    token = _name(behind, after_colon=True) if symbol else None
+    return None if token is None else {"text": token.name, "needed_by": needed_by}
+
+
+def located_symbol(hit: Hit, _values: Values) -> Values | None:
+    """Android: `cannot locate symbol "NAME" referenced by "FILE"...`; cuDNN: `Invalid handle. Cannot load symbol
+    NAME`"""
+    token = read_name(hit.rest)
+    if token is None or (is_plain_word(token.name) and not token.quoted):
+        return None
+    _, referenced, file = hit.rest.partition("referenced by")
+    return {"text": token.name, "needed_by": (name_tokens.first_quoted(file) if referenced else None) or ""}
+
+
+def dyld_symbol(hit: Hit, _values: Values) -> Values | None:
+    """dyld: `Symbol not found: __ZN...`, then `Referenced from: <uuid> FILE`; `dlopen(FILE, 0x0002): symbol not found
+    in flat namespace '__ZN...'`"""
+    token = read_name(hit.rest.lstrip(" ("))
+    if token is None:
+        return None
+    _, _, behind = (hit.rest + hit.following(4)).partition("Referenced from:")
+    line = behind.split("\n", 1)[0].split("Expected in", 1)[0].strip()
+    needed_by = line.partition(">")[2].strip() if line.startswith("<") else line
+    return {"text": token.name, "needed_by": needed_by or _opened_by_dyld(hit)}
+
+
+def undefined_reference(hit: Hit, _values: Values) -> Values | None:
+    """GNU ld, gold, mold: `a.cpp:(.text+0x1): undefined reference to `NAME'`, `more undefined references to `NAME'
+    follow`, `undefined reference to symbol 'NAME@@VERSION'`; in the linker's language, in some of which the name
+    stands before."""
+    rest = hit.rest.strip()
+    symbol = _SYMBOL.match(rest)
+    token = read_name(rest[symbol.end() :] if symbol is not None else rest)
+    # Chinese, Japanese: the name stands before the words.
+    before = name_tokens.last_quoted(hit.before) if token is None else None
+    if before is not None:
+        token = read_name(f"'{before}'") or token
+    # Linkers quote the name; a word behind theirs is prose.
+    if token is None or (not token.quoted and is_plain_word(token.name)):
+        return None
+    return {**_of_token(token), **_object_or_source(hit.before)}
+
+
+def referenced_name(hit: Hit, _values: Values) -> Values | None:
+    """ld64: `  "NAME", referenced from:`"""
+    name = hit.before.strip().removeprefix('"')
+    return {"text": name} if name and '"' not in name else None
+
+
+def unresolved_external(hit: Hit, _values: Values) -> Values | None:
+    """link.exe: `a.obj : error LNK2019: unresolved external symbol "..." (?f@@YAXXZ) referenced in function main`"""
+    at = max(hit.rest.find("(?"), hit.rest.find("(__imp_"))
+    undecorated = name_tokens.msvc_name(hit.rest) if at < 0 else None
+    token = read_name(hit.rest[at + 1 :] if at >= 0 else hit.rest)
+    if undecorated is not None:
+        return {"text": undecorated, "msvc": "yes"}
+    if token is None:
+        return None
+    # A pointer in the import table, of a function whose C name stands behind.
+    return {"text": token.name if "?" in token.name else token.name.removeprefix("__imp_")}
+
+
+# --- libraries ------------------------------------------------------------------------------------------------------
+
+_LOADING: Final = "error while loading shared libraries"
+# glibc names a library that it did not find as it was asked for, one that it found with its folders: whatever language
+# it speaks, only the former stands alone behind Python's exception.
+_CUT_BEHIND = re.compile(r"lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?")
+_ALONE = re.compile(r"(lib[\w+.-]{1,200}\.so(?:\.[\w.]{1,40})?): [^:\n]{3,200}: \S")
+
+
+def unopened_library(hit: Hit, _values: Values) -> Values | None:
+    """`libX.so.1: cannot open shared object file: No such file or directory`"""
+    before = hit.before.replace(" (deleted)", "")
+    name = path_before(before) or _last_word(before)
+    if not name or "torch_extensions/" in name:  # `cpp-extension-not-built`
+        return None
+    if hit.rest.removeprefix("ared object file").startswith(": Permission denied") and "/" in name:
+        return None
+    # `PROGRAM: error while loading shared libraries: libX` names the program before.
+    program, loading, _ = hit.before.partition(_LOADING)
+    program = program.rstrip(" ").rpartition(" ")[2]
+    needed_by = (program.strip("`'\":") if program.endswith(":") else "a program") if loading else ""
+    return {"text": name.rsplit("/", 1)[-1], "needed_by": needed_by, **_by_torch(hit)}
+
+
+def library_alone(hit: Hit, _values: Values) -> Values | None:
+    """`ImportError: libc10.so: Kann die Shared-Object-Datei nicht \u00f6ffnen: Datei nicht gefunden`"""
+    line = hit.word.removeprefix("Error: ") + hit.rest[:512]
+    cut = _CUT_BEHIND.fullmatch(line.rstrip(" '\"`."))
+    found = _ALONE.match(line) if cut is None else None
+    if found is not None and "symbol" not in found[0] and "static TLS" not in found[0]:
+        return {"text": found[1], **_by_torch(hit)}
+    return None if cut is None else {"text": cut[0], **_by_torch(hit)}
+
+
+def android_library(hit: Hit, _values: Values) -> Values | None:
+    """Android: `dlopen failed: library "libx.so" not found: needed by FILE`, `couldn't find "libx.so"`"""
+    lead = "lib" if hit.word.endswith('"lib') else ""
+    name, closed, behind = hit.rest.partition('"')
+    name = f"{lead}{name}".rsplit("/", 1)[-1]
+    if not closed or not is_file(name) or not (lead or behind.startswith(" not found")):
+        return None
+    needed_by = behind.partition(" needed by ")[2].partition(" in namespace")[0].strip()
+    return {"text": name, "needed_by": needed_by or ANDROID_APP}
+
+
+# --- symbol versions ------------------------------------------------------------------------------------------------
+
+_SYMBOL_VERSION = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]{2,127}")
+
+
+def symbol_version(hit: Hit, _values: Values) -> Values | None:
+    """`FILE: version `GLIBCXX_3.4.32' not found (required by FILE)`"""
+    at = hit.rest.find("not found")
+    named = _SYMBOL_VERSION.search(hit.rest, 0, at) if 0 <= at <= 160 else None
+    if named is None or ("_" not in named[0] and ".so" not in named[0]):
+        return None
+    needed_by = hit.rest.partition("required by ")[2].split(")", 1)[0].strip()
+    return {"text": named[0], "library": path_before(hit.before) or "", "needed_by": needed_by}
+
+
+# --- parts of them --------------------------------------------------------------------------------------------------
+
+
+def _name(text: str, *, after_colon: bool) -> NameToken | None:
+    """The name behind a message's words, unless it is a word of the sentence."""
+    token = read_name(text)
+    if token is None or token.name in _PLACEHOLDERS:
+        return None
+    if token.quoted or not is_plain_word(token.name):
+        return token
+    return token if after_colon and ends_clause(text, token.end) else None
+
+
+def _of_token(token: NameToken) -> dict[str, str]:
+    return {"text": token.name, "library": token.library or "", "version": token.version or ""}
+
+
+def _opened_by_dyld(hit: Hit) -> str:
+    for text in (hit.before + hit.rest, hit.preceding(2)):
+        at = text.find("dlopen(")
+        if at >= 0:
+            return text[at + 7 : at + 4_103].split("\n", 1)[0].split(",", 1)[0].split(")", 1)[0]
+    return ""
+
+
+_SOURCES: Final = ("cpp", "cc", "cxx", "c", "cu", "cuh", "hip", "h", "hpp", "mm", "o", "a")
+_LINE = re.compile(r":(\d{1,7})")
+_SYMBOL = re.compile(r"(?:symbol|\u7b26\u53f7)\s")
+
+
+def _object_or_source(before: str) -> Values:
+    """`a.cpp:(.text+0x1)`, `a.cpp:12`, `libx.a(a.cpp.o):a.cpp:(.text+0x1)`: the first source or object of the line."""
+    for word in re.split(r"[\s()]", before[-2_048:]):
+        path, _, behind = word.partition(":")
+        if path.rpartition(".")[2] in _SOURCES and "." in path:
+            line = _LINE.match(f":{behind}") if behind else _LINE.match(before, before.find(word) + len(word))
+            return {"source_file": path, **({} if line is None else {"source_line": line[1]})}
+    return {}
+
+
+# What a prompt of Python or IPython, or a command line, was given.
+_TYPED = re.compile(r"(?:>>> |In \[\d{1,4}\]: |-c ['\"])([^\n]{1,256})")
+_IMPORTS = re.compile(r"\s{0,4}(?:import|from) ([A-Za-z_]\w{0,127})")
+_OF_TORCH = re.compile(r"[/\\]torch[/\\]__init__\.py[\"', ]")
+
+
+def _is_before_torch(hit: Hit, needed_by: str) -> bool:
+    """Whether a prompt above shows the module itself imported, and nothing of torch before it."""
+    typed = _TYPED.findall(hit.preceding(24)) if needed_by else []
+    imported = _IMPORTS.match(typed[-1]) if typed else None
+    module = needed_by.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+    return imported is not None and imported[1] == module and not any("torch" in line for line in typed)
+
+
+def _by_torch(hit: Hit) -> Values:
+    """`by_torch` where the last frame of the traceback above is torch's own, or the last that a prompt was given is to
+    import it."""
+    frames = [line for line in hit.preceding(6).split("\n") if line.lstrip(" >|").startswith("File ")]
+    typed = [] if frames else _TYPED.findall(hit.preceding(3))
+    own = _OF_TORCH.search(frames[-1]) is not None if frames else bool(typed) and typed[-1].strip(" '\"") == _IMPORT
+    return {"by_torch": "yes"} if own else {}
+
+
+_IMPORT: Final = "import torch"
+
+
+def _last_word(before: str) -> str | None:
+    line = before.rstrip(" :\uff1a'\"`)")
+    word = line.rpartition(" ")[2].lstrip("'\"`([\u201c\u2018\uff1a")
+    return word.rpartition(":")[2] or None

@@ -1,0 +1,89 @@
+"""Facts of the message catalogue about what a source names (values `name`, `header`, `library`), and which releases
+have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from abiscan.diagnosis.cuda_releases import releases_of
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.model import versions
+from abiscan.model.versions import ReleaseRanges
+from abiscan.ownership import torch_headers
+from abiscan.ownership.vendors import vendor_of_library
+
+Values = Mapping[str, str]
+
+
+def _cuda_releases(values: Values, missing: MissingName) -> str | None:
+    """A sentence: which releases of CUDA's `library` export the name."""
+    vendor = vendor_of_library(f"lib{values.get('library')}.so")
+    found = None if vendor is None else releases_of(missing, vendor)
+    return None if found is None else found.evidence
+
+
+def _has_header(values: Values, _missing: MissingName) -> str | None:
+    """Whether a recent torch (`headers_of`) has the `header`: `yes` or `no`."""
+    there = torch_headers.has_header(values.get("header", ""))
+    return None if there is None else "yes" if there else "no"
+
+
+def _headers_of(_values: Values, _missing: MissingName) -> str:
+    """The torch whose headers are known."""
+    return torch_headers.version_read()
+
+
+def _target_before_1(_values: Values, missing: MissingName) -> str | None:
+    """Given where the target is a torch before 1.0."""
+    at = None if missing.target is None else versions.order(missing.target.version)
+    return "yes" if at is not None and at < (1, 0) else None
+
+
+def _exported_by(values: Values, missing: MissingName) -> str | None:
+    """The releases of torch that export a function of the `name`: `2.3.0 - 2.12.1`."""
+    ranges = _exported_in(values.get("name", ""), missing)
+    return ranges.text() if ranges else None
+
+
+def _exported_side(values: Values, missing: MissingName) -> str | None:
+    """`newest` where these releases include the newest known, else `oldest` where they include the oldest."""
+    ranges, known = _exported_in(values.get("name", ""), missing), missing.known_versions
+    if not ranges:
+        return None
+    return "newest" if ranges.last == known[-1] else "oldest" if ranges.first == known[0] else None
+
+
+def _in_c10_cuda(values: Values, missing: MissingName) -> str | None:
+    """Given where the `name` is sought in at::cuda, and the newest torch has it in c10::cuda."""
+    scope, _, base = values.get("name", "").rpartition("::")
+    ranges = _exported_in(f"c10::cuda::{base}", missing) if scope == "at::cuda" else None
+    return "yes" if ranges and ranges.last == missing.known_versions[-1] else None
+
+
+def _exported_in(name: str, missing: MissingName) -> ReleaseRanges | None:
+    """The releases that export any function of a name; None where none is known."""
+    if "::" not in name:
+        return missing.exported_in
+    releases = missing.knowledge.releases
+    if releases is None:
+        return None
+    *scope, base = name.split("::")
+    # Since 1.10 the methods that are no operators are of its base.
+    scopes = (scope, ["at", "TensorBase"]) if scope == ["at", "Tensor"] else (scope,)
+    encoded = ["".join(f"{len(part)}{part}" for part in (*each, base)) for each in scopes]
+    prefixes = [f"{start}{each}" for each in encoded for start in ("_ZN", "_ZNK")]
+    found = [h.exported_in for prefix in prefixes for h in releases.prefix(prefix, missing.knowledge.machine)]
+    present = {release for release in missing.known_versions if any(each.contains(release) for each in found)}
+    return ReleaseRanges.of_known(missing.known_versions, present.__contains__) if found else None
+
+
+SOURCE_FACTS: Final[Mapping[str, Callable[[Values, MissingName], str | None]]] = {
+    "cuda_releases": _cuda_releases,
+    "has_header": _has_header,
+    "headers_of": _headers_of,
+    "target_before_1": _target_before_1,
+    "exported_by": _exported_by,
+    "exported_side": _exported_side,
+    "in_c10_cuda": _in_c10_cuda,
+}

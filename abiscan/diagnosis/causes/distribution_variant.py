@@ -1,0 +1,164 @@
+"""distribution-variant: another build of the target's version, or libraries of two torches in one process."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis import fixes
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import built_from_source, is_other_build
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.diagnosis.release_position import Position
+from abiscan.mangling import NameKind
+from abiscan.model.cause import CauseId
+from abiscan.model.target import TorchKind
+from abiscan.ownership.torch_names import accelerator_of
+
+
+def causes(missing: MissingName) -> Candidates:
+    """The builds of torch that may differ from the one that the file was built for."""
+    if missing.is_torch_name:
+        yield from _mixed(missing) if missing.file.is_torch_itself else _other_build(missing)
+
+
+def _mixed(missing: MissingName) -> Candidates:
+    """A library of torch that misses a name of torch: its libraries are always built together."""
+    evidence = [
+        f"{missing.file.base_name} is a library of torch and misses {missing.shown}, a name of torch: the process "
+        f"mixes libraries of two torch builds.",
+        missing.exported_text,
+    ]
+    evidence += _several_torches(missing)
+    fix = (
+        "unset LD_LIBRARY_PATH; pip uninstall -y torch; pip uninstall -y torch  # until none is left, then "
+        "install one\n"
+        f"ldd {fixes.word(missing.file.base_name, 'FILE')} | grep -E 'libtorch|libc10'"
+        "  # shows where another copy is found"
+    )
+    yield Candidate(CauseId.DISTRIBUTION_VARIANT, 0.8, tuple(evidence), fix)
+    stale = (
+        f"{missing.file.base_name} misses {missing.shown}, a name of torch.",
+        "An older torch may have left a library behind when this one was installed over it.",
+    )
+    # No build hides a C name.
+    yield Candidate(
+        CauseId.BUILT_FOR_OLDER_TORCH,
+        0.55 if missing.name_kind is NameKind.C else 0.45,
+        stale,
+        "pip uninstall -y torch; in a source tree: python setup.py clean, and remove build and torch/lib/build",
+    )
+    hidden = (
+        f"{missing.file.base_name} misses {missing.shown}, a name of torch.",
+        "In a torch built from source, the library that defines it may not export it (no TORCH_API at its "
+        "declaration).",
+    )
+    yield Candidate(
+        CauseId.SYMBOL_HIDDEN,
+        0.5,
+        hidden,
+        "Build torch again from a clean tree (python setup.py clean), or install a release.",
+    )
+
+
+def _other_build(missing: MissingName) -> Candidates:
+    """The version's own release exports the name, or nobody can compare this build with a release: another build of
+    it."""
+    target = missing.target
+    if target is None:
+        if missing.exported_in:
+            yield Candidate(
+                CauseId.DISTRIBUTION_VARIANT,
+                0.3,
+                (
+                    missing.exported_text,
+                    "A build from NGC, conda or source may differ from the release of the same version.",
+                ),
+                fixes.rebuild(missing),
+            )
+        return
+    if target.variant == "cpu" and _is_exported_by_gpu_libraries(missing):
+        # gpu_builds says why: no CPU build has it.
+        return
+    evidence = []
+    score = 0.0
+    odd = is_other_build(target)
+    if missing.position is Position.INSIDE and missing.of_linux is not None:
+        # What is known of the target is its build of Linux, which has the function under another name.
+        score = 0.4
+        evidence.append(missing.exported_text)
+    elif missing.position is Position.INSIDE and missing.target_library is None:
+        score = 0.72
+        evidence.append(missing.exported_text)
+        if missing.knowledge.exports is not None:
+            differs = "has that version but does not export it: it is a different build"
+        else:
+            differs = "is a different build of that version, whose exports are unknown"
+        evidence.append(f"{missing.target_label} {differs} (source, conda, NGC, another variant).")
+    elif missing.position is Position.INSIDE and not missing.knowledge.exact and missing.reference.status is None:
+        score = 0.5
+        evidence.append(
+            f"The release of version {target.version} exports {missing.shown}, so the torch that was loaded is "
+            f"another build or version."
+        )
+    elif odd and missing.position is not Position.INSIDE:
+        score = 0.45 if missing.knowledge.target_is_before_index else 0.6
+        if missing.macho and not missing.exported_in:
+            score = 0.3  # builds of macOS are not in the index: that none exports it says nothing of snapshots
+        evidence.append(
+            f"{missing.target_label} is a source build or nightly, not a release: its exports may differ from every "
+            f"release."
+        )
+        evidence.append(missing.exported_text)
+    if odd and score:
+        score = min(score + 0.06, 0.79)
+    if built_from_source(target):
+        evidence.insert(
+            0,
+            f"{missing.target_label} is a source build, as its version shows: its exports depend on its commit and "
+            f"its std::string on its compiler.",
+        )
+    if not score:
+        return
+    release = _release_revision(missing)
+    if target.git_revision and release:
+        if release == target.git_revision:
+            score -= 0.2
+            evidence.append(f"Against it: its git revision {release[:10]} is that of the release.")
+        else:
+            score = min(score + 0.12, 0.9)
+            evidence.append(f"Its git revision {target.git_revision[:10]} is not that of the release ({release[:10]}).")
+    if several := _several_torches(missing):
+        score = min(score + 0.08, 0.9)
+        evidence += several
+    if missing.name_kind is NameKind.C:
+        score -= 0.1
+    yield Candidate(CauseId.DISTRIBUTION_VARIANT, score, tuple(evidence), _variant_fix(missing))
+
+
+def _is_exported_by_gpu_libraries(missing: MissingName) -> bool:
+    return bool(missing.libraries) and all(accelerator_of(library) in ("CUDA", "ROCm") for library in missing.libraries)
+
+
+def _release_revision(missing: MissingName) -> str | None:
+    """The git revision of the released builds of the target's version."""
+    releases, target = missing.knowledge.releases, missing.target
+    if releases is None or target is None:
+        return None
+    for build in releases.builds(missing.knowledge.machine):
+        if build.torch == target.version and not build.user and build.git_revision:
+            return build.git_revision
+    return None
+
+
+def _variant_fix(missing: MissingName) -> str:
+    target = missing.target
+    text = f"Build it against the torch that is there: {fixes.rebuild(missing)}"
+    if target is not None and target.kind is not TorchKind.INSTALLED:
+        text += (
+            "\nCheck which torch is loaded: python -c 'import torch; print(torch.__version__, torch.__file__, "
+            "torch.version.git_version)'"
+        )
+    return text
+
+
+def _several_torches(missing: MissingName) -> tuple[str, ...]:
+    torches = () if missing.environment is None else missing.environment.torches
+    return (f"More than one torch is installed: {', '.join(torches)}.",) if len(torches) > 1 else ()

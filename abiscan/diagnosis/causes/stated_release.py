@@ -1,0 +1,93 @@
+"""built-for-newer-torch, built-for-older-torch: the release that a text states exports the name."""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.missing_name import MissingName
+from abiscan.diagnosis.other_builds import is_other_build
+from abiscan.diagnosis.ranking import Candidate, Candidates
+from abiscan.mangling import string_abi
+from abiscan.model.cause import CauseId
+from abiscan.model.versions import ReleaseRanges
+from abiscan.releases.build import loaded_globally
+
+# A range's end is near where at most so many releases lie between it and a stated one, about two years' of them.
+_NEAR = 13
+_FAR = 0.54
+
+
+def causes(missing: MissingName) -> Candidates:
+    """The release that a text states exports the name, so it is not missing beside that one: another was loaded.
+
+    The version is then that of the build, or of another environment. In reports (`tests/diagnosis/data`) the torch that
+    was loaded lay beyond the nearer end of the range, where that end is near.
+    """
+    if (
+        missing.knowledge.exact
+        or missing.reference.status is not None
+        or missing.file.facts is not None
+        or missing.macho
+    ):
+        return
+    target, ranges = missing.target, missing.exported_in
+    if target is None or not ranges or missing.reference.link_time or missing.target_library is None:
+        return
+    at = next((at for at, span in enumerate(ranges) if ReleaseRanges((span,)).contains(target.version)), None)
+    if at is None or is_other_build(target):
+        return
+    begins, ends = ranges[at]
+    known = missing.known_versions
+    after, until = ReleaseRanges(((begins, target.version),)), ReleaseRanges(((target.version, ends),))
+    sides = []
+    # A torch before 1.0 beside a file for one of many years later is nobody's.
+    if begins != known[0] or loaded_globally(target.version):
+        sides.append((sum(after.contains(v) is True for v in known), CauseId.BUILT_FOR_NEWER_TORCH))
+    if ends != known[-1]:
+        sides.append((sum(until.contains(v) is True for v in known), CauseId.BUILT_FOR_OLDER_TORCH))
+    for place, (distance, cause) in enumerate(sorted(sides)):
+        newer = cause is CauseId.BUILT_FOR_NEWER_TORCH
+        if newer:
+            before = f"newer than {ranges[at - 1][1]} and " if at else ""
+            where, other = f"{before}older than {begins}", "a newer"
+        else:
+            behind = f" and older than {ranges[at + 1][0]}" if at + 1 < len(ranges) else ""
+            where, other = f"newer than {ends}{behind}", "an older"
+        unknown = newer and begins == known[0]
+        lacks = "that is before the first indexed release" if unknown else f"it does not export {missing.shown}"
+        evidence = (
+            f"If the torch that was loaded is {where}: {lacks}, and the file was built for {other} one.",
+            f"{missing.target_label} exports {missing.shown}: beside that very torch, loaded and linked, it is not "
+            "missing.",
+            missing.exported_text,
+        )
+        score = _score(missing, distance, newer and not unknown) if place == 0 else _FAR
+        yield Candidate(cause, score, evidence, _stated_fix(target.version))
+
+
+def _score(missing: MissingName, distance: int, newer: bool) -> float:
+    """How likely the torch that was loaded lies beyond an end of the range that is so many releases away.
+
+    Args:
+        newer: whether the end is the range's beginning, before which releases are known not to have the name.
+    """
+    assert missing.target is not None
+    if distance > _NEAR:
+        return _FAR
+    if missing.target_library is not None and missing.target_library.startswith("libtorch_python"):
+        # Behind the link that CMake leaves out, before the order of imports.
+        return 0.77
+    if not loaded_globally(missing.target.version):
+        return 0.66 if missing.reference.before_torch else 0.73
+    # Up to torch 1.4 nothing was linked, and the order of imports is the likelier; any name tells that, and not first
+    # one with a std::string in it, of which a file for a newer torch was more often the reason than the other
+    # std::string, and that than a file for an older.
+    if string_abi(missing.name) is None or missing.reference.before_torch:
+        return 0.66
+    return 0.73 if newer else 0.68
+
+
+def _stated_fix(torch: str) -> str:
+    return (
+        'python -c "import torch; print(torch.__version__, torch.__file__)"  # in the environment that fails\n'
+        f"If it prints another version than {torch}: build the extension again with that one installed, or run it "
+        f"where torch {torch} is. If it prints {torch}: another of these causes holds."
+    )

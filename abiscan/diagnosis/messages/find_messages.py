@@ -1,0 +1,82 @@
+"""A text -> the things that went wrong in it: error messages of loaders, linkers, compilers, Python, torch.compile.
+
+Logs may be hundreds of megabytes, so a text is searched for the few literal words that each message of the catalogue
+has; only what stands around a hit is looked at closely, cut to a bounded length. Time is linear
+in the text; the number of things is bounded.
+"""
+
+from __future__ import annotations
+
+from abiscan.diagnosis.catalogue.answer_messages import subject_of
+from abiscan.diagnosis.catalogue.load_messages import messages_by_anchor
+from abiscan.diagnosis.catalogue.match_messages import FoundMessage, found_message, match_messages
+from abiscan.diagnosis.catalogue.subject_readers import read_subject
+from abiscan.diagnosis.messages.found_subjects import FoundSubject
+from abiscan.diagnosis.messages.message_text import Hit
+
+# Distinct things one answer tells; a broken link step can name thousands, which one cause explains.
+MAX_FOUND = 200
+# Hits of one word, and of all, that are read closely, most of them repetitions of the same few.
+_MAX_HITS, _MAX_HITS_OF_ALL = 2_000, 5_000
+# Characters behind a message's first words that tell one complaint from another, and before them for words that come
+# last.
+_SAID, _SAID_BEFORE, _NAME = 512, 48, 4_096
+
+
+def find_messages(text: str) -> tuple[FoundSubject | FoundMessage, ...]:
+    """Every distinct thing that a (cleaned) text reports, in its order, at most `MAX_FOUND`."""
+    hits: list[tuple[int, int, str]] = []
+    ascii_only = text.isascii()
+    for rank, word in enumerate(messages_by_anchor()):
+        if not ascii_only or word.isascii():
+            hits += [(at, rank, word) for at in _places(text, word)]
+    hits.sort()
+    subjects: dict[tuple[str, ...], FoundSubject] = {}
+    messages: list[FoundMessage] = []
+    for at, _rank, word in hits[:_MAX_HITS_OF_ALL]:
+        hit = Hit.of(text, at, word)
+        for message, quote, values in match_messages(hit, messages_by_anchor()[word]):
+            if message.subject is None:
+                _add(found_message(hit, message, quote, values), messages)
+                continue
+            subject = read_subject(message, at, values)
+            if subject is None or not subject.text.strip():
+                continue
+            known = subjects.get(subject.key)
+            if known is None or (known.needed_by is None and subject.needed_by is not None):
+                subjects[subject.key] = subject
+        if len(subjects) + len(messages) >= MAX_FOUND:
+            break
+    return tuple(sorted((*subjects.values(), *messages), key=lambda found: found.position))
+
+
+def _add(new: FoundMessage, messages: list[FoundMessage]) -> None:
+    """Keep a message, unless it repeats one that was found before, in whatever source, or is about the same subject; of
+    two the one with more values is kept."""
+    values, subject = new.values_without_location, subject_of(new)
+    for place, known in enumerate(messages):
+        if known.answer.id == new.answer.id:
+            if known.values_without_location < values:
+                messages[place] = new
+                return
+            if values <= known.values_without_location or subject == subject_of(known):
+                return
+    messages.append(new)
+
+
+def _places(text: str, word: str) -> list[int]:
+    """Where a word stands, each time that something else is said around it."""
+    places: list[int] = []
+    seen: set[str] = set()
+    at = text.find(word)
+    while at >= 0 and len(places) < _MAX_HITS:
+        # The same words again are the same complaint, whatever rank, time or thread stands further before them.
+        end = text.find("\n", at, at + _SAID)
+        # Before a closing quotation mark stands the name, however long it is.
+        begin = max(at - _NAME, text.rfind("\n", max(0, at - _NAME), at)) if word[0] in "'\"" else at - _SAID_BEFORE
+        said = text[max(0, begin) : end if end >= 0 else at + _SAID]
+        if said not in seen:
+            seen.add(said)
+            places.append(at)
+        at = text.find(word, at + len(word))
+    return places

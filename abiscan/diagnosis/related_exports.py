@@ -1,0 +1,98 @@
+"""Other exported names of the function, class or object that a missing name stands for."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from abiscan.diagnosis.knowledge import Knowledge
+from abiscan.mangling import CxxName, Difference, DifferenceKind, differences, parse, search_prefixes
+from abiscan.mangling.canonical import to_cuda
+from abiscan.model.versions import ReleaseRanges
+from abiscan.releases.build import SymbolHistory
+
+# Overloads and instances that are looked at; at::_ops has a few hundred for no entity, constructors of containers more.
+_LIMIT = 400
+# Differences of spelling alone: the same function for whoever wrote the call.
+_SPELLING = frozenset(
+    {
+        DifferenceKind.STRING_ABI,
+        DifferenceKind.ABI_TAG,
+        DifferenceKind.TEMPLATE_MANGLING,
+        DifferenceKind.NAMESPACE_ALIAS,
+        DifferenceKind.CONSTRUCTOR_VARIANT,
+    }
+)
+
+
+class RelatedExport(Struct, frozen=True):
+    """Another exported name of the same function, class or object.
+
+    Attributes:
+        differences: from the missing name to this one.
+        in_target: whether the target exports it; None where that is not known.
+        library: that exports it, in the target or else in the newest build that has it.
+        exported_in: the releases that export this name; empty where only the target was asked.
+    """
+
+    name: str
+    parsed: CxxName
+    differences: tuple[Difference, ...]
+    in_target: bool | None
+    library: str | None
+    exported_in: ReleaseRanges
+
+    @property
+    def kinds(self) -> frozenset[DifferenceKind]:
+        """What sort of differences there are."""
+        return frozenset(difference.kind for difference in self.differences)
+
+    @property
+    def same_function(self) -> bool:
+        """The same call in a source means this name under another compiler, std::string or release."""
+        return self.kinds <= _SPELLING
+
+    @property
+    def where(self) -> str:
+        """Which releases export it, for a sentence."""
+        return self.exported_in.text() if self.exported_in else "this torch"
+
+
+def find_related(name: str, cxx: CxxName, knowledge: Knowledge) -> tuple[RelatedExport, ...]:
+    """Other names of the same entity (in its CUDA or ROCm spelling too), the most alike first."""
+    wanted = to_cuda(cxx.entity)
+    found = []
+    for other, history in _with_prefixes(cxx, knowledge).items():
+        parsed = parse(other)
+        if parsed is None or other == name or to_cuda(parsed.entity) != wanted:
+            continue
+        in_target, library = _in_target(other, history, knowledge)
+        exported_in = ReleaseRanges() if history is None else history.exported_in
+        found.append(RelatedExport(other, parsed, differences(cxx, parsed), in_target, library, exported_in))
+    found.sort(key=lambda form: (not form.in_target, len(form.differences), form.name))
+    return tuple(found)
+
+
+def _with_prefixes(cxx: CxxName, knowledge: Knowledge) -> dict[str, SymbolHistory | None]:
+    """Exported names with the entity's prefixes, and their histories where the index has them."""
+    names: dict[str, SymbolHistory | None] = {}
+    for prefix in search_prefixes(cxx):
+        if knowledge.exports is not None and knowledge.exact:
+            names.update(dict.fromkeys(knowledge.exports.with_prefix(prefix, _LIMIT)))
+        if knowledge.releases is not None:
+            found = knowledge.releases.prefix(prefix, knowledge.machine, _LIMIT)
+            names.update((history.name, history) for history in found)
+    return names
+
+
+def _in_target(name: str, history: SymbolHistory | None, knowledge: Knowledge) -> tuple[bool | None, str | None]:
+    """Whether the target exports a name, and the library that exports it there or in the newest build that has it."""
+    library = None if knowledge.exports is None else knowledge.exports.library_of(name)
+    in_target: bool | None = None if knowledge.exports is None else library is not None
+    if history is None:
+        return in_target, library
+    outside = knowledge.target_is_before_index or knowledge.target_is_after_index
+    if knowledge.exports is None and knowledge.target is not None and not outside:
+        in_target = history.exported_in.contains(knowledge.target.version)
+    if library is None:
+        library = next(export for export in reversed(history.exports) if export is not None).library
+    return in_target, library

@@ -1,0 +1,14 @@
+"""Functions of libstdc++ that headers of newer GCCs call, and which older systems do not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ADDED: Mapping[str, str] = {
+    "_ZSt28__throw_bad_array_new_lengthv": "GLIBCXX_3.4.29",
+    "_ZSt21__glibcxx_assert_failPKciS0_S0_": "GLIBCXX_3.4.30",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm": "GLIBCXX_3.4.31",
+    "_ZNSt7__cxx1112basic_stringIwSt11char_traitsIwESaIwEE15_M_replace_coldEPwmPKwmm": "GLIBCXX_3.4.31",
+}
+"""Mangled name -> the symbol version with which libstdc++ exports it (libstdc++-v3/config/abi/pre/gnu.ver of GCC). A
+file that imports one without a version found it in another library when it was linked, mostly in libtorch."""

@@ -1,0 +1,62 @@
+"""What `explain` advises in the place of `__ldg`, compiled for every type by nvcc and by Clang with HIP's headers.
+
+`hip_headers` has a stub of rocThrust, of which torch's header for complex numbers calls functions.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parent / "compiled"
+NVCC, CLANG = shutil.which("nvcc"), shutil.which("clang++-19")
+HIP = Path("/usr/include/hip/hip_runtime.h")
+TYPES = (
+    *("float", "double", "int", "int64_t", "bool", "__half"),
+    *("c10::Half", "c10::BFloat16", "c10::complex<float>"),
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+
+
+def failure(source: Path, read: str, *types: str, hip: bool) -> str:
+    """The compiler's output; empty where it compiles."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None
+    assert spec.origin is not None
+    launches = "\n".join(f"template void launch<{each}>();" for each in types)
+    source.write_text(f"{(SOURCES / 'read.cu').read_text()}{launches}\n")
+    options = ["-std=c++20", "-w", f"-DREAD={read}", f"-I{Path(spec.origin).parent}/include"]
+    if hip:
+        command = [str(CLANG), "-x", "hip", "--offload-arch=gfx90a", "--cuda-device-only", "-nogpulib", "-fsyntax-only"]
+        options += [f"-I{SOURCES}/hip_headers", "-DUSE_ROCM", "-D__HIP_PLATFORM_AMD__", "-DTORCH_HIP_VERSION=502"]
+        options += ["-include", "hip/hip_runtime.h"]
+    else:
+        command = [str(NVCC), "-arch=sm_90", "-c", "-o", str(source.with_suffix(".o"))]
+    done = subprocess.run([*command, *options, str(source)], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "hip",
+    [
+        pytest.param(False, marks=pytest.mark.skipif(NVCC is None, reason="no nvcc here"), id="nvcc"),
+        pytest.param(
+            True,
+            marks=pytest.mark.skipif(CLANG is None or not HIP.exists(), reason="no clang++-19 or no HIP headers here"),
+            id="hip",
+        ),
+    ],
+)
+def test_reads(tmp_path: Path, *, hip: bool) -> None:
+    source = tmp_path / "read.cu"
+    assert failure(source, "*", *TYPES, hip=hip) == ""
+    reported = failure(source, "__ldg", "c10::complex<float>", hip=hip)
+    assert ("no matching function" if hip else "no instance of overloaded function") in reported
+    # Of torch's own overloads HIP sees the one for BFloat16 alone.
+    assert (failure(source, "__ldg", "c10::Half", hip=hip) == "") is not hip
+    assert failure(source, "__ldg", "c10::BFloat16", hip=hip) == ""
